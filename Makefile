@@ -1,0 +1,51 @@
+# Every target does its own set-up; a fresh machine needs only Python 3.11 and make.
+PORT ?= 8080
+SANDBOX_PORT ?= 8081
+DATA ?= ./data
+
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+BIN := .venv/bin
+SOURCES := $(shell find src -name '*.py' -o -name '*.sql' -o -name '*.toml' 2>/dev/null)
+
+.PHONY: run test check bench lock clean
+
+run: .venv/run
+	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
+
+test: .venv/dev
+	@$(BIN)/python -m pytest -n 2
+
+check: .venv/dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_architecture.py
+
+bench: .venv/dev
+	@$(BIN)/python -m bench
+
+# The two requirement files are the lock: exact versions with hashes, and no address of any registry.
+lock: $(UV)
+	$(UV) pip compile -q --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --python-version 3.11 pyproject.toml -o requirements.txt
+	$(UV) pip compile -q --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --python-version 3.11 --extra dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+.venv/run: requirements.txt pyproject.toml | $(UV)
+	@test -e .venv/dev || ( $(UV) venv -q --allow-existing .venv && $(UV) pip install -q --require-hashes -r requirements.txt \
+	  && $(UV) pip install -q --no-deps -e . )
+	@touch $@
+
+.venv/dev: requirements-dev.txt pyproject.toml | $(UV)
+	@$(UV) venv -q --allow-existing .venv
+	@$(UV) pip sync -q --require-hashes requirements-dev.txt
+	@$(UV) pip install -q --no-deps -e .
+	@touch $@
+
+.uv/bin/uv:
+	@echo "Installing uv into .uv"
+	@python3 -m venv .uv || { echo "Python's venv module is missing: apt install python3-venv"; exit 1; }
+	@.uv/bin/pip install -q uv
+
+clean:
+	rm -rf .venv .uv .pytest_cache .mypy_cache .ruff_cache
