@@ -1,0 +1,5 @@
+"""Gatepost: a messaging gateway you run yourself."""
+
+from importlib.metadata import version
+
+__version__ = version("gatepost")

@@ -1,0 +1,130 @@
+"""Accounts: who may use the gateway, on what plan, with which add-ons."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin.checks import check_name
+from gatepost.model import ids, times
+from gatepost.model.account import API_ACCESS, Plan
+from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.store import accounts as store
+from gatepost.store.accounts import Account
+from gatepost.store.pool import Database
+
+ADDONS = (API_ACCESS,)
+TRIAL_DAYS_MAX = 3650
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Where an account stands in a month. No limit means no end."""
+
+    month: date
+    plan: str
+    used: int
+    limit: int | None
+
+    @property
+    def remaining(self) -> int | None:
+        return None if self.limit is None else max(0, self.limit - self.used)
+
+
+async def create_account(
+    db: Database, name: str, plan: str, *, plans: Mapping[str, Plan], trial_days: int, now: datetime
+) -> Account:
+    """Makes an account whose trial begins now."""
+    account = Account(
+        id=ids.new_id(now),
+        name=check_name(name),
+        plan=check_plan(plan, plans),
+        suspended=False,
+        trial_ends_at=now + timedelta(days=trial_days),
+        created_at=now,
+    )
+    await store.insert_account(db, account)
+    return account
+
+
+async def get_account(db: Database, account_id: UUID) -> Account:
+    """One account, or NotFound."""
+    account = await store.get_account(db, account_id)
+    if account is None:
+        raise _unknown(account_id)
+    return account
+
+
+async def list_accounts(db: Database) -> list[Account]:
+    """All accounts, the oldest first."""
+    return await store.list_accounts(db)
+
+
+async def change_plan(db: Database, account_id: UUID, plan: str, *, plans: Mapping[str, Plan]) -> Account:
+    """Puts an account on another plan; what it has used this month stays counted."""
+    return await _changed(db, account_id, await store.set_plan(db, account_id, check_plan(plan, plans)))
+
+
+async def suspend_account(db: Database, account_id: UUID) -> Account:
+    """Closes the API to an account until it is resumed."""
+    return await _changed(db, account_id, await store.set_suspended(db, account_id, True))
+
+
+async def resume_account(db: Database, account_id: UUID) -> Account:
+    """Opens the API to a suspended account again."""
+    return await _changed(db, account_id, await store.set_suspended(db, account_id, False))
+
+
+async def extend_trial(db: Database, account_id: UUID, days: int, now: datetime) -> Account:
+    """Lets a trial go on: from its end, or from now where it is over."""
+    if not 1 <= days <= TRIAL_DAYS_MAX:
+        raise invalid_field("days", f"must be between 1 and {TRIAL_DAYS_MAX}")
+    return await _changed(db, account_id, await store.extend_trial(db, account_id, timedelta(days=days), now))
+
+
+async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> Account:
+    """Gives an account an add-on; giving it twice changes nothing."""
+    return await _changed(db, account_id, await store.add_addon(db, account_id, check_addon(addon), now))
+
+
+async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
+    """Takes an add-on away."""
+    known = check_addon(addon)
+    account = await get_account(db, account_id)
+    if not await store.remove_addon(db, account_id, known):
+        raise Conflict(f'{account.name} does not have the add-on "{known}".')
+    return await get_account(db, account_id)
+
+
+async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at: datetime) -> Usage:
+    """What an account has used of the month that holds `at`."""
+    account = await get_account(db, account_id)
+    month = times.month_of(at)
+    plan = plans.get(account.plan)
+    used = await store.get_usage(db, account_id, month)
+    return Usage(month, account.plan, used, plan.messages_per_month if plan else None)
+
+
+def check_plan(plan: str, plans: Mapping[str, Plan]) -> str:
+    """A plan of the price list."""
+    if plan not in plans:
+        raise invalid_field("plan", f"must be one of: {', '.join(plans)}")
+    return plan
+
+
+def check_addon(addon: str) -> str:
+    """An add-on that there is, in whatever case it is written."""
+    for known in ADDONS:
+        if known.lower() == addon.lower():
+            return known
+    raise invalid_field("addon", "must be one of: " + ", ".join(f'"{known}"' for known in ADDONS))
+
+
+async def _changed(db: Database, account_id: UUID, done: bool) -> Account:
+    if not done:
+        raise _unknown(account_id)
+    return await get_account(db, account_id)
+
+
+def _unknown(account_id: UUID) -> NotFound:
+    return NotFound(f"There is no account {ids.show('acc', account_id)}.")

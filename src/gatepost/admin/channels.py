@@ -1,0 +1,170 @@
+"""Channels: the numbers of an account, official or linked by QR code."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin.checks import check_name, check_token, check_url
+from gatepost.admin.limits import Limits, check_limits
+from gatepost.admin.vault import Vault, channel_context
+from gatepost.model import ids
+from gatepost.model.errors import NotFound, invalid_field
+from gatepost.model.phone import check_phone
+from gatepost.store import channels as store
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.pool import Database
+
+_DIGITS = re.compile(r"[0-9]{1,32}")
+_VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,3}")
+
+
+class CloudNumber(msgspec.Struct, frozen=True):
+    """Where an official number is on its network. Base URL and version only where they differ from the settings."""
+
+    phone_number_id: str
+    waba_id: str | None = None
+    base_url: str | None = None
+    version: str | None = None
+
+
+class ChannelSecrets(msgspec.Struct, frozen=True):
+    """What an official number calls with, and what its network proves itself with."""
+
+    token: str
+    app_secret: str
+    verify_token: str
+
+
+async def create_official(
+    db: Database,
+    vault: Vault,
+    account_id: UUID,
+    *,
+    phone: str,
+    name: str,
+    number: CloudNumber,
+    token: str,
+    app_secret: str,
+    verify_token: str | None = None,
+    limits: Limits,
+    now: datetime,
+) -> ChannelConfig:
+    """Makes a channel of the official API. It is connected from the start: there is nothing to scan."""
+    channel_id = ids.new_id(now)
+    kept = ChannelSecrets(
+        check_token(token, "token"),
+        check_token(app_secret, "app_secret"),
+        check_token(verify_token, "verify_token", 256) if verify_token is not None else secrets.token_urlsafe(24),
+    )
+    channel = ChannelConfig(
+        id=channel_id,
+        account_id=account_id,
+        kind="official",
+        phone=check_phone(phone),
+        name=check_name(name),
+        network=check_number(number),
+        secrets=_seal(vault, channel_id, kept),
+        limits=check_limits(limits),
+        connection="connected",
+    )
+    return await _insert(db, channel, now)
+
+
+async def create_qr(
+    db: Database, account_id: UUID, *, phone: str, name: str, limits: Limits, now: datetime
+) -> ChannelConfig:
+    """Makes a channel that a phone is to be linked to by QR code."""
+    channel = ChannelConfig(
+        id=ids.new_id(now),
+        account_id=account_id,
+        kind="qr",
+        phone=check_phone(phone),
+        name=check_name(name),
+        network={},
+        secrets=None,
+        limits=check_limits(limits),
+        connection="disconnected",
+    )
+    return await _insert(db, channel, now)
+
+
+async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig:
+    """One channel of an account, or NotFound."""
+    channel = await store.get_channel(db, account_id, channel_id)
+    if channel is None:
+        raise _unknown(channel_id)
+    return channel
+
+
+async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
+    """The channels of an account, or of all, the oldest first."""
+    return await store.list_channels(db, account_id)
+
+
+async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Limits) -> ChannelConfig:
+    """Sets some of a number's limits and leaves the others."""
+    if not await store.merge_limits(db, account_id, channel_id, check_limits(limits)):
+        raise _unknown(channel_id)
+    return await get_channel(db, account_id, channel_id)
+
+
+async def change_secrets(
+    db: Database, vault: Vault, account_id: UUID, channel_id: UUID, kept: ChannelSecrets
+) -> ChannelConfig:
+    """Replaces an official number's token, app secret and verify token."""
+    channel = await get_channel(db, account_id, channel_id)
+    if channel.kind != "official":
+        raise invalid_field("token", "belongs to official channels only")
+    for field, value in msgspec.structs.asdict(kept).items():
+        check_token(value, field)
+    await store.set_secrets(db, account_id, channel_id, _seal(vault, channel_id, kept))
+    return await get_channel(db, account_id, channel_id)
+
+
+async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> None:
+    """Removes a channel with its keys, endpoints and waiting work. Its log stays until retention takes it."""
+    if not await store.delete_channel(db, account_id, channel_id):
+        raise _unknown(channel_id)
+
+
+def open_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
+    """The secrets of an official channel; None for a channel that has none."""
+    if channel.secrets is None:
+        return None
+    return msgspec.json.decode(vault.open(channel.secrets, channel_context(channel.id)), type=ChannelSecrets)
+
+
+def check_number(number: CloudNumber) -> dict[str, Any]:
+    """The network's part of a channel, without what is not set."""
+    if not _DIGITS.fullmatch(number.phone_number_id):
+        raise invalid_field("phone_number_id", "must be the number's id on the network: 1 to 32 digits")
+    if number.waba_id is not None and not _DIGITS.fullmatch(number.waba_id):
+        raise invalid_field("waba_id", "must be the business account's id on the network: 1 to 32 digits")
+    if number.base_url is not None:
+        check_url(number.base_url, "base_url")
+    if number.version is not None and not _VERSION.fullmatch(number.version):
+        raise invalid_field("version", "must be a version of the Graph API, e.g. v25.0")
+    return _without_none(msgspec.structs.asdict(number))
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
+    return vault.seal(msgspec.json.encode(kept), channel_context(channel_id))
+
+
+async def _insert(db: Database, channel: ChannelConfig, now: datetime) -> ChannelConfig:
+    if not await store.insert_channel(db, channel, now):
+        raise NotFound(f"There is no account {ids.show('acc', channel.account_id)}.")
+    return channel
+
+
+def _unknown(channel_id: UUID) -> NotFound:
+    return NotFound(f"There is no channel {ids.show('ch', channel_id)}.")

@@ -1,0 +1,46 @@
+"""Small rules about text that several kinds of things share."""
+
+from urllib.parse import urlsplit
+
+from gatepost.model.errors import invalid_field
+
+NAME_MAX = 100
+URL_MAX = 2048
+
+
+def check_name(name: str, field: str = "name") -> str:
+    """A name that a person can read: 1 to 100 printable characters, not only spaces."""
+    if not 1 <= len(name) <= NAME_MAX:
+        raise invalid_field(field, f"must have 1 to {NAME_MAX} characters, but has {len(name)}")
+    if not name.strip() or not name.isprintable():
+        raise invalid_field(field, "must be readable text on one line")
+    return name
+
+
+def check_token(text: str, field: str, most: int = 1024) -> str:
+    """A word that a machine made: visible ASCII without spaces."""
+    if not 1 <= len(text) <= most:
+        raise invalid_field(field, f"must have 1 to {most} characters, but has {len(text)}")
+    if not all("!" <= character <= "~" for character in text):
+        raise invalid_field(field, "must be visible ASCII characters without spaces")
+    return text
+
+
+def check_url(url: str, field: str = "url") -> str:
+    """The shape of an address: http or https, a host, no user name or password. Where it leads is not asked here."""
+    if len(url) > URL_MAX:
+        raise invalid_field(field, f"may have at most {URL_MAX} characters, but has {len(url)}")
+    if not url.isprintable() or any(character.isspace() for character in url):
+        raise invalid_field(field, "must not contain spaces or control characters")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise invalid_field(field, "is not a URL; write it like https://example.com/hooks") from None
+    if parts.scheme not in ("http", "https"):
+        raise invalid_field(field, "must begin with http:// or https://")
+    if not host:
+        raise invalid_field(field, "has no host; write it like https://example.com/hooks")
+    if "@" in parts.netloc:
+        raise invalid_field(field, "must not hold a user name or password; use a header instead")
+    return url

@@ -1,0 +1,199 @@
+"""The demo: an account with two channels, so that a first start has something to show.
+
+    account (a fixed id) ─► owner ─► two channels ─► a key each ─► quickstart.json, last
+
+Every step is made only where it is missing, and what is written down in the file is kept as long as it works. So a
+start that was cut off, a lost file or a lost database is mended by the next start.
+"""
+
+import os
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin import channels, keys, users
+from gatepost.admin.channels import ChannelSecrets, CloudNumber
+from gatepost.admin.limits import Limits
+from gatepost.admin.vault import Vault, VaultError
+from gatepost.model import ids
+from gatepost.model.account import check_key, key_hash
+from gatepost.model.errors import NotAuthenticated, NotFound
+from gatepost.store import accounts as account_rows
+from gatepost.store import keys as key_rows
+from gatepost.store import users as user_rows
+from gatepost.store.accounts import Account
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.pool import Database
+
+FILE = "quickstart.json"
+ACCOUNT_ID = ids.derived_id(datetime(2026, 1, 1, tzinfo=UTC), "gatepost demo account")
+EMAIL = "owner@demo.example"
+OFFICIAL_PHONE, PHONE_NUMBER_ID = "15550001111", "100000000000001"
+QR_PHONE = "15550002222"
+
+
+class DemoSignIn(msgspec.Struct, frozen=True):
+    """How the owner gets into the dashboard."""
+
+    url: str
+    email: str
+    password: str
+
+
+class DemoChannel(msgspec.Struct, frozen=True):
+    """A channel of the demo and a key for it."""
+
+    id: str
+    kind: str
+    phone: str
+    api_key: str
+
+
+class Quickstart(msgspec.Struct, frozen=True):
+    """All that one needs to try the gateway: the content of quickstart.json."""
+
+    base_url: str
+    sandbox_url: str
+    dashboard: DemoSignIn
+    channels: tuple[DemoChannel, ...]
+
+
+class DemoWishes(msgspec.Struct, frozen=True):
+    """What the settings say about new accounts and numbers."""
+
+    plan: str
+    trial_days: int
+    limits: Limits
+    qr_limits: Limits
+
+
+async def make_demo(
+    db: Database,
+    vault: Vault,
+    *,
+    folder: Path,
+    base_url: str,
+    sandbox_url: str,
+    wishes: DemoWishes,
+    now: datetime,
+) -> Quickstart:
+    """Makes what is missing of the demo, and writes down how to use it."""
+    before = read_quickstart(folder)
+    await _ensure_account(db, wishes, now)
+    password = await _ensure_owner(db, before, now)
+    pair = await _ensure_channels(db, vault, wishes, now)
+    after = Quickstart(
+        base_url=base_url,
+        sandbox_url=sandbox_url,
+        dashboard=DemoSignIn(f"{base_url}/", EMAIL, password),
+        channels=tuple([await _with_key(db, channel, before, now) for channel in pair]),
+    )
+    if after != before:
+        _write(folder / FILE, after)
+    return after
+
+
+async def official_channel(db: Database) -> ChannelConfig:
+    """The demo's official number."""
+    for channel in await channels.list_channels(db, ACCOUNT_ID):
+        if channel.phone == OFFICIAL_PHONE:
+            return channel
+    raise NotFound("The demo has no official channel.")
+
+
+def read_quickstart(folder: Path) -> Quickstart | None:
+    """What an earlier start wrote; None when there is nothing that can be read."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=Quickstart)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+async def _ensure_account(db: Database, wishes: DemoWishes, now: datetime) -> None:
+    if await account_rows.get_account(db, ACCOUNT_ID) is None:
+        ends = now + timedelta(days=wishes.trial_days)
+        await account_rows.insert_account(db, Account(ACCOUNT_ID, "Demo", wishes.plan, False, ends, now))
+
+
+async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) -> str:
+    """The owner's password. One that the owner has changed since is left alone, though the file knows the old one."""
+    user = await user_rows.get_user_by_email(db, EMAIL)
+    if user is None:
+        return (await users.create_user(db, ACCOUNT_ID, EMAIL, now=now)).password
+    if before is not None:
+        return before.dashboard.password
+    return (await users.change_password(db, ACCOUNT_ID, user.id)).password
+
+
+async def _ensure_channels(db: Database, vault: Vault, wishes: DemoWishes, now: datetime) -> list[ChannelConfig]:
+    known = {channel.phone: channel for channel in await channels.list_channels(db, ACCOUNT_ID)}
+    official = known.get(OFFICIAL_PHONE) or await _make_official(db, vault, wishes, now)
+    qr = known.get(QR_PHONE) or await channels.create_qr(
+        db, ACCOUNT_ID, phone=QR_PHONE, name="Demo QR number", limits=wishes.qr_limits, now=now
+    )
+    return [await _readable(db, vault, official), qr]
+
+
+async def _make_official(db: Database, vault: Vault, wishes: DemoWishes, now: datetime) -> ChannelConfig:
+    fresh = _new_secrets()
+    return await channels.create_official(
+        db,
+        vault,
+        ACCOUNT_ID,
+        phone=OFFICIAL_PHONE,
+        name="Demo official number",
+        number=CloudNumber(PHONE_NUMBER_ID),
+        token=fresh.token,
+        app_secret=fresh.app_secret,
+        verify_token=fresh.verify_token,
+        limits=wishes.limits,
+        now=now,
+    )
+
+
+async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> ChannelConfig:
+    """Gives the number new secrets where the key that sealed the old ones is lost."""
+    try:
+        channels.open_secrets(vault, channel)
+        return channel
+    except VaultError:
+        return await channels.change_secrets(db, vault, ACCOUNT_ID, channel.id, _new_secrets())
+
+
+async def _with_key(db: Database, channel: ChannelConfig, before: Quickstart | None, now: datetime) -> DemoChannel:
+    shown = ids.show("ch", channel.id)
+    noted = [one.api_key for one in before.channels if one.id == shown] if before else []
+    for key in noted:
+        if await _works(db, key, channel.id, now):
+            return DemoChannel(shown, channel.kind, channel.phone, key)
+    made = await keys.create_key(db, channel.id, "Quickstart", now=now)
+    return DemoChannel(shown, channel.kind, channel.phone, made.text)
+
+
+async def _works(db: Database, key: str, channel_id: UUID, now: datetime) -> bool:
+    try:
+        return check_key(await key_rows.find_caller(db, key_hash(key)), now).channel_id == channel_id
+    except NotAuthenticated:
+        return False
+
+
+def _new_secrets() -> ChannelSecrets:
+    return ChannelSecrets(secrets.token_urlsafe(24), secrets.token_hex(16), secrets.token_urlsafe(24))
+
+
+def _write(path: Path, quickstart: Quickstart) -> None:
+    """Whole or not at all, and for nobody else's eyes."""
+    make_data_folder(path.parent)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(quickstart), indent=2) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

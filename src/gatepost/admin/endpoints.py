@@ -1,0 +1,201 @@
+"""Webhook endpoints: addresses, the six switches, headers, and the secrets that sign.
+
+Where an address leads is judged by `webhooks/guard.py`, which the doors call before they come here.
+"""
+
+import base64
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin.checks import check_url
+from gatepost.admin.vault import Vault, endpoint_context
+from gatepost.model import ids
+from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.model.event import TYPES
+from gatepost.store import endpoints as store
+from gatepost.store.endpoints import Endpoint, EndpointChange
+from gatepost.store.heads import StaleOwner
+from gatepost.store.pool import Database
+
+ENDPOINTS_MAX = 20
+HEADERS_MAX = 20
+HEADER_VALUE_MAX = 1024
+STATES = ("active", "disabled")
+SWITCHED_OFF = "Switched off by its owner."
+DEFAULT_OVERLAP = timedelta(hours=24)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_RESERVED = ("content-type", "content-length", "host", "user-agent", "connection", "transfer-encoding")
+
+
+class SigningSecret(msgspec.Struct, frozen=True):
+    """A secret that signs, and until when: an old one goes on beside the new one for a while."""
+
+    secret: str
+    until: datetime | None = None
+
+
+class NewEndpoint(msgspec.Struct, frozen=True):
+    """An endpoint and its signing secret."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+async def create_endpoint(
+    db: Database,
+    vault: Vault,
+    channel_id: UUID,
+    url: str,
+    *,
+    events: Sequence[str] = TYPES,
+    headers: Mapping[str, str] | None = None,
+    now: datetime,
+) -> NewEndpoint:
+    """Makes an endpoint that gets events from now on, and the secret that signs them."""
+    endpoint_id, secret = ids.new_id(now), new_secret()
+    try:
+        endpoint = await store.insert_endpoint(
+            db,
+            channel_id,
+            endpoint_id,
+            url=check_url(url),
+            events=check_events(events),
+            headers=check_headers(headers or {}),
+            secret=_seal(vault, endpoint_id, (SigningSecret(secret),)),
+            most=ENDPOINTS_MAX,
+            now=now,
+        )
+    except StaleOwner:
+        raise NotFound(f"There is no channel {ids.show('ch', channel_id)}.") from None
+    if endpoint is None:
+        raise Conflict(f"A channel may have at most {ENDPOINTS_MAX} endpoints. Delete one first.")
+    return NewEndpoint(endpoint, secret)
+
+
+async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint:
+    """One endpoint of a channel, or NotFound."""
+    return _known(await store.get_endpoint(db, channel_id, endpoint_id), endpoint_id)
+
+
+async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
+    """The endpoints of a channel, the oldest first."""
+    return await store.list_endpoints(db, channel_id)
+
+
+async def change_endpoint(
+    db: Database,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    *,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    state: str | None = None,
+    now: datetime,
+) -> Endpoint:
+    """Changes what is given and leaves the rest."""
+    change = EndpointChange(
+        url=None if url is None else check_url(url),
+        events=None if events is None else check_events(events),
+        headers=None if headers is None else check_headers(headers),
+        state=None if state is None else check_state(state),
+        reason=SWITCHED_OFF if state == "disabled" else None,
+    )
+    return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
+
+
+async def rotate_secret(
+    db: Database,
+    vault: Vault,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    *,
+    overlap: timedelta = DEFAULT_OVERLAP,
+    now: datetime,
+) -> NewEndpoint:
+    """Makes a new signing secret; deliveries are signed with the old ones too until `overlap` is over."""
+    if not timedelta(0) <= overlap <= timedelta(days=30):
+        raise invalid_field("overlap", "must be between 0 and 30 days")
+    endpoint = await get_endpoint(db, channel_id, endpoint_id)
+    fresh, end = SigningSecret(new_secret()), now + overlap
+    old = [SigningSecret(s.secret, min(s.until or end, end)) for s in signing_secrets(vault, endpoint)]
+    sealed = _seal(vault, endpoint_id, (fresh, *live_secrets(old, now)))
+    changed = await store.update_endpoint(db, channel_id, endpoint_id, EndpointChange(secret=sealed), now)
+    return NewEndpoint(_known(changed, endpoint_id), fresh.secret)
+
+
+async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> None:
+    """Removes an endpoint; what was delivered stays in the log."""
+    if not await store.delete_endpoint(db, channel_id, endpoint_id):
+        raise _unknown(endpoint_id)
+
+
+def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
+    """All secrets that are kept for an endpoint, the newest first."""
+    text = vault.open(endpoint.secret, endpoint_context(endpoint.id))
+    return msgspec.json.decode(text, type=tuple[SigningSecret, ...])
+
+
+def live_secrets(kept: Sequence[SigningSecret], now: datetime) -> tuple[SigningSecret, ...]:
+    """Those that sign at that moment."""
+    return tuple(one for one in kept if one.until is None or now < one.until)
+
+
+def new_secret() -> str:
+    """A signing secret in the form of Standard Webhooks."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def check_events(events: Sequence[str]) -> tuple[str, ...]:
+    """The switches that are on, each once, in the usual order."""
+    if set(events) - set(TYPES):
+        raise invalid_field("events", f"must be among: {', '.join(TYPES)}")
+    return tuple(type_ for type_ in TYPES if type_ in events)
+
+
+def check_state(state: str) -> str:
+    """On or off."""
+    if state not in STATES:
+        raise invalid_field("state", f"must be one of: {', '.join(STATES)}")
+    return state
+
+
+def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers that a customer adds: few, well formed, and none that the gateway or the signature uses."""
+    if len(headers) > HEADERS_MAX:
+        raise invalid_field("headers", f"may be at most {HEADERS_MAX}, but are {len(headers)}")
+    if len({name.lower() for name in headers}) != len(headers):
+        raise invalid_field("headers", "must not name a header twice")
+    for name, value in headers.items():
+        _check_header(name, value)
+    return dict(headers)
+
+
+def _check_header(name: str, value: str) -> None:
+    if not _HEADER_NAME.fullmatch(name):
+        raise invalid_field("headers", f"{name[:100]!r} is not a header's name")
+    if name.lower() in _RESERVED or name.lower().startswith("webhook-"):
+        raise invalid_field("headers", f"{name} is set by the gateway and cannot be chosen")
+    if len(value) > HEADER_VALUE_MAX:
+        raise invalid_field("headers", f"the value of {name} may have at most {HEADER_VALUE_MAX} characters")
+    if not (value.isascii() and value.isprintable()) or value != value.strip():
+        raise invalid_field("headers", f"the value of {name} must be printable ASCII without spaces at its ends")
+
+
+def _seal(vault: Vault, endpoint_id: UUID, kept: Sequence[SigningSecret]) -> bytes:
+    return vault.seal(msgspec.json.encode(kept), endpoint_context(endpoint_id))
+
+
+def _known(endpoint: Endpoint | None, endpoint_id: UUID) -> Endpoint:
+    if endpoint is None:
+        raise _unknown(endpoint_id)
+    return endpoint
+
+
+def _unknown(endpoint_id: UUID) -> NotFound:
+    return NotFound(f"There is no webhook endpoint {ids.show('we', endpoint_id)}.")

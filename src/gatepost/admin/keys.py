@@ -1,0 +1,119 @@
+"""API keys: made, rotated and revoked. A key is shown once; afterwards only its hash is known."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin.checks import check_name
+from gatepost.model import ids
+from gatepost.model.account import SCOPES, key_hash, new_key
+from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.store import keys as store
+from gatepost.store.keys import ApiKey
+from gatepost.store.pool import Database
+
+DEFAULT_SCOPES = ("send", "read", "manage")
+DEFAULT_OVERLAP = timedelta(hours=24)
+OVERLAP_MAX = timedelta(days=30)
+_HINT = 10
+
+
+class NewKey(msgspec.Struct, frozen=True):
+    """A key and its text, to be shown this once."""
+
+    key: ApiKey
+    text: str
+
+
+async def create_key(
+    db: Database,
+    channel_id: UUID,
+    name: str,
+    *,
+    scopes: Sequence[str] = DEFAULT_SCOPES,
+    expires_at: datetime | None = None,
+    now: datetime,
+) -> NewKey:
+    """Makes a key for a channel."""
+    text = new_key()
+    key = ApiKey(
+        id=ids.new_id(now),
+        channel_id=channel_id,
+        name=check_name(name),
+        hint=text[:_HINT],
+        scopes=check_scopes(scopes),
+        created_at=now,
+        expires_at=check_expiry(expires_at, now),
+    )
+    if not await store.insert_key(db, key, key_hash(text)):
+        raise NotFound(f"There is no channel {ids.show('ch', channel_id)}.")
+    return NewKey(key, text)
+
+
+async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
+    """The keys of a channel, ended ones too, the oldest first."""
+    return await store.list_keys(db, channel_id)
+
+
+async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey:
+    """One key of a channel, or NotFound."""
+    key = await store.get_key(db, channel_id, key_id)
+    if key is None:
+        raise _unknown(key_id)
+    return key
+
+
+async def rotate_key(
+    db: Database,
+    channel_id: UUID,
+    key_id: UUID,
+    *,
+    overlap: timedelta = DEFAULT_OVERLAP,
+    expires_at: datetime | None = None,
+    now: datetime,
+) -> NewKey:
+    """Makes a key with the same name and scopes; the old one works on for `overlap`, or until its own end."""
+    if not timedelta(0) <= overlap <= OVERLAP_MAX:
+        raise invalid_field("overlap", f"must be between 0 and {OVERLAP_MAX.days} days")
+    old = await get_key(db, channel_id, key_id)
+    text = new_key()
+    asked = msgspec.structs.replace(
+        old, id=ids.new_id(now), hint=text[:_HINT], expires_at=check_expiry(expires_at, now)
+    )
+    made = await store.rotate_key(db, channel_id, key_id, new=asked, key_hash=key_hash(text), overlap=overlap, now=now)
+    if made is None:
+        raise Conflict("This key is revoked or past its time. Make a new one instead.")
+    return NewKey(made, text)
+
+
+async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey:
+    """Ends a key; revoking it twice changes nothing."""
+    key = await store.revoke_key(db, channel_id, key_id, now)
+    if key is None:
+        raise _unknown(key_id)
+    return key
+
+
+def check_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
+    """Known scopes, each once, in the usual order."""
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise invalid_field("scopes", f"must be one or more of: {', '.join(SCOPES)}")
+    return tuple(scope for scope in SCOPES if scope in scopes)
+
+
+def check_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
+    """A time to come, with its zone."""
+    if expires_at is None:
+        return None
+    if expires_at.tzinfo is None:
+        raise invalid_field("expires_at", "needs a time zone, e.g. 2026-11-15T10:00:00Z")
+    if expires_at <= now:
+        raise invalid_field("expires_at", "must be in the future")
+    return expires_at
+
+
+def _unknown(key_id: UUID) -> NotFound:
+    return NotFound(f"There is no key {ids.show('key', key_id)}.")

@@ -1,0 +1,107 @@
+"""The vault: what the gateway must be able to read again, encrypted at rest.
+
+    sealed = version (1 byte) | nonce (12 bytes) | AES-256-GCM ciphertext and tag
+
+Each secret is bound to its place by a context ("channel:<id>"), so that a row copied elsewhere does not open.
+"""
+
+import base64
+import binascii
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from gatepost.model.errors import GatepostError
+from gatepost.store.embedded.lock import make_data_folder
+
+KEY_BYTES = 32
+KEY_FILE = "secret.key"
+_VERSION = b"\x01"
+_NONCE_BYTES = 12
+
+
+class VaultError(GatepostError):
+    """The key is unusable, or is not the one that a secret was sealed with."""
+
+
+class Vault:
+    """Seals and opens secrets with one key."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise VaultError(f"The secret key must have {KEY_BYTES} bytes, but has {len(key)}.")
+        self._cipher = AESGCM(key)
+
+    def seal(self, secret: bytes, context: bytes) -> bytes:
+        """The secret, readable only with this key and in this context."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return _VERSION + nonce + self._cipher.encrypt(nonce, secret, context)
+
+    def open(self, sealed: bytes, context: bytes) -> bytes:
+        """The secret behind `seal`, or VaultError."""
+        version, nonce, text = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        try:
+            if version != _VERSION or len(nonce) != _NONCE_BYTES:
+                raise InvalidTag
+            return self._cipher.decrypt(nonce, text, context)
+        except InvalidTag:
+            raise VaultError(
+                "A stored secret cannot be decrypted: it was encrypted with another key. Start with the key it was "
+                f"made with (security.secret_key, or {KEY_FILE} in the data folder), or enter the secret anew."
+            ) from None
+
+
+def channel_context(channel_id: UUID) -> bytes:
+    """The place of a channel's secrets."""
+    return b"channel:" + channel_id.hex.encode()
+
+
+def endpoint_context(endpoint_id: UUID) -> bytes:
+    """The place of an endpoint's signing secrets."""
+    return b"endpoint:" + endpoint_id.hex.encode()
+
+
+def load_or_make_key(setting: str, data_folder: Path) -> bytes:
+    """The key of the setting; without one, the key of the data folder, made now if there is none yet."""
+    if setting:
+        return _decode(setting, "The setting security.secret_key")
+    path = data_folder / KEY_FILE
+    try:
+        if not path.exists():
+            _make(path)
+        return _decode(path.read_text("ascii"), f"The file {path}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise VaultError(f"The key that encrypts secrets cannot be read from {path}: {error}") from None
+
+
+def _decode(text: str, where: str) -> bytes:
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        # The cause is left out: it could quote the key.
+        raise VaultError(
+            f"{where} is not base64. It must hold {KEY_BYTES} bytes, e.g. of: openssl rand -base64 32"
+        ) from None
+    if len(key) != KEY_BYTES:
+        raise VaultError(f"{where} must hold {KEY_BYTES} bytes in base64, but holds {len(key)}.")
+    return key
+
+
+def _make(path: Path) -> None:
+    """Written aside and linked into place: whoever looks finds a whole key, and the first of two makers wins."""
+    make_data_folder(path.parent)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)

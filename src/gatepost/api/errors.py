@@ -1,0 +1,87 @@
+"""The one place where an error becomes an HTTP answer."""
+
+import math
+from typing import Any
+
+import msgspec
+import structlog
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException
+
+from gatepost.model.errors import (
+    BadRequest,
+    Conflict,
+    GatepostError,
+    Invalid,
+    LimitReached,
+    MissingScope,
+    NoAccess,
+    NotAuthenticated,
+    NotFound,
+    TooLarge,
+    Unavailable,
+    WrongMediaType,
+)
+
+log = structlog.get_logger("gatepost.api")
+_STATUS: dict[type[GatepostError], int] = {
+    BadRequest: 400,
+    NotAuthenticated: 401,
+    NoAccess: 402,
+    MissingScope: 403,
+    NotFound: 404,
+    Conflict: 409,
+    TooLarge: 413,
+    WrongMediaType: 415,
+    Invalid: 422,
+    LimitReached: 429,
+    Unavailable: 503,
+}
+_FRAMEWORK = {
+    400: ("malformed_json", "The request cannot be read."),
+    404: ("not_found", "There is nothing at this address. The routes are listed in docs/api.md."),
+    405: ("method_not_allowed", "This address does not take that method."),
+    413: ("body_too_large", "The body is larger than this gateway takes."),
+}
+_encode = msgspec.json.Encoder().encode
+
+
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Every failure, in the one shape that the contract names."""
+    request_id = request.scope["state"].get("request_id", "")
+    if isinstance(error, GatepostError) and type(error) in _STATUS:
+        return _answer(_STATUS[type(error)], error, request_id)
+    if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
+        code, message = _FRAMEWORK[error.status_code]
+        return _answer(error.status_code, GatepostError(message, code), request_id)
+    log.error("request failed", path=request.scope["path"], request_id=request_id, exc_info=error)
+    sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
+    return _answer(500, sorry, request_id)
+
+
+def _answer(status: int, error: GatepostError, request_id: str) -> Response[bytes]:
+    body = {
+        "success": False,
+        "message": error.message,
+        "error": {
+            "code": error.code,
+            "fields": error.fields,
+            "retryable": error.retryable,
+            "request_id": request_id,
+            "docs": f"docs/errors.md#{error.code}",
+        },
+    }
+    return Response(_encode(body), status_code=status, headers=_headers(error), media_type=MediaType.JSON)
+
+
+def _headers(error: GatepostError) -> dict[str, str]:
+    headers = {}
+    if isinstance(error, NotAuthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(error.retry_after))
+    if error.limit is not None:
+        limit = error.limit
+        headers["RateLimit-Policy"] = f'"{limit.policy}";q={limit.quota};w={limit.window}'
+        headers["RateLimit"] = f'"{limit.policy}";r={limit.remaining};t={limit.reset}'
+    return headers

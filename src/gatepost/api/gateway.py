@@ -1,0 +1,41 @@
+"""What the REST door needs of the rest of the house. Put together by `app.py`."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import msgspec
+
+from gatepost.admin.vault import Vault
+from gatepost.api.cache import TimedCache
+from gatepost.api.gate import Gate
+from gatepost.clock import Clock
+from gatepost.inbound.receive import Receiver
+from gatepost.model.event import ChannelRef
+from gatepost.outbound.accept import Acceptor
+from gatepost.store.pool import Database
+from gatepost.webhooks.guard import Guard
+
+
+class Doorstep(msgspec.Struct, frozen=True):
+    """What a callback needs to know of its channel."""
+
+    id: UUID
+    channel: ChannelRef
+    phone_number_id: str
+    app_secret: str
+    verify_token: str
+
+
+class Gateway(msgspec.Struct, frozen=True):
+    db: Database
+    clock: Clock
+    gate: Gate
+    acceptor: Acceptor
+    receiver: Receiver
+    vault: Vault
+    guard: Guard
+    doorsteps: TimedCache[UUID, Doorstep | None]
+    ring: Callable[[UUID], None]
+    ready: Callable[[], Awaitable[dict[str, bool]]]
+    body_limit: int
+    callback_limit: int

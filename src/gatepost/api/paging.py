@@ -1,0 +1,35 @@
+"""Cursors and limits of lists. A cursor is opaque: nobody should build one."""
+
+import base64
+import binascii
+from typing import Any, TypeVar
+
+import msgspec
+
+from gatepost.model.errors import BadRequest, invalid_field
+
+T = TypeVar("T")
+MOST = 100
+USUAL = 20
+
+
+def read_limit(text: str | None, most: int = MOST, usual: int = USUAL) -> int:
+    if text is None:
+        return usual
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= most):
+        raise invalid_field("limit", f"must be a whole number from 1 to {most}")
+    return int(text)
+
+
+def show_cursor(value: Any) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
+
+
+def read_cursor(text: str | None, type_: type[T]) -> T | None:
+    if text is None:
+        return None
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=type_)
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        raise BadRequest("This cursor is not one of ours. Take it from 'paging.next'.", "invalid_cursor") from None

@@ -1,0 +1,181 @@
+"""Webhook endpoints: make, look, change, delete, and the log of attempts."""
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from litestar import Request, Response, delete, get, patch, post
+
+from gatepost.admin import endpoints as admin
+from gatepost.api.body import answer, read_body
+from gatepost.api.gateway import Gateway
+from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.model import ids, times
+from gatepost.model.account import Caller
+from gatepost.model.errors import NotFound, invalid_field
+from gatepost.model.event import TYPES
+from gatepost.store.attempts import LoggedAttempt, list_attempts
+from gatepost.store.endpoints import Endpoint
+from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
+
+_PATH = "/api/v1/webhooks"
+_STATES = {0: "pending", 1: "delivered", 2: "exhausted", 3: "dropped"}
+
+
+class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A new endpoint. Without `events`, all six switches are on."""
+
+    url: str
+    events: dict[str, bool] | None = None
+    headers: dict[str, str] | None = None
+
+
+class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays as it is. A switch that is not named stays as it is."""
+
+    url: str | None = None
+    events: dict[str, bool] | None = None
+    headers: dict[str, str] | None = None
+    active: bool | None = None
+
+
+_create = msgspec.json.Decoder(CreateEndpoint)
+_change = msgspec.json.Decoder(ChangeEndpoint)
+
+
+@post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
+async def create_webhook(request: Request[Any, Any, Any], gateway: Gateway, caller: Caller) -> Response[bytes]:
+    """Makes an endpoint. Its signing secret is shown in this answer only."""
+    body, _ = await read_body(request, _create)
+    await _check_url(gateway.guard, body.url)
+    events = _switched(TYPES, body.events)
+    new = await admin.create_endpoint(
+        gateway.db,
+        gateway.vault,
+        caller.channel_id,
+        body.url,
+        events=events,
+        headers=body.headers,
+        now=gateway.clock.now(),
+    )
+    gateway.ring(caller.channel_id)
+    return answer(_show(new.endpoint) | {"secret": new.secret}, "Webhook created", status=201)
+
+
+@get(_PATH, opt={"scope": "read"}, summary="List webhook endpoints")
+async def list_webhooks(gateway: Gateway, caller: Caller) -> Response[bytes]:
+    """All endpoints of the channel."""
+    found = await admin.list_endpoints(gateway.db, caller.channel_id)
+    return answer([_show(endpoint) for endpoint in found], paging=None)
+
+
+@get(_PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
+async def get_webhook(endpoint_id: str, gateway: Gateway, caller: Caller) -> Response[bytes]:
+    """One endpoint."""
+    return answer(_show(await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))))
+
+
+@patch(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
+async def change_webhook(
+    endpoint_id: str, request: Request[Any, Any, Any], gateway: Gateway, caller: Caller
+) -> Response[bytes]:
+    """Changes address, switches, headers, or turns it on and off."""
+    body, _ = await read_body(request, _change)
+    if body.url is not None:
+        await _check_url(gateway.guard, body.url)
+    before = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    changed = await admin.change_endpoint(
+        gateway.db,
+        caller.channel_id,
+        before.id,
+        url=body.url,
+        events=None if body.events is None else _switched(before.events, body.events),
+        headers=body.headers,
+        state=None if body.active is None else ("active" if body.active else "disabled"),
+        now=gateway.clock.now(),
+    )
+    gateway.ring(caller.channel_id)
+    return answer(_show(changed), "Webhook changed")
+
+
+@delete(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
+async def delete_webhook(endpoint_id: str, gateway: Gateway, caller: Caller) -> Response[bytes]:
+    """Deletes an endpoint. What was delivered stays in the log."""
+    await admin.delete_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    gateway.ring(caller.channel_id)
+    return answer(None, "Webhook deleted")
+
+
+@get(_PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
+async def list_webhook_attempts(
+    endpoint_id: str, request: Request[Any, Any, Any], gateway: Gateway, caller: Caller
+) -> Response[bytes]:
+    """Every attempt with its request, its answer and its latency, the newest event first."""
+    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    limit = read_limit(request.query_params.get("limit"))
+    before = read_cursor(request.query_params.get("cursor"), tuple[UUID, int])
+    found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
+    more = show_cursor((found[-1].event_id, found[-1].number)) if len(found) == limit else None
+    return answer([_show_attempt(attempt) for attempt in found], paging=more)
+
+
+def _id(text: str) -> UUID:
+    endpoint_id = ids.read("we", text)
+    if endpoint_id is None:
+        raise NotFound("There is no such webhook on this channel.")
+    return endpoint_id
+
+
+async def _check_url(guard: Guard, url: str) -> None:
+    """Refuses an address that would never be delivered to. A name that does not resolve today may tomorrow."""
+    try:
+        guard.check_shape(url)
+        await guard.check(url)
+    except ForbiddenUrl as error:
+        raise invalid_field("url", error.reason, "forbidden_url") from None
+    except UnresolvedUrl:
+        return
+
+
+def _switched(before: tuple[str, ...], switches: dict[str, bool] | None) -> list[str]:
+    """The switches that are on after a change."""
+    switches = switches or {}
+    unknown = sorted(switches.keys() - set(TYPES))
+    if unknown:
+        raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(TYPES)}")
+    return [type_ for type_ in TYPES if switches.get(type_, type_ in before)]
+
+
+def _show(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "id": ids.show("we", endpoint.id),
+        "url": endpoint.url,
+        "events": {type_: type_ in endpoint.events for type_ in TYPES},
+        "headers": endpoint.headers,
+        "active": endpoint.state == "active",
+        "state": endpoint.state,
+        "reason": endpoint.reason,
+        "created_at": times.show(endpoint.created_at),
+        "updated_at": times.show(endpoint.updated_at),
+    }
+
+
+def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
+    return {
+        "event": ids.show("evt", attempt.event_id),
+        "number": attempt.number,
+        "at": times.show(attempt.at),
+        "latency_ms": round(attempt.latency_ms, 1),
+        "status": attempt.status,
+        "error": attempt.error,
+        "delivery": {"state": _STATES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
+        "request": {
+            "url": attempt.url,
+            "headers": msgspec.Raw(attempt.request_headers.encode()),
+            "body": attempt.request_body,
+        },
+        "answer": {
+            "headers": msgspec.Raw((attempt.answer_headers or "[]").encode()),
+            "body": (attempt.answer_body or b"").decode("utf-8", "replace"),
+        },
+    }

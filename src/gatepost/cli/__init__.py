@@ -1,0 +1,8 @@
+"""The command line: `gatepost`. Nothing heavy is imported before a command needs it."""
+
+
+def main() -> None:
+    """Runs the command that was asked for."""
+    from gatepost.cli.root import app
+
+    app()

@@ -1,0 +1,5 @@
+"""`python -m gatepost.cli`: the same as `gatepost`."""
+
+from gatepost.cli import main
+
+main()

@@ -1,0 +1,134 @@
+"""`gatepost account`: tenants, their plans, trials and add-ons."""
+
+from typing import Annotated
+
+import typer
+
+from gatepost.cli.command import Session, command, new_group
+from gatepost.cli.output import Answer
+
+group = new_group("Accounts: tenants of this gateway.")
+addons = new_group("Add-ons of an account.")
+group.add_typer(addons, name="addon")
+
+AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
+Addon = Annotated[str, typer.Argument(metavar="ADDON", help='Name of the add-on, e.g. "API Access".')]
+
+
+@command(group, "create")
+async def create(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Name of the account.")],
+    plan: Annotated[str, typer.Option(help="Plan; see 'gatepost plan list'.")] = "starter",
+) -> Answer:
+    """Make an account; its trial begins now."""
+    from gatepost.admin import accounts
+    from gatepost.cli.views import account_view
+
+    settings = session.settings
+    made = await accounts.create_account(
+        session.db, name, plan, plans=settings.plans, trial_days=settings.trial.days, now=session.now
+    )
+    view = account_view(made)
+    return Answer(view, note=f"Next: gatepost channel create {view['id']} --kind official --help")
+
+
+@command(group, "list")
+async def list_(session: Session) -> Answer:
+    """List all accounts."""
+    from gatepost.admin import accounts
+    from gatepost.cli.views import account_view
+
+    views = [account_view(account) for account in await accounts.list_accounts(session.db)]
+    return Answer(views, ("id", "name", "plan", "suspended", "trial_ends_at", "addons"))
+
+
+@command(group, "show")
+async def show(session: Session, account: AccountId) -> Answer:
+    """Show an account."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    return Answer(account_view(await accounts.get_account(session.db, read_id("acc", account))))
+
+
+@command(group, "plan")
+async def plan(
+    session: Session, account: AccountId, plan: Annotated[str, typer.Argument(help="The new plan.")]
+) -> Answer:
+    """Put an account on another plan."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    plans = session.settings.plans
+    return Answer(account_view(await accounts.change_plan(session.db, read_id("acc", account), plan, plans=plans)))
+
+
+@command(group, "suspend")
+async def suspend(session: Session, account: AccountId) -> Answer:
+    """Close the API to an account."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    return Answer(account_view(await accounts.suspend_account(session.db, read_id("acc", account))))
+
+
+@command(group, "resume")
+async def resume(session: Session, account: AccountId) -> Answer:
+    """Open the API to a suspended account again."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    return Answer(account_view(await accounts.resume_account(session.db, read_id("acc", account))))
+
+
+@command(group, "trial")
+async def trial(
+    session: Session,
+    account: AccountId,
+    days: Annotated[int, typer.Option(help="Days to add: to the trial's end, or to today where it is over.")],
+) -> Answer:
+    """Let a trial go on."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    changed = await accounts.extend_trial(session.db, read_id("acc", account), days, session.now)
+    return Answer(account_view(changed))
+
+
+@command(addons, "add")
+async def add_addon(session: Session, account: AccountId, addon: Addon) -> Answer:
+    """Give an account an add-on."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    changed = await accounts.add_addon(session.db, read_id("acc", account), addon, session.now)
+    return Answer(account_view(changed))
+
+
+@command(addons, "remove")
+async def remove_addon(session: Session, account: AccountId, addon: Addon) -> Answer:
+    """Take an add-on away."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import account_view
+
+    return Answer(account_view(await accounts.remove_addon(session.db, read_id("acc", account), addon)))
+
+
+@command(group, "usage")
+async def usage(session: Session, account: AccountId) -> Answer:
+    """Show what an account has used of this month's plan."""
+    from gatepost.admin import accounts
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import usage_view
+
+    found = await accounts.get_account(session.db, read_id("acc", account))
+    used = await accounts.usage_of(session.db, found.id, session.settings.plans, session.now)
+    return Answer(usage_view(found, used))

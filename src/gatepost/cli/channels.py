@@ -1,0 +1,196 @@
+"""`gatepost channel`: the numbers of an account."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.command import Session, command, new_group
+from gatepost.cli.output import Answer, confirm
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gatepost.settings import Settings
+    from gatepost.store.channels import ChannelConfig
+
+group = new_group("Channels: numbers on a network.")
+
+AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
+ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="Id of the channel: ch_…")]
+Throughput = Annotated[float | None, typer.Option(help="Messages per second.")]
+Tier = Annotated[int | None, typer.Option(help="Conversations to open in any 24 hours; 0: no limit.")]
+PairSeconds = Annotated[float | None, typer.Option(help="Seconds between messages to one recipient...")]
+PairBurst = Annotated[int | None, typer.Option(help="...after a burst of so many.")]
+
+
+@command(group, "create")
+async def create(
+    session: Session,
+    account: AccountId,
+    *,
+    kind: Annotated[str, typer.Option(help="official or qr.")],
+    phone: Annotated[str, typer.Option(help="The number in digits, with its country code.")],
+    name: Annotated[str | None, typer.Option(help="Name of the channel.", show_default="the number")] = None,
+    phone_number_id: Annotated[str | None, typer.Option(help="Official: the number's id on the network.")] = None,
+    waba_id: Annotated[str | None, typer.Option(help="Official: the business account's id.")] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="GATEPOST_CHANNEL_TOKEN", help="Official: the access token.")
+    ] = None,
+    app_secret: Annotated[
+        str | None, typer.Option(envvar="GATEPOST_CHANNEL_APP_SECRET", help="Official: signs the network's callbacks.")
+    ] = None,
+    verify_token: Annotated[str | None, typer.Option(help="Official: made up when none is given.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Official: another address of the network.")] = None,
+    version: Annotated[str | None, typer.Option(help="Official: another version of the Graph API.")] = None,
+    throughput: Throughput = None,
+    tier: Tier = None,
+    pair_seconds: PairSeconds = None,
+    pair_burst: PairBurst = None,
+) -> Answer:
+    """Make a channel: an official number, or one that a phone is linked to by QR code."""
+    from gatepost.admin import channels
+    from gatepost.cli.reading import read_id
+    from gatepost.model.errors import invalid_field
+
+    account_id = read_id("acc", account)
+    pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
+    limits = _given({"throughput": throughput, "tier": tier, **pair})
+    official = {
+        "phone_number_id": phone_number_id,
+        "token": token,
+        "app_secret": app_secret,
+        "waba_id": waba_id,
+        "verify_token": verify_token,
+        "base_url": base_url,
+        "version": version,
+    }
+    shared: dict[str, Any] = {"phone": phone, "name": name or phone, "now": session.now}
+    if kind == "official":
+        return await _create_official(session, account_id, official, limits, shared)
+    if kind != "qr":
+        raise invalid_field("kind", "must be official or qr")
+    for field in _given(official):
+        raise invalid_field(field, "belongs to official channels only")
+    pace = session.settings.pace
+    made = await channels.create_qr(
+        session.db, account_id, limits={"throughput": pace.qr_throughput, **limits}, **shared
+    )
+    return _made(made, {})
+
+
+@command(group, "list")
+async def list_(
+    session: Session, account: Annotated[str | None, typer.Option(help="Only of this account: acc_…")] = None
+) -> Answer:
+    """List channels."""
+    from gatepost.admin import accounts, channels
+    from gatepost.cli.reading import read_id
+    from gatepost.cli.views import channel_view
+
+    account_id = read_id("acc", account) if account else None
+    if account_id:
+        await accounts.get_account(session.db, account_id)
+    views = [channel_view(channel) for channel in await channels.list_channels(session.db, account_id)]
+    return Answer(views, ("id", "account", "kind", "phone", "name", "connection"))
+
+
+@command(group, "show")
+async def show(session: Session, channel: ChannelId) -> Answer:
+    """Show a channel, without its secrets."""
+    from gatepost.cli.views import channel_view
+
+    return Answer(channel_view(await find_channel(session, channel)))
+
+
+@command(group, "limits")
+async def limits(
+    session: Session,
+    channel: ChannelId,
+    *,
+    throughput: Throughput = None,
+    tier: Tier = None,
+    pair_seconds: PairSeconds = None,
+    pair_burst: PairBurst = None,
+) -> Answer:
+    """Set some of a number's limits, as the network raises them."""
+    from gatepost.admin import channels
+    from gatepost.cli.views import channel_view
+
+    found = await find_channel(session, channel)
+    pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
+    given = _given({"throughput": throughput, "tier": tier, **pair})
+    return Answer(channel_view(await channels.change_limits(session.db, found.account_id, found.id, given)))
+
+
+@command(group, "delete")
+async def delete(
+    session: Session, channel: ChannelId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> Answer:
+    """Remove a channel with its keys, endpoints, contacts and waiting messages."""
+    from gatepost.admin import channels
+    from gatepost.cli.views import channel_view
+
+    found = await find_channel(session, channel)
+    if not yes:
+        confirm(f"Remove the channel {found.name} with all that waits in it?")
+    await channels.delete_channel(session.db, found.account_id, found.id)
+    return Answer({**channel_view(found), "deleted": True})
+
+
+async def find_channel(session: Session, channel: str) -> "ChannelConfig":
+    """A channel of whatever account: the operator may reach all."""
+    from gatepost.cli.reading import read_id
+    from gatepost.model.errors import NotFound
+    from gatepost.store.channels import get_config
+
+    found = await get_config(session.db, read_id("ch", channel))
+    if found is None:
+        raise NotFound(f"There is no channel {channel}.")
+    return found
+
+
+async def _create_official(
+    session: Session, account_id: "UUID", asked: dict[str, Any], limits: dict[str, Any], shared: dict[str, Any]
+) -> Answer:
+    from gatepost.admin import channels
+    from gatepost.admin.channels import CloudNumber
+    from gatepost.model import ids
+    from gatepost.model.errors import invalid_field
+
+    for field in ("phone_number_id", "token", "app_secret"):
+        if asked[field] is None:
+            raise invalid_field(field, f"is needed for an official channel; give it with --{field.replace('_', '-')}")
+    number = CloudNumber(asked["phone_number_id"], asked["waba_id"], asked["base_url"], asked["version"])
+    kept = {name: asked[name] for name in ("token", "app_secret", "verify_token")}
+    wanted = {**official_limits(session.settings), **limits}
+    made = await channels.create_official(
+        session.db, session.vault, account_id, number=number, limits=wanted, **kept, **shared
+    )
+    secrets = channels.open_secrets(session.vault, made)
+    url = f"{session.settings.public_url}/callbacks/cloud/{ids.show('ch', made.id)}"
+    return _made(made, {"callback_url": url, "verify_token": secrets.verify_token if secrets else None})
+
+
+def official_limits(settings: "Settings") -> dict[str, float]:
+    """What the settings say about a new official number."""
+    pace = settings.pace
+    return {
+        "throughput": pace.throughput,
+        "tier": pace.tier,
+        "pair_seconds": pace.pair_seconds,
+        "pair_burst": pace.pair_burst,
+    }
+
+
+def _made(channel: "ChannelConfig", more: dict[str, Any]) -> Answer:
+    from gatepost.cli.views import channel_view
+
+    view = {**channel_view(channel), **more}
+    note = f"Next: gatepost key create {view['id']} NAME"
+    if more:
+        note = f"Enter the callback URL and the verify token in the network's app settings.\n{note}"
+    return Answer(view, note=note)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

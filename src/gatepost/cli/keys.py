@@ -1,0 +1,99 @@
+"""`gatepost key`: API keys of a channel."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gatepost.cli.channels import find_channel
+from gatepost.cli.command import Session, command, new_group
+from gatepost.cli.output import Answer
+
+if TYPE_CHECKING:
+    from gatepost.admin.keys import NewKey
+    from gatepost.store.keys import ApiKey
+
+group = new_group("Keys: what programs call the API with.")
+
+ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="Id of the channel: ch_…")]
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key: key_…")]
+Expires = Annotated[str | None, typer.Option(help="When it ends: 90d, 2027-01-31 or 2027-01-31T10:00:00Z.")]
+
+
+@command(group, "create")
+async def create(
+    session: Session,
+    channel: ChannelId,
+    name: Annotated[str, typer.Argument(help="Name of the key, to know it by.")],
+    scopes: Annotated[str, typer.Option(help="Of send, read, manage, mcp, with commas.")] = "send,read,manage",
+    expires: Expires = None,
+) -> Answer:
+    """Make a key; it is shown once."""
+    from gatepost.admin import keys
+    from gatepost.cli.reading import read_moment, read_words
+
+    found, now = await find_channel(session, channel), session.now
+    ends = read_moment(expires, "expires", now)
+    made = await keys.create_key(session.db, found.id, name, scopes=read_words(scopes), expires_at=ends, now=now)
+    return _shown_once(made)
+
+
+@command(group, "list")
+async def list_(session: Session, channel: ChannelId) -> Answer:
+    """List the keys of a channel, ended ones too."""
+    from gatepost.admin import keys
+    from gatepost.cli.views import key_view
+
+    found = await find_channel(session, channel)
+    views = [key_view(key) for key in await keys.list_keys(session.db, found.id)]
+    return Answer(views, ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"))
+
+
+@command(group, "rotate")
+async def rotate(
+    session: Session,
+    key: KeyId,
+    overlap: Annotated[str, typer.Option(help="How long the old key works on: 0, 30m, 24h, 7d.")] = "24h",
+    expires: Expires = None,
+) -> Answer:
+    """Make a new key with the same name and scopes, and let the old one end."""
+    from gatepost.admin import keys
+    from gatepost.cli.reading import read_duration, read_moment
+
+    old, now = await _find(session, key), session.now
+    made = await keys.rotate_key(
+        session.db,
+        old.channel_id,
+        old.id,
+        overlap=read_duration(overlap, "overlap"),
+        expires_at=read_moment(expires, "expires", now),
+        now=now,
+    )
+    return _shown_once(made)
+
+
+@command(group, "revoke")
+async def revoke(session: Session, key: KeyId) -> Answer:
+    """End a key at once."""
+    from gatepost.admin import keys
+    from gatepost.cli.views import key_view
+
+    found = await _find(session, key)
+    return Answer(key_view(await keys.revoke_key(session.db, found.channel_id, found.id, session.now)))
+
+
+def _shown_once(made: "NewKey") -> Answer:
+    from gatepost.cli.views import key_view
+
+    return Answer({**key_view(made.key), "key": made.text}, note="The key is shown this once.")
+
+
+async def _find(session: Session, key: str) -> "ApiKey":
+    """A key of whatever channel: the operator may reach all."""
+    from gatepost.cli.reading import read_id
+    from gatepost.model.errors import NotFound
+    from gatepost.store.keys import find_key
+
+    found = await find_key(session.db, read_id("key", key))
+    if found is None:
+        raise NotFound(f"There is no key {key}.")
+    return found

@@ -1,0 +1,134 @@
+"""What commands say: JSON for programs, tables for people, one line on stderr when something is refused."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a command found or did: a record or a list of them, and what a person should also know."""
+
+    data: Any
+    columns: tuple[str, ...] = ()
+    note: str = ""
+    empty: str = "There are none yet."
+
+
+def print_answer(answer: Answer, *, as_json: bool) -> None:
+    """On stdout: JSON and nothing else, or text."""
+    if as_json:
+        print(to_json(answer.data))
+    elif isinstance(answer.data, list):
+        _print_table(answer.data, answer)
+    else:
+        _print_record(answer.data)
+    if answer.note and not as_json:
+        print(f"\n{answer.note}")
+
+
+def confirm(question: str) -> None:
+    """Asks on stderr, since stdout is for answers; anything but a yes is a refusal."""
+    from gatepost.model.errors import Conflict
+
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Conflict("Nothing was changed. Answer y, or give --yes.")
+
+
+def to_json(data: Any) -> str:
+    """Readable, and in the order in which it was put together."""
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+
+
+@contextmanager
+def failing(*, as_json: bool = False) -> Iterator[None]:
+    """Turns what can go wrong into one line on stderr and exit code 1; mistakes of our own stay loud."""
+    _log_to_stderr()
+    try:
+        yield
+    except Exception as error:
+        told = _explain(error)
+        if told is None:
+            raise
+        print(to_json({"error": told}) if as_json else f"Error: {told['message']}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _explain(error: Exception) -> dict[str, Any] | None:
+    """The error as a record, or None when it is none that a user can mend."""
+    import asyncpg
+
+    from gatepost.model.errors import GatepostError
+    from gatepost.settings import BadSettings
+    from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
+    from gatepost.store.migrate import MigrationError
+
+    if isinstance(error, GatepostError):
+        return {"code": error.code, "message": error.message, "fields": list(error.fields)}
+    if isinstance(error, BadSettings):
+        return _plain("bad_settings", str(error))
+    if isinstance(error, DataFolderInUse | EmbeddedPostgresError | MigrationError):
+        return _plain("database_unavailable", str(error))
+    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
+        return _plain("database_unavailable", f"The database refused: {error}")
+    if isinstance(error, OSError):
+        return _plain("system_error", str(error) or type(error).__name__)
+    return None
+
+
+def _plain(code: str, message: str) -> dict[str, Any]:
+    return {"code": code, "message": " ".join(message.split()), "fields": []}
+
+
+def _log_to_stderr() -> None:
+    """Stdout is for answers. A server that starts sets up its own log."""
+    import logging
+
+    import structlog
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+    )
+
+
+def _print_record(record: Mapping[str, Any]) -> None:
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        print(f"{name.replace('_', ' '):<{width}}  {cell(value)}")
+
+
+def _print_table(rows: Sequence[Mapping[str, Any]], answer: Answer) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        print(answer.empty)
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in answer.columns:
+        # An id that is cut off is of no use.
+        table.add_column(name.replace("_", " "), no_wrap=name == "id", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell(row[name])) for name in answer.columns))
+    console = Console(highlight=False)
+    console.print(table) if console.is_terminal else Console(highlight=False, width=400).print(table)
+
+
+def cell(value: Any) -> str:
+    """A value for a person. What a stranger could have put into it cannot steer the terminal."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {cell(one)}" for name, one in value.items()) or "–"
+    if isinstance(value, list | tuple):
+        return ", ".join(cell(one) for one in value) or "–"
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

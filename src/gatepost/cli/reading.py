@@ -1,0 +1,61 @@
+"""Arguments as people write them: ids, durations, moments, `name: value`."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from gatepost.model import ids
+from gatepost.model.errors import invalid_field
+
+_DURATION = re.compile(r"([0-9]{1,6})(s|m|h|d)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we": "webhook endpoint"}
+
+
+def read_id(prefix: str, text: str) -> UUID:
+    """An id in the form in which it is shown."""
+    id_ = ids.read(prefix, text)
+    if id_ is None:
+        thing = _THINGS[prefix]
+        raise invalid_field(thing, f"{text!r} is not the id of one; they look like {prefix}_ and 32 hex digits")
+    return id_
+
+
+def read_duration(text: str, field: str) -> timedelta:
+    """A stretch of time: 90s, 30m, 24h, 7d, or 0."""
+    if text == "0":
+        return timedelta(0)
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise invalid_field(field, "must be a time like 30m, 24h or 7d")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def read_moment(text: str | None, field: str, now: datetime) -> datetime | None:
+    """A moment: 2027-01-31, 2027-01-31T10:00:00Z, or from now on, 90d."""
+    if text is None:
+        return None
+    if _DURATION.fullmatch(text):
+        return now + read_duration(text, field)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise invalid_field(field, "must be a time like 90d, 2027-01-31 or 2027-01-31T10:00:00Z") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def read_headers(lines: Sequence[str]) -> dict[str, str]:
+    """Headers, each written as `Name: value`."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise invalid_field("headers", f"{line[:100]!r} must be written as 'Name: value'")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def read_words(text: str) -> tuple[str, ...]:
+    """Words between commas."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,0 +1,24 @@
+"""All commands, put together."""
+
+import typer
+
+from gatepost.cli import accounts, channels, keys, plans, running, up, users, webhooks
+from gatepost.cli.command import new_group
+
+app = new_group("A messaging gateway you run yourself.")
+running.register(app)
+up.register(app)
+app.add_typer(accounts.group, name="account")
+app.add_typer(users.group, name="user")
+app.add_typer(plans.group, name="plan")
+app.add_typer(channels.group, name="channel")
+app.add_typer(keys.group, name="key")
+app.add_typer(webhooks.group, name="webhook")
+
+
+@app.command("version")
+def version() -> None:
+    """Show the version."""
+    from importlib.metadata import version as installed
+
+    typer.echo(f"gatepost {installed('gatepost')}")

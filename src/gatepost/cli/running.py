@@ -1,0 +1,134 @@
+"""`gatepost serve`, `sandbox` and `migrate`: the programs that run."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.command import Config, Data, DatabaseUrl, Session, command, load_settings
+from gatepost.cli.output import Answer, failing
+
+if TYPE_CHECKING:
+    from gatepost.admin.vault import Vault
+    from gatepost.settings import Settings
+    from gatepost.store.pool import Database
+
+    OnReady = Callable[[str, Database, Vault], Awaitable[None]]
+
+ROLES = ("all", "api", "worker")
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
+Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on.", show_default="8080")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds these commands to the program."""
+    app.command("serve")(serve)
+    app.command("sandbox")(sandbox)
+    command(app, "migrate")(migrate)
+
+
+def serve(
+    *,
+    role: Annotated[str, typer.Option(help="all, api (take requests) or worker (send and deliver).")] = "all",
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    config: Config = None,
+) -> None:
+    """Run the gateway until it is told to stop."""
+    with failing():
+        settings = load_settings(data, database_url, config, {"server.host": host, "server.port": port})
+        check_role(role)
+        check_port(settings.server.host, settings.server.port, "--port")
+        run_gateway(settings, role=role)
+
+
+def sandbox(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on.")] = 8081,
+    seed: Annotated[int, typer.Option(help="Where its chance begins; the same seed, the same network.")] = 1,
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+) -> None:
+    """Run the pretend network until it is told to stop."""
+    with failing():
+        check_port(host, port, "--port")
+        from gatepost.sandbox import SandboxSettings
+        from gatepost.sandbox import serve as serve_sandbox
+
+        if with_parent:
+            threading.Thread(target=_end_with_parent, daemon=True).start()
+        run_loop(serve_sandbox(host, port, SandboxSettings(seed=seed), ready=lambda bound: _tell(host, bound)))
+
+
+async def migrate(session: Session) -> Answer:
+    """Bring the database to the shape this version needs."""
+    from gatepost.store.migrate import check
+
+    # Opening it has done the work; here we look at what came of it.
+    async with session.db.connection() as conn:
+        state = await check(conn)  # type: ignore[arg-type]
+    return Answer({"version": state.version, "pending": list(state.pending)})
+
+
+def run_gateway(settings: "Settings", *, role: str = "all", on_ready: "OnReady | None" = None) -> None:
+    """Runs the gateway to its end."""
+    from gatepost.app import CannotStart
+    from gatepost.app import serve as serve_gateway
+
+    try:
+        run_loop(serve_gateway(settings, role=role, on_ready=on_ready))
+    except CannotStart as error:
+        raise OSError(str(error)) from None
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a server to its end."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(work)
+
+
+def check_role(role: str) -> None:
+    """Refuses a role that there is not."""
+    from gatepost.model.errors import invalid_field
+
+    if role not in ROLES:
+        raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
+
+
+def check_port(host: str, port: int, option: str) -> int:
+    """The port, or a free one for 0. Says so at once, and in a sentence, when it cannot be had."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+        except OSError as error:
+            raise OSError(
+                f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}. "
+                f"Stop the program that has the port, or choose another with {option}."
+            ) from None
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a server of ours."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _tell(host: str, port: int) -> None:
+    print(f"The sandbox is at {url_of(host, port)}", flush=True)
+
+
+def _end_with_parent() -> None:
+    """Ends this program when the one that started it is gone, however it went: its end of the pipe closes."""
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)

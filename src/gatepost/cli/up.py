@@ -1,0 +1,197 @@
+"""`gatepost up`: everything at once, to try it out.
+
+sandbox (a child process) ─► gateway (this process) ─► ready ─► demo ─► number at the sandbox ─► how to use it
+   ▲ ends when we end, even when we are killed: it holds the other end of a pipe
+"""
+
+import asyncio
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib import error as url_errors
+from urllib import request
+
+import typer
+
+from gatepost.cli.command import Config, Data, DatabaseUrl, load_settings
+from gatepost.cli.output import failing
+from gatepost.cli.running import check_port, run_gateway
+
+if TYPE_CHECKING:
+    from gatepost.admin.demo import DemoWishes, Quickstart
+    from gatepost.admin.vault import Vault
+    from gatepost.cli.running import OnReady
+    from gatepost.settings import Settings
+    from gatepost.store.pool import Database
+
+HOST = "127.0.0.1"
+RECIPIENT = "5511999998888"
+_LOOPBACK = ["127.0.0.0/8", "::1/128"]
+_PATIENCE = 30.0
+# Loopback is never behind a proxy, whatever the environment says.
+_browser = request.build_opener(request.ProxyHandler({}))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this command to the program."""
+    app.command("up")(up)
+
+
+def up(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the gateway.")] = 8080,
+    sandbox_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the sandbox.")] = 8081,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    config: Config = None,
+) -> None:
+    """Run the gateway with the sandbox and a demo account."""
+    with failing():
+        free_port = check_port(HOST, port, "--port (make run PORT=…)")
+        check_port(HOST, sandbox_port, "--sandbox-port (make run SANDBOX_PORT=…)")
+        with running_sandbox(sandbox_port) as sandbox_url:
+            settings = settings_for(sandbox_url, free_port, data, database_url, config)
+            run_gateway(settings, on_ready=_welcome(settings, sandbox_url))
+
+
+def settings_for(
+    sandbox_url: str, port: int, data: Path | None, database_url: str | None, config: Path | None
+) -> "Settings":
+    """The settings, with the sandbox for a network and webhooks allowed to this machine."""
+    allowed = load_settings(data, database_url, config).webhooks.allow
+    overrides = {
+        "server.host": HOST,
+        "server.port": port,
+        "cloud.base_url": sandbox_url,
+        "webhooks.allow": [*allowed, *_LOOPBACK],
+    }
+    return load_settings(data, database_url, config, overrides)
+
+
+@contextmanager
+def running_sandbox(port: int) -> Iterator[str]:
+    """A sandbox of our own, in a session of its own, so that Ctrl-C reaches it through us only."""
+    arguments = [sys.executable, "-m", "gatepost.cli", "sandbox", "--host", HOST, "--port", str(port), "--with-parent"]
+    child = subprocess.Popen(  # noqa: S603 - our own program
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        url = _address_of(child)
+        call(f"{url}/healthz")
+        yield url
+    finally:
+        _end(child)
+
+
+def call(url: str, body: dict[str, Any] | None = None) -> Any:
+    """One call to a server on this machine; a refusal becomes an OSError with its words."""
+    content = None if body is None else json.dumps(body).encode()
+    asked = request.Request(url, content, {"Content-Type": "application/json"})  # noqa: S310 - our own address
+    try:
+        with _browser.open(asked, timeout=_PATIENCE) as answer:
+            return json.load(answer)
+    except url_errors.HTTPError as refusal:
+        with refusal:
+            raise OSError(f"{url} answered {refusal.code}: {refusal.read(500).decode(errors='replace')}") from None
+
+
+def _welcome(settings: "Settings", sandbox_url: str) -> "OnReady":
+    async def ready(base_url: str, db: "Database", vault: "Vault") -> None:
+        told = await make_ready(db, vault, settings, base_url, sandbox_url)
+        print(describe(told, settings.data_folder), flush=True)
+
+    return ready
+
+
+async def make_ready(
+    db: "Database", vault: "Vault", settings: "Settings", base_url: str, sandbox_url: str
+) -> "Quickstart":
+    """Makes the demo, or finds it, and makes its number known to the sandbox, which forgets between starts."""
+    from gatepost.admin import channels, demo
+    from gatepost.clock import SystemClock
+
+    told = await demo.make_demo(
+        db,
+        vault,
+        folder=settings.data_folder,
+        base_url=base_url,
+        sandbox_url=sandbox_url,
+        wishes=_wishes(settings),
+        now=SystemClock().now(),
+    )
+    official = await demo.official_channel(db)
+    kept = channels.open_secrets(vault, official)
+    assert kept is not None
+    number = {
+        "phone_number_id": official.network["phone_number_id"],
+        "phone": official.phone,
+        "name": official.name,
+        "token": kept.token,
+        "app_secret": kept.app_secret,
+        "verify_token": kept.verify_token,
+        "callback_url": f"{base_url}/callbacks/cloud/{told.channels[0].id}",
+    }
+    await asyncio.to_thread(call, f"{sandbox_url}/control/numbers", number)
+    return told
+
+
+def describe(told: "Quickstart", folder: Path) -> str:
+    """What a person who has just started it wants to know."""
+    official, qr = told.channels
+    api = f"{told.base_url}/api/v1"
+    bearer = f"-H 'Authorization: Bearer {official.api_key}'"
+    body = json.dumps({"phone": RECIPIENT, "body": "Hello"})
+    return f"""
+Gatepost is running. Stop it with Ctrl-C.
+
+  Gateway      {told.base_url}
+  Sandbox      {told.sandbox_url}
+  Dashboard    {told.dashboard.url}
+  Sign-in      {told.dashboard.email}  {told.dashboard.password}
+  API keys     {official.api_key}  (official, {official.phone})
+               {qr.api_key}  (qr, {qr.phone})
+  Kept in      {folder / "quickstart.json"}
+
+Send a message:
+
+  curl -s {api}/message/send {bearer} -H 'Content-Type: application/json' -d '{body}'
+
+Read its status, with the id of the answer in place of ID:
+
+  curl -s {api}/messages/ID {bearer}
+"""
+
+
+def _wishes(settings: "Settings") -> "DemoWishes":
+    from gatepost.admin.demo import DemoWishes
+    from gatepost.cli.channels import official_limits
+
+    return DemoWishes(
+        plan="starter" if "starter" in settings.plans else next(iter(settings.plans)),
+        trial_days=settings.trial.days,
+        limits=official_limits(settings),
+        qr_limits={"throughput": settings.pace.qr_throughput},
+    )
+
+
+def _address_of(child: "subprocess.Popen[str]") -> str:
+    """The address that the sandbox tells once it listens."""
+    assert child.stdout is not None
+    ready, _, _ = select.select([child.stdout], [], [], _PATIENCE)
+    line = child.stdout.readline() if ready else ""
+    if "http" not in line:
+        raise OSError("The sandbox did not start.")
+    return line.split()[-1]
+
+
+def _end(child: "subprocess.Popen[str]") -> None:
+    child.terminate()
+    try:
+        child.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()

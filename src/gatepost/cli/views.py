@@ -1,0 +1,109 @@
+"""Things as the command line shows them. The names and their order are a promise to scripts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatepost.admin.accounts import Usage
+from gatepost.model import ids, times
+from gatepost.model.account import Plan
+from gatepost.store.accounts import Account
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.endpoints import Attempt, Endpoint
+from gatepost.store.keys import ApiKey
+from gatepost.store.users import User
+
+View = dict[str, Any]
+
+
+def account_view(account: Account) -> View:
+    return {
+        "id": ids.show("acc", account.id),
+        "name": account.name,
+        "plan": account.plan,
+        "suspended": account.suspended,
+        "trial_ends_at": times.show(account.trial_ends_at),
+        "addons": list(account.addons),
+        "created_at": times.show(account.created_at),
+    }
+
+
+def usage_view(account: Account, usage: Usage) -> View:
+    return {
+        "account": ids.show("acc", account.id),
+        "plan": usage.plan,
+        "month": f"{usage.month:%Y-%m}",
+        "used": usage.used,
+        "limit": usage.limit,
+        "remaining": usage.remaining,
+    }
+
+
+def plan_views(plans: Mapping[str, Plan]) -> list[View]:
+    return [
+        {"id": name, "title": plan.title, "messages_per_month": plan.messages_per_month} for name, plan in plans.items()
+    ]
+
+
+def user_view(user: User) -> View:
+    return {
+        "id": ids.show("usr", user.id),
+        "account": ids.show("acc", user.account_id),
+        "email": user.email,
+        "role": user.role,
+        "created_at": times.show(user.created_at),
+    }
+
+
+def channel_view(channel: ChannelConfig) -> View:
+    return {
+        "id": ids.show("ch", channel.id),
+        "account": ids.show("acc", channel.account_id),
+        "kind": channel.kind,
+        "phone": channel.phone,
+        "name": channel.name,
+        "connection": channel.connection,
+        "reason": channel.reason,
+        "network": channel.network,
+        "limits": channel.limits,
+        "created_at": times.show(ids.time_of(channel.id)),
+    }
+
+
+def key_view(key: ApiKey) -> View:
+    return {
+        "id": ids.show("key", key.id),
+        "channel": ids.show("ch", key.channel_id),
+        "name": key.name,
+        "hint": key.hint,
+        "scopes": list(key.scopes),
+        "created_at": times.show(key.created_at),
+        "expires_at": times.show_maybe(key.expires_at),
+        "revoked_at": times.show_maybe(key.revoked_at),
+        "last_used_at": times.show_maybe(key.last_used_at),
+    }
+
+
+def endpoint_view(endpoint: Endpoint) -> View:
+    return {
+        "id": ids.show("we", endpoint.id),
+        "channel": ids.show("ch", endpoint.channel_id),
+        "url": endpoint.url,
+        "events": list(endpoint.events),
+        "headers": endpoint.headers,
+        "state": endpoint.state,
+        "reason": endpoint.reason,
+        "created_at": times.show(endpoint.created_at),
+        "updated_at": times.show(endpoint.updated_at),
+    }
+
+
+def attempt_view(attempt: Attempt) -> View:
+    return {
+        "event": ids.show("evt", attempt.event_id),
+        "number": attempt.number,
+        "at": times.show(attempt.at),
+        "status": attempt.status,
+        "latency_ms": round(attempt.latency_ms, 1),
+        "error": attempt.error,
+        "url": attempt.url,
+    }

@@ -1,0 +1,87 @@
+"""Receiving: whatever a network reports becomes rows and events, once, and before the network hears yes."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.networks.base import Incoming, NetworkError, Status, Update
+from gatepost.store.batch import Batch
+from gatepost.store.pool import Database
+from gatepost.store.receiving import Message, Report, receive_updates
+
+_STATES = {
+    "sent": State.SENT,
+    "delivered": State.DELIVERED,
+    "read": State.READ,
+    "played": State.PLAYED,
+    "failed": State.FAILED,
+}
+
+
+class _Parcel(msgspec.Struct, frozen=True):
+    channel: ChannelRef
+    updates: Sequence[Update]
+
+
+class Receiver:
+    """The one way in for what networks report."""
+
+    def __init__(self, db: Database, clock: Clock, ring: Callable[[UUID], None], queue: int) -> None:
+        self._db = db
+        self._clock = clock
+        self._ring = ring
+        self._batch: Batch[UUID, _Parcel, None] = Batch(self._write, size=128, limit=queue)
+
+    async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
+        """Takes in the updates of one report. Returns once they are durable."""
+        if updates:
+            await self._batch.put(channel_id, _Parcel(channel, updates))
+
+    async def drain(self) -> None:
+        await self._batch.drain()
+
+    async def _write(self, channel_id: UUID, parcels: Sequence[_Parcel]) -> list[Exception | None]:
+        now = self._clock.now()
+        updates = [update for parcel in parcels for update in parcel.updates]
+        reports = [_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES]
+        messages = [_message(self._sane(u)) for u in updates if isinstance(u, Incoming)]
+        await receive_updates(self._db, parcels[-1].channel, channel_id, reports, messages, now)
+        self._ring(channel_id)
+        return [None] * len(parcels)
+
+    def _sane(self, incoming: Incoming) -> Incoming:
+        """A time far off would name a partition that does not exist."""
+        now = self._clock.now()
+        at = min(max(incoming.at, now - timedelta(days=7)), now + timedelta(hours=1))
+        return msgspec.structs.replace(incoming, at=at)
+
+
+def _report(status: Status) -> Report:
+    return Report(status.network_id, _STATES[status.status], status.message_id, error_shown(status.error))
+
+
+def _message(incoming: Incoming) -> Message:
+    return Message(
+        id=ids.derived_id(incoming.at, incoming.network_id),
+        network_id=incoming.network_id,
+        phone=incoming.phone,
+        name=incoming.name,
+        type=incoming.type,
+        content=incoming.content,
+        at=incoming.at,
+        reply_to=incoming.reply_to,
+    )
+
+
+def error_shown(error: NetworkError | None) -> dict[str, Any] | None:
+    """A network's refusal as events and the trace show it."""
+    if error is None:
+        return None
+    return {"code": error.code, "title": error.title, "details": error.details}

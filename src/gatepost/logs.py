@@ -1,0 +1,26 @@
+"""Logging: one line per outcome, to standard error, for people on a terminal and as JSON elsewhere."""
+
+import logging
+import sys
+
+import structlog
+
+
+def configure_logs(level: str, format_: str) -> None:
+    """Sets up structlog for this process."""
+    for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
+    )
+    processors: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if not for_people:
+        processors.append(structlog.processors.format_exc_info)
+    structlog.configure(
+        processors=[*processors, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

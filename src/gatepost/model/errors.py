@@ -1,0 +1,117 @@
+"""Everything that can be refused, as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
+
+GatepostError
+├── BadRequest        malformed_json, invalid_cursor, invalid_idempotency_key
+├── NotAuthenticated  missing_api_key, invalid_api_key
+├── NoAccess          api_access_required, account_suspended
+├── MissingScope      missing_scope
+├── NotFound          not_found
+├── Conflict          idempotency_in_progress, wrong_state
+├── TooLarge          body_too_large
+├── WrongMediaType    unsupported_media_type
+├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, idempotency_key_reused, forbidden_url
+├── LimitReached      rate_limited, plan_quota_exceeded
+└── Unavailable       overloaded, database_unavailable
+"""
+
+import msgspec
+
+
+class FieldProblem(msgspec.Struct, frozen=True):
+    field: str
+    message: str
+
+
+class GatepostError(Exception):
+    """A refusal with a stable code and a sentence that says what to do."""
+
+    default_code = "internal_error"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        code: str | None = None,
+        *,
+        fields: tuple[FieldProblem, ...] = (),
+        retry_after: float | None = None,
+        limit: "LimitState | None" = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.default_code
+        self.fields = fields
+        self.retry_after = retry_after
+        self.limit = limit
+
+
+class LimitState(msgspec.Struct, frozen=True):
+    """Where a limit stands, for the RateLimit headers."""
+
+    policy: str
+    quota: int
+    window: int
+    remaining: int
+    reset: int
+
+
+class BadRequest(GatepostError):
+    default_code = "malformed_json"
+
+
+class NotAuthenticated(GatepostError):
+    default_code = "invalid_api_key"
+
+
+class NoAccess(GatepostError):
+    default_code = "api_access_required"
+
+
+class MissingScope(GatepostError):
+    default_code = "missing_scope"
+
+
+class NotFound(GatepostError):
+    default_code = "not_found"
+
+
+class Conflict(GatepostError):
+    default_code = "wrong_state"
+
+
+class TooLarge(GatepostError):
+    default_code = "body_too_large"
+
+
+class WrongMediaType(GatepostError):
+    default_code = "unsupported_media_type"
+
+
+class Invalid(GatepostError):
+    default_code = "invalid_field"
+
+
+class LimitReached(GatepostError):
+    default_code = "rate_limited"
+    retryable = True
+
+
+class Unavailable(GatepostError):
+    default_code = "overloaded"
+    retryable = True
+
+
+def invalid_field(field: str, message: str, code: str = "invalid_field") -> Invalid:
+    """One field is wrong: the usual refusal."""
+    return Invalid(f"{field}: {message}", code, fields=(FieldProblem(field, message),))
+
+
+DATABASE_UNAVAILABLE = "The database cannot be reached. Nothing was changed; try again shortly."
+
+
+def database_unavailable() -> Unavailable:
+    return Unavailable(DATABASE_UNAVAILABLE, "database_unavailable", retry_after=2)
+
+
+def overloaded() -> Unavailable:
+    return Unavailable("Too much is waiting to be written. Nothing was changed; try again shortly.", retry_after=1)

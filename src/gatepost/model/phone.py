@@ -1,0 +1,29 @@
+"""Phone numbers: digits with country code, no separators, as the seed has it."""
+
+from gatepost.model.errors import Invalid, invalid_field
+
+SUFFIX = "@s.whatsapp.net"
+
+
+def check_phone(phone: str, field: str = "phone") -> str:
+    """The number, or a refusal that says what is wrong with it."""
+    if phone.isascii() and phone.isdigit() and 7 <= len(phone) <= 15 and phone[0] != "0":
+        return phone
+    raise _refusal(phone, field)
+
+
+def _refusal(phone: str, field: str) -> Invalid:
+    if not phone:
+        why = "is empty; give the number in digits with its country code, e.g. 5511999998888"
+    elif not (phone.isascii() and phone.isdigit()):
+        why = "must be digits only, with the country code and without +, spaces or dashes, e.g. 5511999998888"
+    elif phone[0] == "0":
+        why = "must begin with the country code, not with 0"
+    else:
+        why = f"must have 7 to 15 digits, but has {len(phone)}"
+    return invalid_field(field, why, "invalid_phone")
+
+
+def jid(phone: str) -> str:
+    """The chat's identifier on the network: the seed's `remoteJid`."""
+    return phone + SUFFIX

@@ -1,0 +1,98 @@
+"""Accepting a send: checked, counted and committed before anyone is told yes."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model import ids
+from gatepost.model.account import Caller, Plan
+from gatepost.model.errors import BadRequest, invalid_field
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import Draft, SendRequest, check_send
+from gatepost.model.phone import jid
+from gatepost.networks.base import CAPABILITIES
+from gatepost.store.accepting import Accepted, Key, Outcome, Submission, accept_messages
+from gatepost.store.batch import Batch
+from gatepost.store.pool import Database
+
+ROUTE = "POST /api/v1/message/send"
+_encode = msgspec.json.Encoder().encode
+
+
+class Acceptor:
+    """The one way in for outgoing messages, whichever door they come through."""
+
+    def __init__(
+        self, db: Database, clock: Clock, plans: Mapping[str, Plan], ring: Callable[[UUID], None], queue: int
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._plans = plans
+        self._ring = ring
+        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue)
+
+    async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
+        """Takes one send. Returns once it is durable."""
+        check_type(caller.kind, request.type)
+        draft = check_send(request, self._clock.now())
+        submission = Submission(
+            draft=draft,
+            channel=ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone),
+            account_id=caller.account_id,
+            monthly_limit=self._plans[caller.plan].messages_per_month,
+            key=key,
+            answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
+        )
+        return await self._batch.put(caller.channel_id, submission)
+
+    async def drain(self) -> None:
+        await self._batch.drain()
+
+    @property
+    def waiting(self) -> int:
+        return self._batch.waiting
+
+    async def _write(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[Outcome]:
+        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now())
+        self._ring(channel_id)
+        return outcomes
+
+
+def check_type(kind: str, type_: str) -> None:
+    if type_ not in CAPABILITIES[kind].types:
+        raise invalid_field("type", f"'{type_}' cannot be sent on this kind of channel", "unsupported_on_channel")
+
+
+def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
+    """The Idempotency-Key of a request, bare or quoted, with the hash of what it is used for."""
+    if header is None:
+        return None
+    key = header[1:-1] if len(header) >= 2 and header[0] == header[-1] == '"' else header
+    if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
+        raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
+    return Key(route, key, hashlib.sha256(body).digest())
+
+
+def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
+    """The seed's answer, with what each kind of channel adds."""
+    message_id = ids.message_id(id_)
+    status = "SCHEDULED" if draft.send_at else "PENDING"
+    data: dict[str, Any] = {
+        "key": {"remoteJid": jid(draft.phone), "fromMe": True, "id": message_id},
+        "status": status,
+    }
+    if kind == "official":
+        data["messaging_product"] = "whatsapp"
+        data["contacts"] = [{"input": draft.phone, "wa_id": draft.phone}]
+        data["messages"] = [{"id": message_id, "message_status": "accepted"}]
+    else:
+        data["message"] = {"conversation": msgspec.json.decode(draft.content)["body"]}
+        data["messageType"] = "conversation"
+        data["messageTimestamp"] = int(now.timestamp())
+    said = "Message scheduled" if draft.send_at else "Message queued"
+    return _encode({"success": True, "message": said, "data": data})

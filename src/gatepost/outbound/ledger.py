@@ -1,0 +1,43 @@
+"""The two commits of a send, shared by all lanes of a process: the intent before, the result after."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.store.batch import Batch
+from gatepost.store.heads import Lease
+from gatepost.store.pool import Database
+from gatepost.store.sending import Intended, Intent, Result, mark_results, mark_sending
+
+_NO_LIMIT = 1_000_000  # lanes bound themselves by what they keep in flight
+
+
+class Finished(msgspec.Struct, frozen=True):
+    channel: ChannelRef
+    result: Result
+
+
+class Ledger:
+    def __init__(self, db: Database, clock: Clock, linger: float) -> None:
+        self.db = db
+        self._clock = clock
+        self._intents: Batch[Lease, Intent, Intended] = Batch(self._write_intents, limit=_NO_LIMIT)
+        self._results: Batch[Lease, Finished, State] = Batch(self._write_results, limit=_NO_LIMIT, linger=linger)
+
+    async def intend(self, lease: Lease, intent: Intent) -> Intended:
+        """Commits that a message is about to be sent."""
+        return await self._intents.put(lease, intent)
+
+    async def finish(self, lease: Lease, channel: ChannelRef, result: Result) -> State:
+        """Commits how an attempt ended; returns the state that the message is in after that."""
+        return await self._results.put(lease, Finished(channel, result))
+
+    async def _write_intents(self, lease: Lease, intents: Sequence[Intent]) -> Sequence[Intended]:
+        return await mark_sending(self.db, lease, intents, self._clock.now())
+
+    async def _write_results(self, lease: Lease, finished: Sequence[Finished]) -> Sequence[State]:
+        results = [item.result for item in finished]
+        return await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())

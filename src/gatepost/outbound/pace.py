@@ -1,0 +1,63 @@
+"""Pace: when may the next message leave? Pure functions: no clock, no I/O, no memory of their own.
+
+    throughput   at most N messages a second of one number
+    pair         one message per recipient in 6 s, after a burst of 45
+    tier         so many conversations opened by the business in any 24 hours
+    hold         the network asked for patience
+
+Each says 0.0 ("now") or for how many seconds to wait.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+DAY = timedelta(hours=24)
+
+
+def evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, float]:
+    """Spaces events by `interval`, letting `burst` of them come at once after a pause.
+
+    `due` is when the next would be due if all came evenly. Returns (wait, due after this one); with a wait there is
+    nothing taken and `due` stays.
+    """
+    earliest = due - interval * (burst - 1)
+    if now < earliest:
+        return earliest - now, due
+    return 0.0, max(due, now) + interval
+
+
+def throughput_burst(rate: float) -> int:
+    """How many may leave at once so that no second holds more than one per cent too many."""
+    return max(1, int(rate / 100))
+
+
+def tier_wait(opened: Sequence[datetime], limit: int, now: datetime) -> timedelta:
+    """How long until one more conversation may be opened. `opened` is sorted; a limit of 0 is no limit."""
+    if limit <= 0 or len(opened) < limit:
+        return timedelta(0)
+    frees = opened[len(opened) - limit] + DAY
+    return max(timedelta(0), frees - now)
+
+
+def opens_conversation(last_in: datetime | None, opened: datetime | None, now: datetime) -> bool:
+    """Whether a message now would open a conversation: nobody wrote or was written to first within a day."""
+    return not (_within_day(last_in, now) or _within_day(opened, now))
+
+
+def _within_day(at: datetime | None, now: datetime) -> bool:
+    return at is not None and now - at < DAY
+
+
+def recipient_hold(refusals: int) -> float:
+    """The network's own rule after 131056: 4^n seconds."""
+    return min(4.0 ** min(refusals, 5), 900.0)
+
+
+def channel_hold(refusals: int) -> float:
+    """After "too fast" or "maintenance": a second, doubling to a minute."""
+    return min(2.0 ** min(refusals, 6), 60.0)
+
+
+def retry_delay(attempt: int, base: float, most: float, random: float) -> float:
+    """Back-off after a temporary error: doubles with each attempt, ±20 %."""
+    return min(base * 2.0 ** min(attempt - 1, 30), most) * (0.8 + 0.4 * random)

@@ -1,0 +1,89 @@
+"""Reading the queue from the database: on from a cursor, chat and bulk apart, so that no campaign hides a reply."""
+
+from collections import deque
+from datetime import datetime
+from uuid import UUID
+
+from gatepost.clock import Clock
+from gatepost.model.ids import ZERO
+from gatepost.model.message import State
+from gatepost.outbound.queue import Queue
+from gatepost.outbound.verdict import Rules
+from gatepost.store.pool import Database
+from gatepost.store.sending import Marks, Queued, read_marks, read_queue, read_scheduled, read_start
+
+_PAGE = 500
+
+
+class Reader:
+    """Fills a lane's queue, and knows how far everything is settled."""
+
+    def __init__(self, db: Database, clock: Clock, channel_id: UUID, queue: Queue, rules: Rules) -> None:
+        self._db = db
+        self._clock = clock
+        self._channel_id = channel_id
+        self._queue = queue
+        self._rules = rules
+        self._cursors: dict[bool, UUID] = {}
+        self.more = True
+        self.next_scheduled: datetime | None = None
+        self.opened: deque[datetime] = deque()
+
+    async def read(self) -> None:
+        """Takes in what is new and what has come due, as far as there is room."""
+        if not self._cursors:
+            start = await read_start(self._db, self._channel_id, self._clock.now())
+            self.opened.extend(start.opened)
+            self._cursors = {False: start.floor, True: start.floor}
+        if self.more:
+            await self._read_new()
+        now = self._clock.now()
+        if self.next_scheduled is not None and self.next_scheduled <= now:
+            await self._read_scheduled(now)
+
+    def floor(self) -> UUID:
+        """Every unscheduled message up to this id is settled."""
+        behind = [message.id for message in self._queue.messages() if message.send_at is None]
+        lowest = min(self._cursors.values(), default=ZERO)
+        return min(lowest, UUID(int=min(behind).int - 1)) if behind else lowest
+
+    async def _read_new(self) -> None:
+        self.more = False
+        marks = await self._look()
+        for bulk in (False, True):
+            if marks.last_message_id > self._cursors[bulk]:
+                await self._read_on(bulk, marks.last_message_id)
+
+    async def _read_on(self, bulk: bool, end: UUID) -> None:
+        while (self._queue.bulk_count if bulk else self._queue.chat_count) < self._rules.read_ahead:
+            rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], most=_PAGE)
+            for message in rows:
+                self._add(message)
+            if len(rows) < _PAGE:
+                self._cursors[bulk] = max(end, rows[-1].id) if rows else end
+                return
+            self._cursors[bulk] = rows[-1].id
+        self.more = True
+
+    async def _read_scheduled(self, now: datetime) -> None:
+        """Their rows in the timetable stay until they are settled, so that a crash forgets none."""
+        for message in await read_scheduled(self._db, self._channel_id, now, self._rules.read_ahead):
+            self._add(message)
+        await self._look()
+
+    async def _look(self) -> Marks:
+        loaded = [message.id for message in self._queue.messages() if message.send_at is not None]
+        marks = await read_marks(self._db, self._channel_id, loaded)
+        self.next_scheduled = marks.next_scheduled
+        return marks
+
+    def _add(self, message: Queued) -> None:
+        """Queues a message. One that an earlier owner was sending has an unknown outcome, and waits for a status."""
+        if message.id in self._queue:
+            return
+        now = self._clock.monotonic()
+        if message.state is State.SENDING:
+            message.not_before = now + self._rules.unknown_grace
+        elif message.next_at is not None:
+            message.not_before = now + (message.next_at - self._clock.now()).total_seconds()
+        self._queue.add(message, now)

@@ -1,0 +1,267 @@
+"""Owning channels: at most one process acts for a channel at a time, and only while its lease holds.
+
+sweep, 1 s    channels with work and no owner ─► claim ─► Holding: a lane that sends, a round per endpoint
+              channels of ours with news      ─► ring (a lost wake-up costs a second, never a message)
+renew, 5 s    what is still ours is kept; what is not ends at once
+idle          nothing to do for a minute ─► given back, with the time of the next thing to do
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import structlog
+
+from gatepost.clock import Clock
+from gatepost.model.errors import GatepostError
+from gatepost.outbound.lane import Lane
+from gatepost.settings import Lease as LeaseSettings
+from gatepost.store.deliveries import Target, read_targets, save_cursors
+from gatepost.store.heads import Lease, claim_channel, ends_of, release_channel, renew_leases, wanting_owner
+from gatepost.store.pool import Database
+from gatepost.webhooks.deliver import Round
+
+log = structlog.get_logger("gatepost.owner")
+_CLAIMS_PER_SWEEP = 100
+_REFRESH_EVERY = 1.0
+_MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
+
+
+class Holding:
+    """One channel while we own it."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        lease: Lease,
+        valid_until: float,
+        make_round: Callable[["Holding", Target], Round],
+    ) -> None:
+        self.lease = lease
+        self.valid_until = valid_until
+        self.seq = -1
+        self.busy_at = clock.monotonic()
+        self._db = db
+        self._clock = clock
+        self._make_round = make_round
+        self._lane: Lane | None = None
+        self._rounds: dict[UUID, tuple[Round, asyncio.Task[None]]] = {}
+        self._cursors: dict[UUID, UUID] = {}
+        self._running: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self._refreshed_at = 0.0
+
+    def alive(self) -> bool:
+        """Whether we may still act for the channel."""
+        return self._clock.monotonic() < self.valid_until
+
+    async def begin(self, lane: Lane) -> None:
+        self._lane = lane
+        self._running = asyncio.create_task(lane.run())
+        await self._refresh()
+
+    def ring(self) -> None:
+        """There may be something new: to send, to deliver, or a changed endpoint."""
+        if self._lane:
+            self._lane.ring()
+        for round_, _ in self._rounds.values():
+            round_.ring()
+        if self._clock.monotonic() >= self._refreshed_at + _REFRESH_EVERY and not self._is_refreshing:
+            self._refreshing = asyncio.create_task(self._refresh())
+
+    @property
+    def _is_refreshing(self) -> bool:
+        return self._refreshing is not None and not self._refreshing.done()
+
+    @property
+    def broken(self) -> bool:
+        """Whether its lane has ended by itself."""
+        return self._running is None or self._running.done()
+
+    @property
+    def idle(self) -> bool:
+        return bool(self._lane and self._lane.idle) and all(r.idle for r, _ in self._rounds.values())
+
+    def next_work(self) -> datetime | None:
+        """When there will be something to do, as far as is known."""
+        times = [r.next_retry for r, _ in self._rounds.values()]
+        if self._lane:
+            times.append(self._lane.next_scheduled)
+        return min((t for t in times if t is not None), default=None)
+
+    async def _refresh(self) -> None:
+        """Follows the channel's endpoints as they are made, changed and deleted."""
+        self._refreshed_at = self._clock.monotonic()
+        try:
+            targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
+        except GatepostError:
+            return
+        for id_, (round_, task) in list(self._rounds.items()):
+            if id_ not in targets or task.done():
+                del self._rounds[id_]
+                await round_.stop()
+        for target in targets.values():
+            if target.id in self._rounds:
+                self._rounds[target.id][0].change(target)
+            elif self.alive():
+                round_ = self._make_round(self, target)
+                self._rounds[target.id] = (round_, asyncio.create_task(round_.run()))
+
+    async def save(self) -> None:
+        """Notes how far each endpoint is, if that has changed."""
+        cursors = {id_: round_.cursor for id_, (round_, _) in self._rounds.items()}
+        changed = {id_: cursor for id_, cursor in cursors.items() if self._cursors.get(id_) != cursor}
+        if changed and self.alive():
+            await save_cursors(self._db, self.lease, changed)
+            self._cursors |= changed
+
+    async def end(self) -> None:
+        """Stops everything, letting what is in flight come to its end."""
+        rounds = [round_ for round_, _ in self._rounds.values()]
+        await asyncio.gather(*(round_.stop() for round_ in rounds), *([self._lane.stop()] if self._lane else []))
+        for task in [task for _, task in self._rounds.values()] + ([self._running] if self._running else []):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, GatepostError):
+                await task
+        with contextlib.suppress(GatepostError):
+            await self.save()
+
+
+class Owner:
+    """Claims, keeps and gives back the channels of one process."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        settings: LeaseSettings,
+        make_lane: Callable[[Holding], Awaitable[Lane | None]],
+        make_round: Callable[[Holding, Target], Round],
+    ) -> None:
+        self.id = uuid4()
+        self._db = db
+        self._clock = clock
+        self._settings = settings
+        self._make_lane = make_lane
+        self._make_round = make_round
+        self._holdings: dict[UUID, Holding] = {}
+        self._wake = asyncio.Event()
+        self._swept_at = clock.monotonic()
+        self._loops: list[asyncio.Task[Any]] = []
+
+    def start(self) -> None:
+        self._loops = [asyncio.create_task(self._sweep_loop()), asyncio.create_task(self._renew_loop())]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the loops run and the last sweep is not long ago."""
+        late = self._clock.monotonic() - self._swept_at
+        return not any(loop.done() for loop in self._loops) and late < self._settings.ttl
+
+    def ring(self, channel_id: UUID) -> bool:
+        """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""
+        holding = self._holdings.get(channel_id)
+        if holding is None:
+            self._wake.set()
+            return False
+        holding.ring()
+        return True
+
+    async def stop(self, seconds: float) -> None:
+        """Ends all holdings within the time given, and gives their channels back."""
+        for loop in self._loops[:1]:
+            loop.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*(h.end() for h in self._holdings.values())), seconds)
+        for loop in self._loops:
+            loop.cancel()
+        for holding in self._holdings.values():
+            with contextlib.suppress(GatepostError):
+                await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+        self._holdings.clear()
+
+    async def _sweep_loop(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self.sweep()
+                self._swept_at = self._clock.monotonic()
+            except GatepostError as error:
+                log.warning("sweep failed", reason=error.message)
+            except Exception:
+                log.exception("sweep broke")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._settings.sweep)
+                await asyncio.sleep(0.01)
+
+    async def sweep(self) -> None:
+        """One look around."""
+        for channel_id in await wanting_owner(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
+            if channel_id not in self._holdings:
+                await self._claim(channel_id)
+        ends = await ends_of(self._db, list(self._holdings)) if self._holdings else {}
+        for channel_id, holding in list(self._holdings.items()):
+            await self._tend(channel_id, holding, ends.get(channel_id))
+
+    async def _claim(self, channel_id: UUID) -> None:
+        asked_at = self._clock.monotonic()
+        lease = await claim_channel(self._db, channel_id, self.id, self._settings.ttl)
+        if lease is None:
+            return
+        holding = Holding(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round)
+        self._holdings[channel_id] = holding
+        lane = await self._make_lane(holding)
+        if lane is not None:
+            await holding.begin(lane)
+
+    async def _tend(self, channel_id: UUID, holding: Holding, seq: int | None) -> None:
+        """Rings when there is news, ends what is lost, gives back what is idle."""
+        now = self._clock.monotonic()
+        if seq is None or holding.broken or not holding.alive():
+            await self._drop(channel_id, holding)
+            return
+        if seq != holding.seq:
+            holding.seq, holding.busy_at = seq, now
+            holding.ring()
+        elif not holding.idle:
+            holding.busy_at = now
+        elif now - holding.busy_at > self._settings.idle:
+            await self._give_back(channel_id, holding)
+            return
+        await holding.save()
+
+    async def _give_back(self, channel_id: UUID, holding: Holding) -> None:
+        await holding.save()
+        if await release_channel(self._db, holding.lease, seen_seq=holding.seq, work_at=holding.next_work()):
+            del self._holdings[channel_id]
+            holding.valid_until = 0.0
+            await holding.end()
+
+    async def _drop(self, channel_id: UUID, holding: Holding) -> None:
+        """A channel that is no longer ours, or whose lane broke: it starts anew with whoever claims it next."""
+        log.warning("channel dropped", channel=channel_id.hex, alive=holding.alive())
+        del self._holdings[channel_id]
+        holding.valid_until = 0.0
+        await holding.end()
+        await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+
+    async def _renew_loop(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.renew)
+            if self._holdings:
+                with contextlib.suppress(GatepostError):
+                    await self.renew()
+
+    async def renew(self) -> None:
+        """Keeps the leases. A lease that another took meanwhile ends here and now."""
+        asked_at = self._clock.monotonic()
+        kept = await renew_leases(self._db, self.id, list(self._holdings), self._settings.ttl)
+        for channel_id, holding in self._holdings.items():
+            holding.valid_until = self._valid_until(asked_at) if channel_id in kept else 0.0
+
+    def _valid_until(self, asked_at: float) -> float:
+        return asked_at + self._settings.ttl * (1 - _MARGIN)

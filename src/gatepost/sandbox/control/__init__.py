@@ -1,0 +1,16 @@
+"""The control door, /control/…: register numbers, direct people, break things, move time, read what happened."""
+
+from litestar.types import ControllerRouterHandler
+
+from gatepost.sandbox.control import clock, faults, ledger, numbers, people
+from gatepost.sandbox.control.problems import EXCEPTION_HANDLERS
+
+__all__ = ["EXCEPTION_HANDLERS", "ROUTES"]
+
+ROUTES: tuple[ControllerRouterHandler, ...] = (
+    *numbers.ROUTES,
+    *people.ROUTES,
+    *faults.ROUTES,
+    *clock.ROUTES,
+    *ledger.ROUTES,
+)

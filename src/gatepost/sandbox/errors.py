@@ -1,0 +1,146 @@
+"""The network's refusals: codes, HTTP statuses and bodies as the Graph API writes them."""
+
+from typing import Any
+
+import msgspec
+
+THROTTLES = frozenset({4, 80007, 130429, 131048, 131056, 133016})
+
+# code: (HTTP status, title). Throttling codes take their status from the settings.
+TABLE: dict[int, tuple[int, str]] = {
+    0: (401, "AuthException"),
+    1: (400, "API Unknown"),
+    2: (503, "API Service"),
+    3: (500, "API Method"),
+    4: (429, "API Too Many Calls"),
+    10: (403, "Permission Denied"),
+    33: (400, "Parameter value is not valid"),
+    100: (400, "Invalid parameter"),
+    190: (401, "Access token has expired"),
+    200: (403, "API Permission"),
+    368: (403, "Temporarily blocked for policies violations"),
+    613: (400, "Calls to this api have exceeded the rate limit"),
+    80007: (429, "Rate limit issues"),
+    130403: (400, "User is blocked by the business"),
+    130429: (429, "Rate limit hit"),
+    130472: (400, "User's number is part of an experiment"),
+    130497: (403, "Business account is restricted from messaging users in this country"),
+    131000: (500, "Something went wrong"),
+    131005: (403, "Access denied"),
+    131008: (400, "Required parameter is missing"),
+    131009: (400, "Parameter value is not valid"),
+    131016: (500, "Service unavailable"),
+    131021: (400, "Recipient cannot be sender"),
+    131026: (400, "Message undeliverable"),
+    131030: (400, "Recipient phone number not in allowed list"),
+    131031: (403, "Account has been locked"),
+    131037: (400, "Display name approval needed"),
+    131042: (400, "Business eligibility payment issue"),
+    131045: (500, "Incorrect certificate"),
+    131047: (400, "Re-engagement message"),
+    131048: (429, "Spam rate limit hit"),
+    131049: (400, "Message not delivered to maintain healthy ecosystem engagement"),
+    131050: (400, "User has stopped marketing messages"),
+    131051: (400, "Unsupported message type"),
+    131052: (400, "Media download error"),
+    131053: (400, "Media upload error"),
+    131056: (429, "(Business Account, Consumer Account) pair rate limit hit"),
+    131057: (500, "Account in maintenance mode"),
+    131062: (400, "Recipient not supported"),
+    131064: (429, "Messaging limit reached"),
+    132000: (400, "Template param count mismatch"),
+    132001: (404, "Template does not exist"),
+    132005: (400, "Template hydrated text too long"),
+    132007: (400, "Template format character policy violated"),
+    132012: (400, "Template parameter format mismatch"),
+    132015: (400, "Template is paused"),
+    132016: (400, "Template is disabled"),
+    133004: (503, "Server temporarily unavailable"),
+    133010: (400, "Phone number not registered"),
+    133016: (429, "Account register deregister rate limit exceeded"),
+    135000: (400, "Generic user error"),
+}
+
+UNDELIVERABLE = "Message undeliverable."
+OUTSIDE_WINDOW = "Message failed to send because more than 24 hours have passed since the customer last replied."
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """One refusal before it is written: what the network says and how."""
+
+    code: int
+    details: str | None = None
+    message: str | None = None  # in full, where the network does not write "(#code) title"
+    status: int | None = None
+    kind: str = "OAuthException"
+    subcode: int | None = None
+
+
+def missing(name: str) -> Refusal:
+    """A required parameter is not there."""
+    return Refusal(131008, details=f"Parameter '{name}' is required.")
+
+
+def invalid(name: str, why: str) -> Refusal:
+    """A parameter has a value the network does not take."""
+    return Refusal(131009, details=f"Parameter '{name}' {why}.")
+
+
+def parameter(text: str) -> Refusal:
+    """The Graph API's own check of shape and length, which has no details."""
+    return Refusal(100, message=f"(#100) {text}")
+
+
+def bad_token(why: str) -> Refusal:
+    """No usable access token."""
+    return Refusal(190, message=f"Invalid OAuth access token - {why}")
+
+
+def unknown_object(method: str, object_id: str) -> Refusal:
+    """The object does not exist or the token may not see it: the network does not tell which."""
+    return Refusal(
+        100,
+        kind="GraphMethodException",
+        subcode=33,
+        message=f"Unsupported {method.lower()} request. Object with ID '{object_id}' does not exist, cannot be loaded "
+        "due to missing permissions, or does not support this operation. Please read the Graph API documentation at "
+        "https://developers.facebook.com/docs/graph-api",
+    )
+
+
+def http_status(refusal: Refusal, throttle_status: int) -> int:
+    """The HTTP status that goes with a refusal."""
+    if refusal.status is not None:
+        return refusal.status
+    return throttle_status if refusal.code in THROTTLES else TABLE.get(refusal.code, (400, ""))[0]
+
+
+def title(code: int) -> str:
+    """The short name of a code."""
+    return TABLE.get(code, (400, "Something went wrong"))[1]
+
+
+def refusal_body(refusal: Refusal, trace_id: str) -> bytes:
+    """The JSON body of a refused request."""
+    error: dict[str, Any] = {
+        "message": refusal.message or f"(#{refusal.code}) {title(refusal.code)}",
+        "type": refusal.kind,
+        "code": refusal.code,
+    }
+    if refusal.details is not None:
+        error["error_data"] = {"messaging_product": "whatsapp", "details": refusal.details}
+    if refusal.subcode is not None:
+        error["error_subcode"] = refusal.subcode
+    error["fbtrace_id"] = trace_id
+    return msgspec.json.encode({"error": error})
+
+
+def status_error(code: int, details: str) -> dict[str, Any]:
+    """The error object inside a `failed` status."""
+    return {
+        "code": code,
+        "title": title(code),
+        "message": title(code),
+        "error_data": {"details": details},
+        "href": "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/",
+    }

@@ -1,0 +1,144 @@
+"""The way of an update to the number's callback address, at least once.
+
+put ─► gather (batch_max > 1) ─► queue ─► workers ─► POST ─► 200: done
+                                   ▲                   │
+                                   └── retry[n] s ◄────┴─ anything else; after the last: abandoned
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import msgspec
+
+from gatepost.sandbox.clock import Clock
+from gatepost.sandbox.ledger import Ledger
+from gatepost.sandbox.settings import Callbacks, NumberSpec
+from gatepost.sandbox.wire import Update, signature, webhook_body
+
+Post = Callable[[str, bytes, str, float], Awaitable[tuple[int | None, str | None]]]
+
+
+class Delivery(msgspec.Struct, gc=False):
+    """One callback with its exact bytes, and how often it was tried."""
+
+    number: int
+    updates: list[Update]
+    body: bytes
+    attempts: int = 0
+
+
+class Outbox:
+    """The callbacks of one number; a dead address holds back nobody else's."""
+
+    def __init__(self, clock: Clock, ledger: Ledger, post: Post) -> None:
+        self._clock = clock
+        self._ledger = ledger
+        self._post = post
+        self._gathering: list[Update] = []
+        self._queue: deque[Delivery] = deque()
+        self._workers: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._deliveries = 0
+        self._closed = False
+
+    def aim(self, spec: NumberSpec, callbacks: Callbacks) -> None:
+        """Set whose callbacks these are, where and how they go, from the next attempt on."""
+        self._spec, self._callbacks = spec, callbacks
+        self._id, self._url, self._secret = spec.phone_number_id, spec.callback_url, spec.app_secret.encode()
+
+    def put(self, update: Update) -> None:
+        """Send an update on its way."""
+        if self._closed:
+            return
+        self._ledger.count(self._id, f"updates.{update.label}")
+        if self._callbacks.batch_max <= 1:
+            self._enqueue(self._wrap([update]))
+            return
+        self._gathering.append(update)
+        if len(self._gathering) >= self._callbacks.batch_max:
+            self._flush(self._gathering)
+        elif len(self._gathering) == 1:
+            self._clock.at(self._clock.now() + self._callbacks.batch_wait, partial(self._flush, self._gathering))
+
+    async def settled(self) -> None:
+        """Wait until nothing is queued or on the wire; retries that wait for their time do not count."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        """Stop at once; what was on its way is lost."""
+        self._closed = True
+        self._queue.clear()
+        workers = list(self._workers)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+    def _flush(self, batch: list[Update]) -> None:
+        if batch is self._gathering:  # else it has gone already, full before its time
+            self._gathering = []
+            self._enqueue(self._wrap(batch))
+
+    def _wrap(self, updates: list[Update]) -> Delivery:
+        self._deliveries += 1
+        return Delivery(
+            self._deliveries, updates, webhook_body(self._spec.waba_id, self._spec.phone, self._id, updates)
+        )
+
+    def _enqueue(self, delivery: Delivery) -> None:
+        if self._closed:
+            return
+        if self._url is None:
+            self._ledger.count(self._id, "callbacks.no_address")
+            return
+        self._queue.append(delivery)
+        # On a frozen clock one worker alone: the receiver sees one order, the same in every run.
+        if len(self._workers) < (1 if self._clock.frozen else self._callbacks.connections):
+            self._hire()
+
+    def _hire(self) -> None:
+        self._idle.clear()
+        worker = asyncio.create_task(self._work())
+        self._workers.add(worker)
+        worker.add_done_callback(self._retire)
+
+    async def _work(self) -> None:
+        while self._queue:
+            await self._attempt(self._queue.popleft())
+
+    def _retire(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        if self._queue and not self._workers:  # something came between the worker's last look and now
+            self._hire()
+        elif not self._workers:
+            self._idle.set()
+
+    async def _attempt(self, delivery: Delivery) -> None:
+        url = self._url
+        if url is None:
+            self._ledger.count(self._id, "callbacks.no_address")
+            return
+        signed = signature(self._secret, delivery.body)
+        status, error = await self._post(url, delivery.body, signed, self._callbacks.timeout)
+        delivery.attempts += 1
+        self._record(delivery, status, error)
+        if status != 200:
+            self._retry(delivery)
+
+    def _retry(self, delivery: Delivery) -> None:
+        if delivery.attempts > len(self._callbacks.retry):
+            self._ledger.count(self._id, "callbacks.abandoned")
+            return
+        due = self._clock.now() + self._callbacks.retry[delivery.attempts - 1]
+        self._clock.at(due, partial(self._enqueue, delivery))
+
+    def _record(self, delivery: Delivery, status: int | None, error: str | None) -> None:
+        self._ledger.count(self._id, "callbacks.delivered" if status == 200 else "callbacks.failed_attempts")
+        person = delivery.updates[0].person if len(delivery.updates) == 1 else None
+        updates = [(update.wamid, update.label) for update in delivery.updates]
+        self._ledger.put(
+            "callback",
+            (self._clock.now(), self._id, person, delivery.number, delivery.attempts, status, error, updates),
+        )

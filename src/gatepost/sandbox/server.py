@@ -1,0 +1,94 @@
+"""The server: uvicorn with a connection a fault can cut, a stop that waits for nobody, and a word when it is ready."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gatepost.sandbox.graph import TRANSPORT
+
+_GRACE = 5
+
+
+class CuttableProtocol(HttpToolsProtocol):
+    """HTTP/1.1 whose application can reach the connection."""
+
+    def on_message_begin(self) -> None:
+        """Put the connection where the application finds it."""
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+
+class SandboxServer(uvicorn.Server):
+    """One server from its first listening to its graceful end."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], Awaitable[None]],
+        signals: bool,
+    ) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+        self._on_stop = on_stop
+        self._signals = signals
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell."""
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wake the requests that hang on purpose, then stop."""
+        await self._on_stop()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM, and return normally instead of dying by the signal afterwards."""
+        loop, caught = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM) if self._signals else ()
+        for number in caught:
+            loop.add_signal_handler(number, self.stop)
+        try:
+            yield
+        finally:
+            for number in caught:
+                loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        """Ask for the end."""
+        self.should_exit = True
+
+
+async def run_server(server: SandboxServer, listener: socket.socket) -> None:
+    """Run until told to stop; being cancelled is being told, and still ends gracefully."""
+    running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        server.stop()
+        await running
+        raise
+
+
+def server_config(app: Callable[..., Awaitable[None]]) -> uvicorn.Config:
+    """Uvicorn as the sandbox wants it: quiet and quick."""
+    return uvicorn.Config(
+        app,
+        http=CuttableProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=_GRACE,
+    )

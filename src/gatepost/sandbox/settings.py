@@ -1,0 +1,87 @@
+"""Every knob of the sandbox with its default, and what is registered of a number."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+Tuned = TypeVar("Tuned", bound=msgspec.Struct)
+Seconds = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Positive = Annotated[int, Meta(ge=1)]
+Numeric = Annotated[str, Meta(pattern=r"^[0-9]+$")]
+CharacterName = Literal["normal", "quick", "slow", "silent", "offline", "absent", "blocked"]
+Phone = Annotated[str, Meta(pattern=r"^[0-9]{7,15}$")]
+
+
+class Delays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When each status happens, in seconds after acceptance, each spread by ±`jitter` of itself."""
+
+    sent: Seconds = 0.05
+    delivered: Seconds = 0.3
+    read: Seconds = 0.8
+    jitter: Share = 0.2
+    skip_delivered: Share = 0.0  # probability that only `read` is reported, as when the chat is open on the phone
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one number may send; None switches a limit off."""
+
+    throughput: Positive | None = 80
+    pair_interval: Seconds | None = 6.0
+    pair_burst: Positive = 45
+    window: bool = False  # free-form text needs a message from the person in the last 24 hours
+
+
+class Callbacks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How updates are posted to a number's callback address."""
+
+    batch_max: Annotated[int, Meta(ge=1, le=1000)] = 1
+    batch_wait: Seconds = 0.05
+    retry: tuple[Seconds, ...] = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
+    timeout: Annotated[float, Meta(gt=0)] = 10.0  # real seconds: a socket does not know about the movable clock
+    connections: Positive = 32
+
+
+class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The whole configuration of one sandbox."""
+
+    seed: int = 1
+    start: float | None = None  # Unix seconds on the sandbox clock at start; None is the real time
+    frozen: bool = False
+    speed: Annotated[float, Meta(gt=0)] = 1.0
+    delays: Delays = Delays()
+    limits: Limits = Limits()
+    callbacks: Callbacks = Callbacks()
+    throttle_status: Literal[400, 429] = 429  # the network's own pages disagree: 400 or 429
+    default_character: CharacterName = "normal"
+    echo_suffix: str = "5550123"  # people whose number ends so answer "echo: …"; "" for nobody
+    ledger_cap: Positive = 1_000_000
+    attempts_cap: Positive = 50_000
+
+
+class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A number as registered; delays, limits and callbacks hold only what differs from the global settings."""
+
+    phone_number_id: Numeric
+    phone: Phone
+    token: Annotated[str, Meta(min_length=1)]
+    app_secret: Annotated[str, Meta(min_length=1)]
+    callback_url: str | None = None
+    verify_token: str = ""
+    name: str = "Sandbox Business"
+    waba_id: Numeric = "102290129340398"
+    quality_rating: str = "GREEN"
+    status: str = "CONNECTED"
+    delays: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    callbacks: dict[str, Any] = {}
+
+
+def merge(current: Tuned, patch: dict[str, Any]) -> Tuned:
+    """The same struct with some fields replaced, validated anew; nested structs are merged too."""
+    fields: dict[str, Any] = {name: getattr(current, name) for name in current.__struct_fields__}
+    for name, value in patch.items():
+        old = fields.get(name)
+        fields[name] = merge(old, value) if isinstance(old, msgspec.Struct) and isinstance(value, dict) else value
+    return msgspec.convert(msgspec.to_builtins(fields), type(current))

@@ -1,0 +1,180 @@
+"""Settings: `default.toml`, then a file of the user's, then the environment, then the command line.
+
+Read once at start and handed over by `app.py`; nothing imports a setting.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatepost.model.account import Plan
+
+PREFIX = "GATEPOST_"
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class Server(_Section, frozen=True):
+    host: str
+    port: int
+    public_url: str
+    body_limit: int
+    callback_limit: int
+    drain_seconds: float
+
+
+class DatabaseSettings(_Section, frozen=True):
+    url: str
+    connections: int
+
+
+class Security(_Section, frozen=True):
+    secret_key: str
+    key_cache_seconds: float
+
+
+class Trial(_Section, frozen=True):
+    days: int
+
+
+class Api(_Section, frozen=True):
+    rate: float
+    burst: int
+    queue: int
+
+
+class Sending(_Section, frozen=True):
+    in_flight: int
+    read_ahead: int
+    unknown_grace: float
+    retry_base: float
+    retry_most: float
+    attempts: int
+    linger: float
+
+
+class Pace(_Section, frozen=True):
+    throughput: float
+    pair_seconds: float
+    pair_burst: int
+    tier: int
+    qr_throughput: float
+
+
+class Lease(_Section, frozen=True):
+    ttl: float
+    renew: float
+    sweep: float
+    idle: float
+
+
+class Cloud(_Section, frozen=True):
+    base_url: str
+    version: str
+    timeout: float
+    connect_timeout: float
+
+
+class Webhooks(_Section, frozen=True):
+    timeout: float
+    connect_timeout: float
+    in_flight: int
+    linger: float
+    allow: tuple[str, ...]
+
+
+class Retention(_Section, frozen=True):
+    partition_days: int
+    messages_days: int
+    events_days: int
+
+
+class Log(_Section, frozen=True):
+    level: str
+    format: str
+
+
+class Settings(_Section, frozen=True):
+    data: str
+    server: Server
+    database: DatabaseSettings
+    security: Security
+    trial: Trial
+    plans: dict[str, Plan]
+    api: Api
+    sending: Sending
+    pace: Pace
+    lease: Lease
+    cloud: Cloud
+    webhooks: Webhooks
+    retention: Retention
+    log: Log
+
+    @property
+    def data_folder(self) -> Path:
+        return Path(self.data).resolve()
+
+    @property
+    def public_url(self) -> str:
+        return self.server.public_url.rstrip("/") or f"http://{self.server.host}:{self.server.port}"
+
+
+class BadSettings(Exception):
+    """A setting is unknown or has a wrong value."""
+
+
+def load(
+    config: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The settings in force. Overrides are dotted names, e.g. {"server.port": 9000}; None leaves a value alone."""
+    values = tomllib.loads(resources.files("gatepost").joinpath("default.toml").read_text())
+    if config is not None:
+        _merge(values, _read(config))
+    for name, text in environ.items():
+        if name.startswith(PREFIX) and "__" in name:
+            _put(values, name[len(PREFIX) :].lower().split("__"), _parse(text))
+    for dotted, value in (overrides or {}).items():
+        if value is not None:
+            _put(values, dotted.split("."), value)
+    try:
+        return msgspec.convert(values, Settings)
+    except msgspec.ValidationError as error:
+        raise BadSettings(f"Bad setting: {error}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise BadSettings(f"Cannot read {path}: {error}") from None
+
+
+def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for name, value in other.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            _merge(into[name], value)
+        else:
+            into[name] = value
+
+
+def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        values = values.setdefault(name, {})
+    values[path[-1]] = value
+
+
+def _parse(text: str) -> Any:
+    """Environment values are TOML where they parse as such, and plain text otherwise."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,262 @@
+"""The commit that accepts messages: idempotency, the plan's count, contacts, rows, events, all or nothing."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState, invalid_field
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.message import Draft
+from gatepost.store.contacts import ensure_contacts
+from gatepost.store.heads import append_events, lock_head
+from gatepost.store.pool import Connection, Database
+
+
+class Key(msgspec.Struct, frozen=True):
+    """An Idempotency-Key, and what it was used for."""
+
+    route: str
+    key: str
+    body_hash: bytes
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """One send on its way into the database."""
+
+    draft: Draft
+    channel: ChannelRef
+    account_id: UUID
+    monthly_limit: int | None
+    key: Key | None
+    answer: Callable[[UUID, datetime], bytes]
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """What the caller is told: the answer's bytes, fresh or replayed."""
+
+    answer: bytes
+    replayed: bool = False
+
+
+Outcome = Accepted | Exception
+
+
+async def accept_messages(
+    db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime
+) -> list[Outcome]:
+    """Accepts a batch of one channel in one commit, each item with its own result."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, channel_id)
+        outcomes = await _settle_keys(conn, channel_id, submissions)
+        await _refuse_unknown_replies(conn, channel_id, submissions, outcomes)
+        fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
+        fresh = await _count(conn, submissions, fresh, outcomes, now)
+        if fresh:
+            new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
+            event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
+            chosen = [submissions[i] for i in fresh]
+            people = await ensure_contacts(conn, channel_id, [s.draft.phone for s in chosen], now)
+            contact_ids = [people[s.draft.phone].id for s in chosen]
+            await _insert_messages(conn, channel_id, chosen, new_ids, contact_ids, event_ids, now)
+            news = [
+                _created(event_id, id_, s.draft, contact_id, people[s.draft.phone].name, now)
+                for event_id, id_, s, contact_id in zip(event_ids, new_ids, chosen, contact_ids, strict=True)
+            ]
+            await append_events(conn, head, chosen[-1].channel, news, now, last_message_id=new_ids[-1])
+            answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
+            await _keep_keys(conn, channel_id, chosen, answers, now)
+            for i, answer in zip(fresh, answers, strict=True):
+                outcomes[i] = Accepted(answer)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+async def _settle_keys(
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission]
+) -> list[Outcome | None]:
+    """Answers every item whose key was used before. The channel's lock keeps two batches from racing here."""
+    outcomes: list[Outcome | None] = [None] * len(submissions)
+    keyed = [(i, s.key) for i, s in enumerate(submissions) if s.key]
+    if not keyed:
+        return outcomes
+    rows = await conn.fetch(
+        """SELECT k.route, k.key, k.body_hash, k.answer FROM unnest($2::text[], $3::text[]) AS asked (route, key)
+           JOIN idempotency_keys k ON k.channel_id = $1 AND k.route = asked.route AND k.key = asked.key""",
+        channel_id,
+        [key.route for _, key in keyed],
+        [key.key for _, key in keyed],
+    )
+    known = {(row["route"], row["key"]): row for row in rows}
+    under_way = set()
+    for i, key in keyed:
+        row = known.get((key.route, key.key))
+        if row is not None:
+            outcomes[i] = Accepted(row["answer"], replayed=True) if row["body_hash"] == key.body_hash else _reused()
+        elif (key.route, key.key) in under_way:
+            outcomes[i] = Conflict(
+                "A request with this Idempotency-Key is being worked on. Try again in a second.",
+                "idempotency_in_progress",
+                retry_after=1,
+            )
+        under_way.add((key.route, key.key))
+    return outcomes
+
+
+def _reused() -> Invalid:
+    return Invalid(
+        "This Idempotency-Key was used before with another body. Use a new key for a new request.",
+        "idempotency_key_reused",
+    )
+
+
+async def _refuse_unknown_replies(
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], outcomes: list[Outcome | None]
+) -> None:
+    """A reply must answer a message of this very channel."""
+    replies = {s.draft.reply_to for s in submissions if s.draft.reply_to}
+    if not replies:
+        return
+    rows = await conn.fetch(
+        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])", channel_id, list(replies)
+    )
+    known = {row["id"] for row in rows}
+    for i, submission in enumerate(submissions):
+        if outcomes[i] is None and submission.draft.reply_to and submission.draft.reply_to not in known:
+            outcomes[i] = invalid_field("reply_to", "names no message of this channel")
+
+
+async def _count(
+    conn: "Connection[Any]",
+    submissions: Sequence[Submission],
+    fresh: list[int],
+    outcomes: list[Outcome | None],
+    now: datetime,
+) -> list[int]:
+    """Counts against the month's plan; what does not fit is refused, and the rest goes on."""
+    if not fresh:
+        return fresh
+    account_id, limit = submissions[fresh[-1]].account_id, submissions[fresh[-1]].monthly_limit
+    room = await _take_usage(conn, account_id, len(fresh), limit, now)
+    if room < len(fresh):
+        assert limit is not None
+        for i in fresh[room:]:
+            outcomes[i] = quota_exceeded(limit, now)
+    return fresh[:room]
+
+
+async def _take_usage(conn: "Connection[Any]", account_id: UUID, count: int, limit: int | None, now: datetime) -> int:
+    """Takes up to `count` from the month; returns how many were to be had."""
+    month = times.month_of(now)
+    most = limit if limit is not None else 2**62
+    if count <= most:
+        taken = await conn.fetchval(
+            """INSERT INTO account_usage AS u (account_id, month, used) VALUES ($1, $2, $3)
+               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $3 WHERE u.used + $3 <= $4
+               RETURNING used""",
+            account_id,
+            month,
+            count,
+            most,
+        )
+        if taken is not None:
+            return count
+    await conn.execute(
+        "INSERT INTO account_usage (account_id, month, used) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
+        account_id,
+        month,
+    )
+    used = await conn.fetchval(
+        "SELECT used FROM account_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE", account_id, month
+    )
+    room: int = max(0, min(count, most - used))
+    if room:
+        await conn.execute(
+            "UPDATE account_usage SET used = used + $3 WHERE account_id = $1 AND month = $2", account_id, month, room
+        )
+    return room
+
+
+def quota_exceeded(limit: int, now: datetime) -> LimitReached:
+    left = int((times.month_end(now) - now).total_seconds()) + 1
+    return LimitReached(
+        f"The plan's {limit:,} messages for this month are used up. Choose a larger plan, or wait for the next month.",
+        "plan_quota_exceeded",
+        retry_after=left,
+        limit=LimitState("plan-month", limit, 31 * 86_400, 0, left),
+    )
+
+
+async def _insert_messages(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    chosen: Sequence[Submission],
+    new_ids: Sequence[UUID],
+    contact_ids: Sequence[UUID],
+    event_ids: Sequence[UUID],
+    now: datetime,
+) -> None:
+    drafts = [s.draft for s in chosen]
+    await conn.execute(
+        """INSERT INTO messages (channel_id, incoming, state, created_at, id, contact_id, phone, type, content, bulk,
+                                 fail_unknown, client_ref, reply_to, send_at, expires_at, event_ids)
+           SELECT $1, false, 0, $2, id, contact_id, phone, type, content, bulk,
+                  fail_unknown, client_ref, reply_to, send_at, expires_at, ARRAY[event_id]
+           FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[],
+                       $9::boolean[], $10::text[], $11::uuid[], $12::timestamptz[], $13::timestamptz[], $14::uuid[])
+             AS m (id, contact_id, phone, type, content, bulk,
+                   fail_unknown, client_ref, reply_to, send_at, expires_at, event_id)""",
+        channel_id,
+        now,
+        new_ids,
+        contact_ids,
+        [d.phone for d in drafts],
+        [d.type for d in drafts],
+        [d.content for d in drafts],
+        [d.bulk for d in drafts],
+        [d.fail_unknown for d in drafts],
+        [d.client_ref for d in drafts],
+        [d.reply_to for d in drafts],
+        [d.send_at for d in drafts],
+        [d.expires_at(now) for d in drafts],
+        event_ids,
+    )
+    later = [(channel_id, d.send_at, id_) for d, id_ in zip(drafts, new_ids, strict=True) if d.send_at]
+    if later:
+        await conn.executemany("INSERT INTO scheduled (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later)
+
+
+def _created(event_id: UUID, id_: UUID, draft: Draft, contact_id: UUID, name: str | None, now: datetime) -> NewEvent:
+    data = events.message_data(
+        id_=id_,
+        phone=draft.phone,
+        contact_id=contact_id,
+        name=name,
+        incoming=False,
+        type_=draft.type,
+        content=draft.content,
+        timestamp=now,
+        reply_to=draft.reply_to,
+        client_ref=draft.client_ref,
+    )
+    return NewEvent(event_id, events.MESSAGE, "created", data)
+
+
+async def _keep_keys(
+    conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], answers: Sequence[bytes], now: datetime
+) -> None:
+    keyed = [(s.key, answer) for s, answer in zip(chosen, answers, strict=True) if s.key]
+    if keyed:
+        await conn.execute(
+            """INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
+               SELECT $1, *, $6 FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])""",
+            channel_id,
+            [key.route for key, _ in keyed],
+            [key.key for key, _ in keyed],
+            [key.body_hash for key, _ in keyed],
+            [answer for _, answer in keyed],
+            now,
+        )

@@ -1,0 +1,123 @@
+"""Accounts, their add-ons, and what they have used of a month."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.store.pool import Database
+
+
+class Account(msgspec.Struct, frozen=True):
+    """A tenant: everything else belongs to one."""
+
+    id: UUID
+    name: str
+    plan: str
+    suspended: bool
+    trial_ends_at: datetime
+    created_at: datetime
+    addons: tuple[str, ...] = ()
+
+
+_COLUMNS = """id, name, plan, suspended, trial_ends_at, created_at,
+              ARRAY(SELECT addon FROM account_addons x WHERE x.account_id = a.id ORDER BY addon) AS addons"""
+
+
+async def insert_account(db: Database, account: Account) -> None:
+    """Writes a new account."""
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO accounts (id, name, plan, suspended, trial_ends_at, created_at)
+               VALUES ($1, $2, $3, $4, $5, $6)""",
+            account.id,
+            account.name,
+            account.plan,
+            account.suspended,
+            account.trial_ends_at,
+            account.created_at,
+        )
+
+
+async def get_account(db: Database, account_id: UUID) -> Account | None:
+    """One account with its add-ons."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM accounts a WHERE id = $1", account_id)
+    return _account(row) if row else None
+
+
+async def list_accounts(db: Database) -> list[Account]:
+    """All accounts, the oldest first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM accounts a ORDER BY id")
+    return [_account(row) for row in rows]
+
+
+async def set_plan(db: Database, account_id: UUID, plan: str) -> bool:
+    """Puts an account on another plan; False when there is no such account."""
+    return await _change(db, "UPDATE accounts SET plan = $2 WHERE id = $1 RETURNING 1", account_id, plan)
+
+
+async def set_suspended(db: Database, account_id: UUID, suspended: bool) -> bool:
+    """Closes or reopens the API to an account; False when there is no such account."""
+    return await _change(db, "UPDATE accounts SET suspended = $2 WHERE id = $1 RETURNING 1", account_id, suspended)
+
+
+async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datetime) -> bool:
+    """Moves the end of a trial on, from now where it is over; False when there is no such account."""
+    return await _change(
+        db,
+        "UPDATE accounts SET trial_ends_at = greatest(trial_ends_at, $3) + $2 WHERE id = $1 RETURNING 1",
+        account_id,
+        by,
+        now,
+    )
+
+
+async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> bool:
+    """Gives an account an add-on, once; False when there is no such account."""
+    return await _change(
+        db,
+        """WITH account AS (SELECT id FROM accounts WHERE id = $1), added AS (
+               INSERT INTO account_addons (account_id, addon, since) SELECT id, $2, $3 FROM account
+               ON CONFLICT DO NOTHING
+           )
+           SELECT 1 FROM account""",
+        account_id,
+        addon,
+        now,
+    )
+
+
+async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
+    """Takes an add-on away; False when the account does not have it."""
+    return await _change(
+        db, "DELETE FROM account_addons WHERE account_id = $1 AND addon = $2 RETURNING 1", account_id, addon
+    )
+
+
+async def get_usage(db: Database, account_id: UUID, month: date) -> int:
+    """Messages that an account has sent in the month that begins on that day."""
+    async with db.connection() as conn:
+        used = await conn.fetchval(
+            "SELECT used FROM account_usage WHERE account_id = $1 AND month = $2", account_id, month
+        )
+    return used or 0
+
+
+async def _change(db: Database, statement: str, *arguments: Any) -> bool:
+    async with db.connection() as conn:
+        return await conn.fetchval(statement, *arguments) is not None
+
+
+def _account(row: Any) -> Account:
+    return Account(
+        row["id"],
+        row["name"],
+        row["plan"],
+        row["suspended"],
+        row["trial_ends_at"],
+        row["created_at"],
+        tuple(row["addons"]),
+    )

@@ -1,0 +1,174 @@
+"""Channels: numbers on a network. Each is born with its head, where its order of events begins."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.store.pool import Database
+
+
+class ChannelConfig(msgspec.Struct, frozen=True):
+    """All that is set about a channel. Secrets stay encrypted here."""
+
+    id: UUID
+    account_id: UUID
+    kind: str
+    phone: str
+    name: str
+    network: dict[str, Any]
+    secrets: bytes | None
+    limits: dict[str, Any]
+    connection: str
+    reason: str | None = None
+
+
+_COLUMNS = "id, account_id, kind, phone, name, network, secrets, limits, connection, reason"
+# What belongs to a channel and has no retention of its own. Messages and events leave with their partitions.
+_BELONGINGS = (
+    "contacts",
+    "conversations",
+    "scheduled",
+    "parked_statuses",
+    "idempotency_keys",
+    "delivery_retries",
+)
+
+
+async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) -> bool:
+    """Writes a new channel and its head together; False when there is no such account."""
+    async with db.transaction() as conn:
+        made = await conn.fetchval(
+            f"""INSERT INTO channels ({_COLUMNS}, created_at)
+                SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts WHERE id = $2 RETURNING 1""",
+            channel.id,
+            channel.account_id,
+            channel.kind,
+            channel.phone,
+            channel.name,
+            _json(channel.network),
+            channel.secrets,
+            _json(channel.limits),
+            channel.connection,
+            channel.reason,
+            now,
+        )
+        if made is None:
+            return False
+        await conn.execute(
+            """INSERT INTO channel_heads (channel_id, last_event_id, last_message_id, send_floor)
+               VALUES ($1, $2, $2, $2)""",
+            channel.id,
+            ids.ZERO,
+        )
+    return True
+
+
+async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
+    """One channel, of whatever account: for its owner and for the network's callbacks."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM channels WHERE id = $1", channel_id)
+    return _channel(row) if row else None
+
+
+async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig | None:
+    """One channel of an account."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
+        )
+    return _channel(row) if row else None
+
+
+async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
+    """The channels of an account, or of all, the oldest first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"SELECT {_COLUMNS} FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
+        )
+    return [_channel(row) for row in rows]
+
+
+async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Mapping[str, Any]) -> bool:
+    """Sets some of a number's limits and leaves the others; False when the account has no such channel."""
+    return await _change(
+        db,
+        "UPDATE channels SET limits = limits || $3::jsonb WHERE account_id = $1 AND id = $2 RETURNING 1",
+        account_id,
+        channel_id,
+        _json(limits),
+    )
+
+
+async def set_network(db: Database, account_id: UUID, channel_id: UUID, network: Mapping[str, Any]) -> bool:
+    """Replaces addresses and ids on the network; False when the account has no such channel."""
+    return await _change(
+        db,
+        "UPDATE channels SET network = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+        account_id,
+        channel_id,
+        _json(network),
+    )
+
+
+async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets: bytes) -> bool:
+    """Replaces the encrypted secrets; False when the account has no such channel."""
+    return await _change(
+        db,
+        "UPDATE channels SET secrets = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+        account_id,
+        channel_id,
+        secrets,
+    )
+
+
+async def set_connection(db: Database, channel_id: UUID, connection: str, reason: str | None) -> bool:
+    """Notes how a channel stands with its network; False when that changes nothing."""
+    return await _change(
+        db,
+        """UPDATE channels SET connection = $2, reason = $3
+           WHERE id = $1 AND (connection, reason) IS DISTINCT FROM ($2, $3) RETURNING 1""",
+        channel_id,
+        connection,
+        reason,
+    )
+
+
+async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
+    """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
+    async with db.transaction() as conn:
+        # First the channel: with it goes the head, and whoever still writes finds out that it owns nothing.
+        gone = await conn.fetchval(
+            "DELETE FROM channels WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, channel_id
+        )
+        if gone is None:
+            return False
+        for table in _BELONGINGS:
+            await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1", channel_id)
+    return True
+
+
+async def _change(db: Database, statement: str, *arguments: Any) -> bool:
+    async with db.connection() as conn:
+        return await conn.fetchval(statement, *arguments) is not None
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _channel(row: Any) -> ChannelConfig:
+    values = dict(row)
+    values["network"] = msgspec.json.decode(values["network"])
+    values["limits"] = msgspec.json.decode(values["limits"])
+    return ChannelConfig(**values)
+
+
+async def get_pace(db: Database, channel_id: UUID) -> str:
+    """What the owner last noted about the channel's pace, as JSON."""
+    async with db.connection() as conn:
+        value: str = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+    return value

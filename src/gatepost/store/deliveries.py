@@ -1,0 +1,220 @@
+"""Deliveries of events to endpoints: what is to be done, and what every attempt came to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.store.heads import Lease, hold_epoch
+from gatepost.store.pool import Connection, Database
+
+
+class DeliveryState(IntEnum):
+    PENDING = 0
+    DELIVERED = 1
+    EXHAUSTED = 2
+    DROPPED = 3
+
+
+class Due(msgspec.Struct, frozen=True):
+    """An event that an endpoint is to get."""
+
+    event_id: UUID
+    body: bytes
+    attempts: int
+
+
+class Target(msgspec.Struct, frozen=True):
+    """An endpoint as the courier needs it."""
+
+    id: UUID
+    url: str
+    headers: dict[str, str]
+    secret: bytes
+    cursor: UUID
+
+
+async def read_targets(db: Database, channel_id: UUID) -> list[Target]:
+    """The endpoints of a channel that are to be delivered to."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT id, url, headers, secret, cursor FROM endpoints WHERE channel_id = $1 AND state = 'active'",
+            channel_id,
+        )
+    return [
+        Target(row["id"], row["url"], msgspec.json.decode(row["headers"]), row["secret"], row["cursor"]) for row in rows
+    ]
+
+
+async def read_pending(db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, most: int) -> list[Due]:
+    """Deliveries behind the cursor that were never tried, in the order of their events."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT d.event_id, e.body, d.attempts FROM deliveries d
+               JOIN events e ON e.channel_id = $1 AND e.id = d.event_id AND e.id > $3
+               WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
+               ORDER BY d.event_id LIMIT $4""",
+            channel_id,
+            endpoint_id,
+            after,
+            most,
+        )
+    return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
+
+
+async def read_retries(db: Database, channel_id: UUID, endpoint_id: UUID, now: datetime, most: int) -> list[Due]:
+    """Deliveries whose next attempt is due."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT r.event_id, e.body, d.attempts FROM
+                 (SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
+                  ORDER BY next_at LIMIT $4) r
+               JOIN events e ON e.channel_id = $1 AND e.id = r.event_id
+               JOIN deliveries d ON d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id = r.event_id
+               WHERE d.state = 0""",
+            channel_id,
+            endpoint_id,
+            now,
+            most,
+        )
+    return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
+
+
+async def next_retry(db: Database, channel_id: UUID, endpoint_id: UUID) -> datetime | None:
+    """When the endpoint's next repeated attempt is due."""
+    async with db.connection() as conn:
+        value: datetime | None = await conn.fetchval(
+            """SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
+               ORDER BY next_at LIMIT 1""",
+            channel_id,
+            endpoint_id,
+        )
+    return value
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One attempt and what follows from it."""
+
+    endpoint_id: UUID
+    event_id: UUID
+    number: int
+    at: datetime
+    latency_ms: float
+    status: int | None
+    error: str | None
+    url: str
+    request_headers: str
+    answer_headers: str | None
+    answer_body: bytes | None
+    state: DeliveryState
+    next_at: datetime | None
+
+
+async def record_attempts(db: Database, lease: Lease, attempts: Sequence[Attempt], now: datetime) -> None:
+    """Writes the log, the state of each delivery, and when to try again."""
+    attempts = sorted(attempts, key=lambda a: (a.endpoint_id, a.event_id))
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await _insert_attempts(conn, lease.channel_id, attempts)
+        await _update_deliveries(conn, lease.channel_id, attempts, now)
+        await _update_retries(conn, lease.channel_id, attempts)
+
+
+async def _insert_attempts(conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt]) -> None:
+    await conn.execute(
+        """INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
+                                 request_headers, answer_headers, answer_body)
+           SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::real[],
+                                    $7::smallint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
+           ON CONFLICT DO NOTHING""",
+        channel_id,
+        [a.endpoint_id for a in attempts],
+        [a.event_id for a in attempts],
+        [a.number for a in attempts],
+        [a.at for a in attempts],
+        [a.latency_ms for a in attempts],
+        [a.status for a in attempts],
+        [a.error for a in attempts],
+        [a.url for a in attempts],
+        [a.request_headers for a in attempts],
+        [a.answer_headers for a in attempts],
+        [a.answer_body for a in attempts],
+    )
+
+
+async def _update_deliveries(
+    conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt], now: datetime
+) -> None:
+    await conn.execute(
+        """UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
+                  settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $7::timestamptz END
+           FROM unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::smallint[], $6::timestamptz[])
+             AS a (endpoint_id, event_id, state, number, next_at)
+           WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
+             AND d.event_id BETWEEN $8 AND $9 AND d.state = 0""",
+        channel_id,
+        [a.endpoint_id for a in attempts],
+        [a.event_id for a in attempts],
+        [a.state for a in attempts],
+        [a.number for a in attempts],
+        [a.next_at for a in attempts],
+        now,
+        min(a.event_id for a in attempts),
+        max(a.event_id for a in attempts),
+    )
+
+
+async def _update_retries(conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt]) -> None:
+    again = [a for a in attempts if a.next_at is not None]
+    if again:
+        await conn.execute(
+            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
+               SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[])
+               ON CONFLICT (channel_id, endpoint_id, event_id) DO UPDATE SET next_at = excluded.next_at""",
+            channel_id,
+            [a.endpoint_id for a in again],
+            [a.event_id for a in again],
+            [a.next_at for a in again],
+        )
+    over = [a for a in attempts if a.next_at is None and a.number > 1]
+    if over:
+        await conn.execute(
+            """DELETE FROM delivery_retries r USING unnest($2::uuid[], $3::uuid[]) AS a (endpoint_id, event_id)
+               WHERE r.channel_id = $1 AND r.endpoint_id = a.endpoint_id AND r.event_id = a.event_id""",
+            channel_id,
+            [a.endpoint_id for a in over],
+            [a.event_id for a in over],
+        )
+
+
+async def save_cursors(db: Database, lease: Lease, cursors: dict[UUID, UUID]) -> None:
+    """Notes how far each endpoint's deliveries have had their first attempt."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await conn.execute(
+            """UPDATE endpoints p SET cursor = c.cursor FROM unnest($2::uuid[], $3::uuid[]) AS c (id, cursor)
+               WHERE p.channel_id = $1 AND p.id = c.id""",
+            lease.channel_id,
+            sorted(cursors),
+            [cursors[id_] for id_ in sorted(cursors)],
+        )
+
+
+async def disable_gone(db: Database, lease: Lease, endpoint_id: UUID, reason: str, now: datetime) -> None:
+    """An endpoint that answered 410 gets nothing more until someone enables it again."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await conn.execute(
+            """UPDATE endpoints SET state = 'disabled', reason = $3, updated_at = $4
+               WHERE channel_id = $1 AND id = $2""",
+            lease.channel_id,
+            endpoint_id,
+            reason,
+            now,
+        )
+        await conn.execute(
+            "DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2", lease.channel_id, endpoint_id
+        )

@@ -1,0 +1,134 @@
+"""What the server is told: settings for our load, and who may come in."""
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from gatepost.store.embedded.account import Account, account_of
+
+SUPERUSER = "gatepost"
+LOG_PATTERN = "postgres-*.log"
+KEPT_LOGS = 5
+
+HEADER = """\
+# Written by Gatepost at every start. Your own settings go into custom.conf beside this file; they win.
+"""
+
+SETTINGS = """
+# one door: the socket
+listen_addresses = ''
+port = 5432
+unix_socket_permissions = 0700
+max_connections = 100
+
+# an accepted message is on disk
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+
+# many small statements
+shared_buffers = 128MB
+jit = off
+max_parallel_workers_per_gather = 0
+random_page_cost = 1.1
+
+# few, spread checkpoints; this build of PostgreSQL has no lz4, so "on" is pglz
+max_wal_size = 2GB
+checkpoint_timeout = 15min
+wal_compression = on
+
+# hot tables and fresh partitions: look often, act early
+autovacuum_naptime = 10s
+autovacuum_vacuum_scale_factor = 0.02
+autovacuum_vacuum_insert_scale_factor = 0.05
+autovacuum_analyze_scale_factor = 0.02
+
+# the same everywhere
+timezone = 'UTC'
+log_timezone = 'UTC'
+lc_messages = 'C'
+
+# a short log without people's messages in it: no statements, no row values
+logging_collector = on
+log_directory = 'log'
+log_filename = 'postgres-%Y%m%d-%H%M%S.log'
+log_file_mode = 0600
+log_rotation_size = 10MB
+log_rotation_age = 1d
+log_line_prefix = '%m [%p] '
+log_min_messages = warning
+log_min_error_statement = panic
+log_error_verbosity = terse
+log_checkpoints = off
+
+"""
+
+HBA = """\
+# Written by Gatepost at every start. The operating system tells who calls; gatepost's users are in pg_ident.conf.
+local all all peer map=gatepost
+"""
+
+
+def settings_text(sockets: Path) -> str:
+    """Return the whole postgresql.conf."""
+    listed = quoted('"' + str(sockets).replace('"', '""') + '"')
+    return f"{HEADER}{SETTINGS}unix_socket_directories = {listed}\ninclude_if_exists = 'custom.conf'\n"
+
+
+def quoted(value: str) -> str:
+    """Write a value as PostgreSQL's settings files want it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def ident_text(names: Iterable[str]) -> str:
+    """Return the pg_ident.conf that lets these users of the system in."""
+    lines = (f'gatepost "{name}" {SUPERUSER}\n' for name in sorted(set(names)))
+    return "# Written by Gatepost at every start: system users who may be the database user.\n" + "".join(lines)
+
+
+def write_configuration(cluster: Path, sockets: Path, account: Account) -> None:
+    """Write the three files of a cluster anew."""
+    # Root can read every file anyway; letting it in keeps commands run with sudo working.
+    names = (account.name, account_of(0).name)
+    for name, text in (
+        ("postgresql.conf", settings_text(sockets)),
+        ("pg_hba.conf", HBA),
+        ("pg_ident.conf", ident_text(names)),
+    ):
+        replace_file(cluster / name, text, account)
+
+
+def replace_file(path: Path, text: str, account: Account) -> None:
+    """Put a new file in place of an old one, following no link: the folder belongs to the less trusted user."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        if account.uid != os.geteuid():
+            os.fchown(descriptor, account.uid, account.gid)
+        file.write(text)
+    draft.replace(path)
+
+
+def child_environment() -> dict[str, str]:
+    """Return a small environment: none of the caller's PG variables, none of its secrets."""
+    kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    return {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC", **kept}
+
+
+def log_files(cluster: Path) -> list[Path]:
+    """Return the server's logs, oldest first."""
+    return sorted((cluster / "log").glob(LOG_PATTERN))
+
+
+def trim_logs(cluster: Path) -> None:
+    """Delete all but the newest logs; the server itself only begins new ones."""
+    for path in log_files(cluster)[:-KEPT_LOGS]:
+        path.unlink(missing_ok=True)
+
+
+def last_lines(cluster: Path, count: int = 20) -> str:
+    """Return the end of the newest log."""
+    newest = log_files(cluster)[-1:]
+    text = newest[0].read_text("utf-8", "replace") if newest else ""
+    return "\n".join(text.splitlines()[-count:])

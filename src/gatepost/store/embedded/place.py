@@ -1,0 +1,163 @@
+"""Where a cluster lives: inside the data folder, unless its user cannot get there."""
+
+import os
+import secrets
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from gatepost.store.embedded.account import Account, can_pass, identity, runner_of, runner_of_new_cluster
+from gatepost.store.embedded.conf import SUPERUSER, child_environment
+from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.programs import MAJOR, make_open_folder, programs_for
+
+log = structlog.get_logger("gatepost.store")
+
+ROOT_HOME = Path("/var/lib/gatepost")
+NOTE = "postgres.path"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One cluster, the programs that serve it, and the user they run as."""
+
+    cluster: Path
+    programs: Path
+    account: Account
+
+
+def find_cluster(data: Path) -> Path | None:
+    """Return the cluster of a data folder, or nothing when it has none yet."""
+    if (data / "postgres" / "PG_VERSION").exists():
+        return data / "postgres"
+    note = data / NOTE
+    if not note.exists():
+        return None
+    cluster = Path(note.read_text("utf-8").strip())
+    if not (cluster / "PG_VERSION").exists():
+        # Silence here would mean an empty gateway where the operator expects a full one.
+        raise EmbeddedPostgresError(
+            f"{note} says that the database is in {cluster}, but there is none. "
+            f"Bring it back, or delete {note} to begin with an empty one."
+        )
+    return cluster
+
+
+def settle(data: Path, root_home: Path = ROOT_HOME) -> Place:
+    """Find the cluster of a data folder, or make it, ready to be served."""
+    data = data.resolve()
+    cluster = find_cluster(data)
+    if cluster is None:
+        return create_cluster(data, root_home)
+    account = runner_of(cluster)
+    check_version(cluster)
+    if not can_pass(account, cluster):
+        raise EmbeddedPostgresError(
+            f"The server runs as the user {account.name}, who cannot get to {cluster}: "
+            "a folder above it is closed to others. Open that folder for passing (chmod o+x), or move the data folder."
+        )
+    return Place(cluster=cluster, programs=programs_for(account, root_home), account=account)
+
+
+def check_version(cluster: Path) -> None:
+    """Refuse a cluster of another major version, which this server could not read."""
+    found = (cluster / "PG_VERSION").read_text("utf-8").strip()
+    if found != str(MAJOR):
+        raise EmbeddedPostgresError(
+            f"The database in {cluster} was made by PostgreSQL {found}; this Gatepost brings {MAJOR}. "
+            f"Dump it with the programs of {found} and restore it into a new data folder."
+        )
+
+
+def create_cluster(data: Path, root_home: Path) -> Place:
+    """Make a new cluster beside its final place and move it there when it is whole."""
+    account = runner_of_new_cluster()
+    place = Place(
+        cluster=choose_folder(data, account, root_home), programs=programs_for(account, root_home), account=account
+    )
+    draft = place.cluster.with_name("postgres.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    make_private_folder(draft, account)
+    run_initdb(place, draft)
+    move_into_place(draft, place.cluster)
+    if place.cluster.parent != data:
+        write_note(data, place.cluster)
+    return place
+
+
+def choose_folder(data: Path, account: Account, root_home: Path) -> Path:
+    """Prefer the data folder; where the server's user cannot get into it, take a folder of our own."""
+    if can_pass(account, data):
+        return data / "postgres"
+    # Never a name made from DATA alone: a deleted and remade data folder must not meet its old database.
+    home = root_home / f"{data.name}-{secrets.token_hex(4)}"
+    make_open_folder(home)
+    (home / "data-folder").write_text(f"{data}\n", "utf-8")
+    log.warning(
+        "the data folder is closed to the server's user: its database is kept elsewhere",
+        data=str(data),
+        user=account.name,
+        database=str(home / "postgres"),
+    )
+    return home / "postgres"
+
+
+def run_initdb(place: Place, folder: Path) -> None:
+    """Fill a folder with an empty cluster."""
+    options = ["--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--data-checksums", "--no-instructions"]
+    # Byte order with Unicode case rules: fast to compare, the same on every machine and after every upgrade.
+    locale = ["--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"]
+    done = subprocess.run(  # noqa: S603
+        [str(place.programs / "initdb"), "--pgdata", str(folder), *options, *locale],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        env=child_environment(),
+        **identity(place.account),
+    )
+    if done.returncode != 0:
+        words = done.stdout.decode("utf-8", "replace").strip()
+        raise EmbeddedPostgresError(f"PostgreSQL's initdb failed in {folder} as user {place.account.name}:\n{words}")
+
+
+def move_into_place(draft: Path, cluster: Path) -> None:
+    """Give a finished cluster its name, durably."""
+    try:
+        draft.rename(cluster)
+    except OSError as error:
+        raise EmbeddedPostgresError(
+            f"{cluster} cannot be made ({error.strerror}): something else is there. Gatepost wants to make this folder "
+            "itself; mount a volume at the data folder, not below it, and keep other files out."
+        ) from error
+    sync_folder(cluster.parent)
+
+
+def write_note(data: Path, cluster: Path) -> None:
+    """Record in the data folder where its cluster is."""
+    draft = data / f"{NOTE}.new"
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(f"{cluster}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(data / NOTE)
+    sync_folder(data)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_private_folder(folder: Path, account: Account) -> None:
+    """Make a folder that only the server's user (and root) can enter."""
+    folder.mkdir(mode=0o700)
+    if account.uid != os.geteuid():
+        os.chown(folder, account.uid, account.gid)

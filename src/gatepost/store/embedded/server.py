@@ -1,0 +1,154 @@
+"""The embedded server's life: start or reuse, keep its log short, stop."""
+
+import asyncio
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+import psutil
+import structlog
+
+from gatepost.store.embedded.account import identity
+from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
+from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.place import ROOT_HOME, Place, find_cluster, settle
+from gatepost.store.embedded.postmaster import find_postmaster, forget_stale, read_pid_file, shut_down
+from gatepost.store.embedded.ready import answering, dsn_for
+from gatepost.store.embedded.sockets import remove_short_sockets, socket_folder
+
+log = structlog.get_logger("gatepost.store")
+
+POLL = 0.01
+TRIM_EVERY = 600.0
+# Another postmaster, or the last workers of a killed one, may still be leaving: worth another try.
+PASSING_TROUBLE = ("already exists", "pre-existing shared memory block")
+
+
+def running_dsn(data: Path) -> str | None:
+    """Return the address of a data folder's database while its server runs, for commands beside a gateway."""
+    try:
+        cluster = find_cluster(data.resolve())
+        noted = None if cluster is None or find_postmaster(cluster) is None else read_pid_file(cluster)
+    except PermissionError as error:
+        raise EmbeddedPostgresError(
+            f"The database of {data} belongs to another user ({error.filename} is closed). "
+            "Run this command as the user who runs the gateway, or as root."
+        ) from error
+    return None if noted is None or noted.sockets is None else dsn_for(noted.sockets)
+
+
+class EmbeddedPostgres:
+    """The PostgreSQL of one data folder; hold the folder's lock while using it."""
+
+    def __init__(self, data: Path, root_home: Path = ROOT_HOME, patience: float = 60.0) -> None:
+        self._data = data
+        self._root_home = root_home
+        self._patience = patience
+        self._place: Place | None = None
+        self._sockets: Path | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._trimming: asyncio.Task[None] | None = None
+        self._last_words = ""
+
+    async def start(self) -> str:
+        """Make, start or find the server, and return the address of its database once it answers."""
+        began = time.monotonic()
+        place = self._place = await asyncio.to_thread(settle, self._data, self._root_home)
+        try:
+            dsn = await self._reach(place, began + self._patience)
+        except BaseException:
+            await self.stop()
+            raise
+        self._trim(place)
+        log.info("database started", folder=str(place.cluster), seconds=round(time.monotonic() - began, 2))
+        return dsn
+
+    async def stop(self, patience: float = 60.0) -> None:
+        """Stop the server, firmly if it must be, and return when all its processes are gone."""
+        if self._trimming is not None:
+            self._trimming.cancel()
+        place, child = self._place, self._child
+        postmaster = find_postmaster(place.cluster) if place else None
+        if postmaster is None and child is not None and child.poll() is None:
+            postmaster = psutil.Process(child.pid)
+        if postmaster is not None:
+            await shut_down(postmaster, patience)
+        if child is not None:
+            await asyncio.to_thread(child.wait)
+        if place is not None:
+            remove_short_sockets(place, self._sockets)
+        self._child = self._sockets = self._trimming = None
+
+    def _trim(self, place: Place) -> None:
+        if self._trimming is not None:
+            self._trimming.cancel()
+        self._trimming = asyncio.create_task(keep_log_short(place.cluster))
+
+    async def _reach(self, place: Place, give_up: float) -> str:
+        while time.monotonic() < give_up:
+            dsn = await self._reuse(place) or await self._launch(place)
+            if dsn is not None:
+                return dsn
+            await asyncio.sleep(POLL)
+        raise EmbeddedPostgresError(f"Another server is in the way in {place.cluster}:\n{self._last_words}")
+
+    async def _reuse(self, place: Place) -> str | None:
+        """Wait for a server that a killed gateway left behind, if there is one."""
+        while (postmaster := find_postmaster(place.cluster)) is not None:
+            noted = read_pid_file(place.cluster)
+            if noted is not None and noted.sockets is not None:
+                self._sockets = noted.sockets
+                return await answering(postmaster, noted.sockets, self._patience)
+            await asyncio.sleep(POLL)
+        return None
+
+    async def _launch(self, place: Place) -> str | None:
+        """Start a server and wait for it; nothing when it is worth another try."""
+        with tempfile.TemporaryFile() as said:
+            sockets = self._sockets = await asyncio.to_thread(prepare, place)
+            # Not in a thread: a cancellation must not come between the birth of the child and our knowing it.
+            child = self._child = spawn(place, said)
+            dsn = await answering(psutil.Process(child.pid), sockets, self._patience)
+            if dsn is not None:
+                return dsn
+            child.wait()
+            said.seek(0)
+            words = self._last_words = said.read().decode("utf-8", "replace").strip()
+        if any(trouble in words for trouble in PASSING_TROUBLE):
+            return None
+        raise EmbeddedPostgresError(
+            f"PostgreSQL did not start in {place.cluster}:\n{words}\n{last_lines(place.cluster)}"
+        )
+
+
+def prepare(place: Place) -> Path:
+    """Make a cluster ready for a new server, and return where its socket will be."""
+    sockets = socket_folder(place)
+    forget_stale(place.cluster, sockets)
+    write_configuration(place.cluster, sockets, place.account)
+    trim_logs(place.cluster)
+    return sockets
+
+
+def spawn(place: Place, said: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a server, its first words going to a file."""
+    # A session of its own: Ctrl-C in the terminal reaches the gateway, which stops the server when it has drained.
+    return subprocess.Popen(  # noqa: S603
+        [str(place.programs / "postgres"), "-D", str(place.cluster)],
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+        cwd="/",
+        env=child_environment(),
+        start_new_session=True,
+        **identity(place.account),
+    )
+
+
+async def keep_log_short(cluster: Path) -> None:
+    """Delete old logs now and then; the server only ever begins new ones."""
+    while True:
+        await asyncio.sleep(TRIM_EVERY)
+        await asyncio.to_thread(trim_logs, cluster)

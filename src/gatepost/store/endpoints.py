@@ -1,0 +1,185 @@
+"""Webhook endpoints: where a channel's events go."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.store.heads import lock_head
+from gatepost.store.pool import Database
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """An address of a customer. The signing secret stays encrypted here."""
+
+    channel_id: UUID
+    id: UUID
+    url: str
+    events: tuple[str, ...]
+    headers: dict[str, str]
+    secret: bytes
+    state: str
+    reason: str | None
+    cursor: UUID
+    created_at: datetime
+    updated_at: datetime
+
+
+class EndpointChange(msgspec.Struct, frozen=True):
+    """What to change about an endpoint; None leaves a value alone. The reason goes with the state."""
+
+    url: str | None = None
+    events: Sequence[str] | None = None
+    headers: Mapping[str, str] | None = None
+    secret: bytes | None = None
+    state: str | None = None
+    reason: str | None = None
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One try to deliver one event."""
+
+    event_id: UUID
+    number: int
+    at: datetime
+    latency_ms: float
+    status: int | None
+    error: str | None
+    url: str
+
+
+_COLUMNS = "channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at"
+
+
+async def insert_endpoint(
+    db: Database,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    *,
+    url: str,
+    events: Sequence[str],
+    headers: Mapping[str, str],
+    secret: bytes,
+    most: int,
+    now: datetime,
+) -> Endpoint | None:
+    """Writes a new endpoint that gets all events from now on; None when the channel has `most` already.
+
+    The head's lock makes the count exact, and lets no event slip between the cursor and the first delivery.
+    """
+    async with db.transaction() as conn:
+        await lock_head(conn, channel_id)
+        row = await conn.fetchrow(
+            f"""INSERT INTO endpoints ({_COLUMNS})
+                SELECT $1, $2, $3, $4, $5, $6, 'active', NULL, last_event_id, $7, $7 FROM channel_heads
+                WHERE channel_id = $1 AND (SELECT count(*) FROM endpoints WHERE channel_id = $1) < $8
+                RETURNING {_COLUMNS}""",
+            channel_id,
+            endpoint_id,
+            url,
+            list(events),
+            _json(headers),
+            secret,
+            now,
+            most,
+        )
+    return _endpoint(row) if row else None
+
+
+async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint | None:
+    """One endpoint of a channel."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
+        )
+    return _endpoint(row) if row else None
+
+
+async def find_endpoint(db: Database, endpoint_id: UUID) -> Endpoint | None:
+    """One endpoint, of whatever channel: for the operator."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM endpoints WHERE id = $1", endpoint_id)
+    return _endpoint(row) if row else None
+
+
+async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
+    """The endpoints of a channel, the oldest first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
+    return [_endpoint(row) for row in rows]
+
+
+async def update_endpoint(
+    db: Database, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
+) -> Endpoint | None:
+    """Changes what is given, and wakes the channel when its endpoint is switched on; None when there is none."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"""WITH woken AS (UPDATE channel_heads SET work_at = $9 WHERE channel_id = $1 AND $7 = 'active')
+                UPDATE endpoints
+                SET url = COALESCE($3, url), events = COALESCE($4, events), headers = COALESCE($5, headers),
+                    secret = COALESCE($6, secret), state = COALESCE($7, state),
+                    reason = CASE WHEN $7::text IS NULL THEN reason ELSE $8 END, updated_at = $9
+                WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
+            channel_id,
+            endpoint_id,
+            change.url,
+            None if change.events is None else list(change.events),
+            None if change.headers is None else _json(change.headers),
+            change.secret,
+            change.state,
+            change.reason,
+            now,
+        )
+    return _endpoint(row) if row else None
+
+
+async def disable_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID, reason: str) -> bool:
+    """Switches an endpoint off and says why; False when it is off already or gone."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            """UPDATE endpoints SET state = 'disabled', reason = $3, updated_at = now()
+               WHERE channel_id = $1 AND id = $2 AND state = 'active' RETURNING 1""",
+            channel_id,
+            endpoint_id,
+            reason,
+        )
+    return done is not None
+
+
+async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:
+    """Removes an endpoint and its retries, and keeps its deliveries as a log; False when there is none."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            """WITH retries AS (DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2)
+               DELETE FROM endpoints WHERE channel_id = $1 AND id = $2 RETURNING 1""",
+            channel_id,
+            endpoint_id,
+        )
+    return done is not None
+
+
+async def list_attempts(db: Database, channel_id: UUID, endpoint_id: UUID, most: int) -> list[Attempt]:
+    """The latest tries to deliver to an endpoint, the newest event first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT event_id, number, at, latency_ms, status, error, url FROM attempts
+               WHERE channel_id = $1 AND endpoint_id = $2 ORDER BY event_id DESC, number DESC, at DESC LIMIT $3""",
+            channel_id,
+            endpoint_id,
+            most,
+        )
+    return [Attempt(*row.values()) for row in rows]
+
+
+def _json(value: Mapping[str, str]) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _endpoint(row: Any) -> Endpoint:
+    values = dict(row)
+    values["events"] = tuple(values["events"])
+    values["headers"] = msgspec.json.decode(values["headers"])
+    return Endpoint(**values)

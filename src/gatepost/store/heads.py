@@ -1,0 +1,178 @@
+"""The head of a channel: its order of events, its owner, and the wake-up for whoever owns it."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model.errors import GatepostError
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.store.pool import Connection, Database
+
+
+class StaleOwner(GatepostError):
+    """Another process owns the channel by now. Nothing was written."""
+
+    default_code = "stale_owner"
+
+    def __init__(self) -> None:
+        super().__init__("Another process owns this channel by now.")
+
+
+class Head(msgspec.Struct):
+    """Where a channel's log ends, as read under the lock."""
+
+    channel_id: UUID
+    epoch: int
+    seq: int
+    last_event_id: UUID
+    last_message_id: UUID
+
+
+async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None = None) -> Head:
+    """Makes this transaction the channel's only writer. With an epoch: only if that owner still owns it."""
+    row = await conn.fetchrow(
+        """SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
+           WHERE channel_id = $1 FOR NO KEY UPDATE""",
+        channel_id,
+    )
+    if row is None or (epoch is not None and row["epoch"] != epoch):
+        raise StaleOwner
+    return Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
+
+
+async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
+    """Fences writes that need no place in the order: shared by all but a change of owner, which waits for it."""
+    row = await conn.fetchrow(
+        "SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE", channel_id, epoch
+    )
+    if row is None:
+        raise StaleOwner
+
+
+async def append_events(
+    conn: "Connection[Any]",
+    head: Head,
+    channel: ChannelRef,
+    new: Sequence[NewEvent],
+    now: datetime,
+    *,
+    last_message_id: UUID | None = None,
+) -> None:
+    """Writes the events, a delivery for each endpoint that wants one, and the head's new end."""
+    if not new:
+        return
+    numbers = range(head.seq + 1, head.seq + 1 + len(new))
+    await conn.execute(
+        """WITH head AS (
+               UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
+               WHERE channel_id = $1
+           ), new AS (
+               INSERT INTO events (channel_id, id, seq, type, body)
+               SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[])
+               RETURNING id, type
+           )
+           INSERT INTO deliveries (channel_id, endpoint_id, event_id)
+           SELECT $1, p.id, n.id FROM new n, endpoints p
+           WHERE p.channel_id = $1 AND p.state = 'active' AND n.type = ANY (p.events)""",
+        head.channel_id,
+        [event.id for event in new],
+        list(numbers),
+        [event.type for event in new],
+        [events.render(event, number, channel, now) for event, number in zip(new, numbers, strict=True)],
+        head.seq + len(new),
+        new[-1].id,
+        last_message_id or head.last_message_id,
+        now,
+    )
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to act for a channel until the database's clock says otherwise."""
+
+    channel_id: UUID
+    epoch: int
+
+
+async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
+    """Channels with work to do and nobody to do it, the longest waiting first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT channel_id FROM channel_heads
+               WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
+            now,
+            most,
+        )
+    return [row["channel_id"] for row in rows]
+
+
+async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float) -> Lease | None:
+    """Takes a channel that nobody owns. The lock is the strong one: it waits for every write of the last owner."""
+    async with db.transaction() as conn:
+        row = await conn.fetchrow(
+            """SELECT epoch FROM channel_heads
+               WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE SKIP LOCKED""",
+            channel_id,
+        )
+        if row is None:
+            return None
+        await conn.execute(
+            "UPDATE channel_heads SET owner = $2, epoch = $3, expires_at = now() + $4 WHERE channel_id = $1",
+            channel_id,
+            owner,
+            row["epoch"] + 1,
+            timedelta(seconds=ttl),
+        )
+    return Lease(channel_id, row["epoch"] + 1)
+
+
+async def renew_leases(db: Database, owner: UUID, channels: Sequence[UUID], ttl: float) -> set[UUID]:
+    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """UPDATE channel_heads SET expires_at = now() + $3
+               WHERE owner = $1 AND channel_id = ANY ($2::uuid[]) RETURNING channel_id""",
+            owner,
+            sorted(channels),
+            timedelta(seconds=ttl),
+        )
+    return {row["channel_id"] for row in rows}
+
+
+async def release_channel(db: Database, lease: Lease, *, seen_seq: int | None, work_at: datetime | None) -> bool:
+    """Gives a channel back. With `seen_seq`: only if nothing has happened since, so that no work is overlooked."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
+                      work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4 END
+               WHERE channel_id = $1 AND epoch = $2 AND seq = COALESCE($3, seq) RETURNING 1""",
+            lease.channel_id,
+            lease.epoch,
+            seen_seq,
+            work_at,
+        )
+    return done is not None
+
+
+async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, int]:
+    """The newest sequence number of each channel: the sweep compares it with what the owner has seen."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT channel_id, seq FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
+        )
+    return {row["channel_id"]: row["seq"] for row in rows}
+
+
+async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
+    """Notes how far sending has come and what holds it back, for the next owner and for `GET /channel`."""
+    async with db.connection() as conn:
+        await conn.execute(
+            "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
+            lease.channel_id,
+            lease.epoch,
+            floor,
+            pace,
+        )

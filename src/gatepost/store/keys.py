@@ -1,0 +1,152 @@
+"""API keys. Only their hashes are here; a key belongs to one channel."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.account import API_ACCESS, Caller
+from gatepost.store.pool import Database
+
+
+class ApiKey(msgspec.Struct, frozen=True):
+    """A key as it can be shown: without the key."""
+
+    id: UUID
+    channel_id: UUID
+    name: str
+    hint: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+_COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
+
+
+async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
+    """Who a key is, with channel and account, in one look."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """SELECT k.id AS key_id, k.channel_id, c.account_id, c.kind, c.phone, a.plan, k.scopes, a.suspended,
+                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
+                      a.trial_ends_at, k.expires_at, k.revoked_at
+               FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
+               WHERE k.hash = $1""",
+            key_hash,
+            API_ACCESS,
+        )
+    if row is None:
+        return None
+    values = dict(row)
+    values["scopes"] = frozenset(values["scopes"])
+    return Caller(**values)
+
+
+async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
+    """Writes a new key; False when there is no such channel."""
+    async with db.connection() as conn:
+        made = await conn.fetchval(
+            """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
+               SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM channels WHERE id = $2 RETURNING 1""",
+            key.id,
+            key.channel_id,
+            key.name,
+            key.hint,
+            key_hash,
+            list(key.scopes),
+            key.created_at,
+            key.expires_at,
+        )
+    return made is not None
+
+
+async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
+    """The keys of a channel, the oldest first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 ORDER BY id", channel_id)
+    return [_key(row) for row in rows]
+
+
+async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey | None:
+    """One key of a channel."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 AND id = $2", channel_id, key_id
+        )
+    return _key(row) if row else None
+
+
+async def find_key(db: Database, key_id: UUID) -> ApiKey | None:
+    """One key, of whatever channel: for the operator."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM api_keys WHERE id = $1", key_id)
+    return _key(row) if row else None
+
+
+async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey | None:
+    """Ends a key at once. A key that was revoked before keeps its time; None when the channel has no such key."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"""UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
+                WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
+            channel_id,
+            key_id,
+            now,
+        )
+    return _key(row) if row else None
+
+
+async def rotate_key(
+    db: Database, channel_id: UUID, old_id: UUID, *, new: ApiKey, key_hash: bytes, overlap: timedelta, now: datetime
+) -> ApiKey | None:
+    """Puts a new key beside a live one, with its name and scopes, and lets the old one end; None when it has ended."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"""WITH old AS (
+                    UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
+                    WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
+                      AND (expires_at IS NULL OR expires_at > $7)
+                    RETURNING channel_id, name, scopes
+                )
+                INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
+                SELECT $3, channel_id, name, $4, $5, scopes, $7, $6 FROM old
+                RETURNING {_COLUMNS}""",
+            channel_id,
+            old_id,
+            new.id,
+            new.hint,
+            key_hash,
+            new.expires_at,
+            now,
+            overlap,
+        )
+    return _key(row) if row else None
+
+
+async def touch_keys(db: Database, used: Mapping[UUID, datetime]) -> None:
+    """Notes when keys were last used, never backwards, locking them in their order."""
+    if not used:
+        return
+    key_ids = sorted(used)
+    async with db.connection() as conn:
+        await conn.execute(
+            """WITH touched AS (
+                   SELECT k.id, t.at FROM api_keys k JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (id, at)
+                     ON k.id = t.id AND (k.last_used_at IS NULL OR k.last_used_at < t.at)
+                   ORDER BY k.id FOR NO KEY UPDATE OF k
+               )
+               UPDATE api_keys k SET last_used_at = t.at FROM touched t WHERE k.id = t.id""",
+            key_ids,
+            [used[key_id] for key_id in key_ids],
+        )
+
+
+def _key(row: Any) -> ApiKey:
+    values = dict(row)
+    values["scopes"] = tuple(values["scopes"])
+    return ApiKey(**values)

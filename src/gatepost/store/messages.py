@@ -1,0 +1,124 @@
+"""Reading messages: one by its id, and everything that its trace is made of."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.message import State
+from gatepost.store.pool import Database
+
+
+class StoredMessage(msgspec.Struct, frozen=True):
+    """A message as it stands."""
+
+    id: UUID
+    contact_id: UUID
+    incoming: bool
+    bulk: bool
+    state: State
+    attempt: int
+    phone: str
+    type: str
+    content: str
+    client_ref: str | None
+    reply_to: UUID | None
+    network_id: str | None
+    created_at: datetime
+    send_at: datetime | None
+    expires_at: datetime | None
+    next_at: datetime | None
+    sending_at: datetime | None
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    read_at: datetime | None
+    played_at: datetime | None
+    ended_at: datetime | None
+    error: str | None
+    history: list[str] | None
+    event_ids: list[UUID]
+
+
+_COLUMNS = ", ".join(StoredMessage.__struct_fields__)
+
+
+async def get_message(db: Database, channel_id: UUID, message_id: UUID) -> StoredMessage | None:
+    """One message of a channel."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
+        )
+    if row is None:
+        return None
+    fields = dict(row.items())
+    fields["state"] = State(fields["state"])
+    return StoredMessage(**fields)
+
+
+class TracedEvent(msgspec.Struct, frozen=True):
+    """An event of a message."""
+
+    id: UUID
+    body: str
+
+
+class TracedAttempt(msgspec.Struct, frozen=True):
+    """A try to tell an endpoint of an event."""
+
+    event_id: UUID
+    endpoint_id: UUID
+    number: int
+    at: datetime
+    url: str
+    status: int | None
+    error: str | None
+    latency_ms: float
+
+
+class TracedDelivery(msgspec.Struct, frozen=True):
+    """Where an event stands with an endpoint."""
+
+    event_id: UUID
+    endpoint_id: UUID
+    state: int
+    attempts: int
+    next_at: datetime | None
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """All that the database knows of a message's way."""
+
+    events: list[TracedEvent]
+    deliveries: list[TracedDelivery]
+    attempts: list[TracedAttempt]
+    pace: str
+
+
+async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> Trace:
+    """The events of a message with their deliveries and attempts, and what holds the channel back."""
+    async with db.connection() as conn:
+        endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
+        keys = (channel_id, event_ids, [row["id"] for row in endpoints])
+        events = await conn.fetch(
+            "SELECT id, body FROM events WHERE channel_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id", *keys[:2]
+        )
+        deliveries = await conn.fetch(
+            """SELECT event_id, endpoint_id, state, attempts, next_at FROM deliveries
+               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND endpoint_id = ANY ($3::uuid[])""",
+            *keys,
+        )
+        attempts = await conn.fetch(
+            """SELECT event_id, endpoint_id, number, at, url, status, error, latency_ms FROM attempts
+               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND endpoint_id = ANY ($3::uuid[])
+               ORDER BY at""",
+            *keys,
+        )
+        pace = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+    return Trace(
+        _structs(TracedEvent, events), _structs(TracedDelivery, deliveries), _structs(TracedAttempt, attempts), pace
+    )
+
+
+def _structs(kind: Any, rows: Any) -> list[Any]:
+    return [kind(**dict(row.items())) for row in rows]

@@ -1,0 +1,184 @@
+"""Brings a database to the shape this program knows.
+
+connect ─► server 15 or newer? ─► take the lock (others wait here)
+                                      │
+         applied = schema_migrations, known = migrations/NNNN_name.sql
+                                      │
+           newer than known? refuse ──┤
+                                      ▼
+         for each pending file: begin, run it, write its row, commit
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
+
+import asyncpg
+import msgspec
+import structlog
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+    from asyncpg.connection import Connection
+
+log = structlog.get_logger("gatepost.store")
+
+OLDEST_SERVER = 15
+# Any constant does, as long as every node uses the same one: the letters "gatepost" as a 64-bit number.
+LOCK_KEY = int.from_bytes(b"gatepost", "big")
+FILE_NAME = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
+
+CREATE_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version    int         PRIMARY KEY,
+    name       text        NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+
+
+class MigrationError(Exception):
+    """The database cannot be used as it is.
+
+    MigrationError
+      ├─ ServerTooOld      PostgreSQL is older than we support
+      ├─ DatabaseTooNew    a newer Gatepost has been here
+      └─ MigrationFailed   a file's SQL was refused; that file left nothing behind
+    """
+
+
+class ServerTooOld(MigrationError):
+    """The PostgreSQL server is older than the oldest one we support."""
+
+
+class DatabaseTooNew(MigrationError):
+    """The database was migrated by a newer Gatepost."""
+
+
+class MigrationFailed(MigrationError):
+    """The SQL of one migration was refused by the server."""
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """One file of SQL and its place in the order."""
+
+    version: int
+    name: str
+    sql: str
+
+
+class SchemaState(msgspec.Struct, frozen=True):
+    """What a database has, and what it still lacks for this program."""
+
+    version: int
+    known: int
+    pending: tuple[str, ...]
+
+
+def shipped() -> Traversable:
+    """Return the folder of migrations inside this package."""
+    return files("gatepost.store").joinpath("migrations")
+
+
+def read_migrations(folder: Traversable) -> list[Migration]:
+    """Read every NNNN_name.sql of a folder, in order."""
+    found = sorted(
+        (parse_file(entry.name, entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql")),
+        key=lambda migration: migration.version,
+    )
+    versions = [migration.version for migration in found]
+    if len(set(versions)) != len(versions):
+        raise ValueError(f"Two migrations share a number: {[f'{m.version:04}_{m.name}' for m in found]}")
+    return found
+
+
+def parse_file(file_name: str, sql: str) -> Migration:
+    """Make a migration of a file's name and text."""
+    match = FILE_NAME.fullmatch(file_name)
+    if match is None:
+        raise ValueError(f"A migration is named NNNN_name.sql, not {file_name}")
+    return Migration(version=int(match["version"]), name=match["name"], sql=sql)
+
+
+def check_server(major: int, version: str) -> None:
+    """Refuse a PostgreSQL that is older than we support."""
+    if major < OLDEST_SERVER:
+        raise ServerTooOld(
+            f"The database server is PostgreSQL {version}; Gatepost needs {OLDEST_SERVER} or newer. "
+            "Upgrade the server, or leave database_url empty to use the embedded one."
+        )
+
+
+def compare(applied: Iterable[int], known: Sequence[Migration]) -> list[Migration]:
+    """Return what is still to be applied; refuse a database that is ahead of us."""
+    done = set(applied)
+    newest_here, newest_known = max(done, default=0), max((m.version for m in known), default=0)
+    if newest_here > newest_known:
+        raise DatabaseTooNew(
+            f"The database is at version {newest_here}, this program knows versions up to {newest_known}: "
+            "a newer Gatepost has migrated it. Upgrade this Gatepost."
+        )
+    return [migration for migration in known if migration.version not in done]
+
+
+async def check(conn: "Connection[Record]", source: Traversable | None = None) -> SchemaState:
+    """Tell how a database stands to this program, changing nothing; raise where it cannot be used."""
+    server = conn.get_server_version()
+    check_server(server.major, f"{server.major}.{server.minor}")
+    known = read_migrations(source or shipped())
+    applied = await applied_versions(conn)
+    return SchemaState(
+        version=max(applied, default=0),
+        known=max((m.version for m in known), default=0),
+        pending=tuple(f"{m.version:04}_{m.name}" for m in compare(applied, known)),
+    )
+
+
+async def migrate(dsn: str, source: Traversable | None = None) -> int:
+    """Apply all pending migrations, each in a transaction of its own, and return how many there were."""
+    known = read_migrations(source or shipped())
+    conn = await asyncpg.connect(dsn)
+    try:
+        server = conn.get_server_version()
+        check_server(server.major, f"{server.major}.{server.minor}")
+        # A session lock, so that it spans many transactions and the server frees it when this node dies.
+        await conn.execute("SELECT pg_advisory_lock($1)", LOCK_KEY)
+        pending = compare(await applied_versions(conn), known)
+        await conn.execute(CREATE_TABLE)
+        for migration in pending:
+            await apply(conn, migration)
+        return len(pending)
+    finally:
+        await conn.close()
+
+
+async def applied_versions(conn: "Connection[Record]") -> list[int]:
+    """Return the versions a database has; none when it is new."""
+    if await conn.fetchval("SELECT to_regclass('schema_migrations')") is None:
+        return []
+    return [row["version"] for row in await conn.fetch("SELECT version FROM schema_migrations ORDER BY version")]
+
+
+async def apply(conn: "Connection[Record]", migration: Migration) -> None:
+    """Run one migration and record it, both or neither."""
+    label = f"{migration.version:04}_{migration.name}"
+    try:
+        async with conn.transaction():
+            await conn.execute(migration.sql)
+            await conn.execute(
+                "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)", migration.version, migration.name
+            )
+    except asyncpg.PostgresError as error:
+        raise MigrationFailed(
+            f"Migration {label} failed{line_of(migration.sql, error)}: {error}. "
+            "Nothing of it was applied; those before it stay."
+        ) from error
+    log.info("migration applied", migration=label)
+
+
+def line_of(sql: str, error: asyncpg.PostgresError) -> str:
+    """Say in which line of the file the server saw the error, when it says so."""
+    position = getattr(error, "position", None)
+    return "" if position is None else f" at line {sql.count(chr(10), 0, int(position) - 1) + 1}"

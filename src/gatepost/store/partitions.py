@@ -1,0 +1,103 @@
+"""Partitions of the big tables: made ahead of time, analysed when they begin to fill, dropped when they are too old.
+
+messages      by id          kept `messages_days`
+events        by id          ┐
+deliveries    by event id    ├ kept `events_days`
+attempts      by event id    ┘
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gatepost.model import ids
+from gatepost.store.pool import Connection, Database
+
+_LOCK = 7_305_201  # any number, the same on every node
+_AHEAD = 2
+# Room on each page for the updates of a row's life, so that they need not touch an index.
+_STORAGE = {
+    "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
+    "events": "autovacuum_analyze_scale_factor = 0.05",
+    "deliveries": "fillfactor = 55, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
+    "attempts": "autovacuum_analyze_scale_factor = 0.05",
+}
+TABLES = tuple(_STORAGE)
+
+
+async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:
+    """Makes the partitions of now and of the near future that are missing; returns their names."""
+    made: list[str] = []
+    async with db.transaction() as conn:
+        await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        for table in TABLES:
+            start = await _first_gap(conn, table, now, days)
+            while start <= now + timedelta(days=days * _AHEAD):
+                made.append(await _make(conn, table, start, start + timedelta(days=days)))
+                start += timedelta(days=days)
+    return made
+
+
+async def _first_gap(conn: "Connection[Any]", table: str, now: datetime, days: int) -> datetime:
+    """Where the newest partition ends. With none yet: one partition back, for messages reported late."""
+    names = await _names(conn, table)
+    if names:
+        return max(_span(name)[1] for name in names)
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=days + 7)
+
+
+async def _make(conn: "Connection[Any]", table: str, start: datetime, end: datetime) -> str:
+    name = f"{table}_{start:%Y%m%d}_{end:%Y%m%d}"
+    await conn.execute(
+        f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} "
+        f"FOR VALUES FROM ('{ids.floor_id(start)}') TO ('{ids.floor_id(end)}') WITH ({_STORAGE[table]})"
+    )
+    return name
+
+
+async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
+    """Drops what lies wholly before the time that is kept; returns the names."""
+    dropped: list[str] = []
+    async with db.transaction() as conn:
+        await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        for table in TABLES:
+            oldest = now - timedelta(days=messages_days if table == "messages" else events_days)
+            for name in await _names(conn, table):
+                if _span(name)[1] <= oldest:
+                    await conn.execute(f"DROP TABLE {name}")
+                    dropped.append(name)
+    return dropped
+
+
+async def analyze_young_partitions(db: Database, analyzed: dict[str, int]) -> None:
+    """Gives a partition statistics as it grows tenfold, sooner than autovacuum would. `analyzed` is the memory."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT c.relname, COALESCE(s.n_live_tup, 0) AS rows FROM pg_inherits i
+               JOIN pg_class c ON c.oid = i.inhrelid
+               LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
+               WHERE i.inhparent = ANY ($1::text[]::regclass[])""",
+            list(TABLES),
+        )
+        for row in rows:
+            name, count = row["relname"], row["rows"]
+            if count >= 100 and count >= 10 * analyzed.get(name, 10):
+                await conn.execute(f"ANALYZE {name}")
+                analyzed[name] = count
+
+
+async def _names(conn: "Connection[Any]", table: str) -> list[str]:
+    rows = await conn.fetch(
+        """SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+           WHERE i.inhparent = $1::text::regclass""",
+        table,
+    )
+    return [row["relname"] for row in rows]
+
+
+def _span(name: str) -> tuple[datetime, datetime]:
+    _, start, end = name.rsplit("_", 2)
+    return (
+        datetime.strptime(start, "%Y%m%d").replace(tzinfo=UTC),
+        datetime.strptime(end, "%Y%m%d").replace(tzinfo=UTC),
+    )

@@ -1,0 +1,86 @@
+"""The connections. One pool whose planner is set for batches, and one place that tells what an error means.
+
+A fresh partition has no statistics, and a plan cached for an empty table outlives it: joins against a batch then scan
+everything. So plans are made anew for each batch, and only nested loops over the keys are considered.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+from gatepost.model.errors import database_unavailable
+
+Connection = asyncpg.pool.PoolConnectionProxy
+
+_SESSION = {
+    "application_name": "gatepost",
+    "plan_cache_mode": "force_custom_plan",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "timezone": "UTC",
+    "synchronous_commit": "on",
+    "idle_in_transaction_session_timeout": "30000",
+}
+_AWAY = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,
+    asyncpg.ReadOnlySQLTransactionError,
+    OSError,
+    asyncio.TimeoutError,
+    TimeoutError,
+)
+
+
+class Database:
+    """A pool of connections to one PostgreSQL."""
+
+    def __init__(self, pool: "asyncpg.Pool[Any]") -> None:
+        self._pool = pool
+
+    @classmethod
+    async def connect(cls, dsn: str, *, connections: int = 12) -> "Database":
+        pool = await asyncpg.create_pool(
+            dsn,
+            min_size=1,
+            max_size=connections,
+            server_settings=_SESSION,
+            command_timeout=30,
+            timeout=5,
+            reset=_leave_as_is,
+        )
+        return cls(pool)
+
+    async def close(self) -> None:
+        """Waits for running statements, but not for ever."""
+        try:
+            await asyncio.wait_for(self._pool.close(), 5)
+        except (TimeoutError, *_AWAY):
+            self._pool.terminate()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator["Connection[Any]"]:
+        """A connection without a transaction: for reads, and for single statements."""
+        try:
+            async with self._pool.acquire(timeout=5) as conn:
+                yield conn
+        except _AWAY as error:
+            raise database_unavailable() from error
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator["Connection[Any]"]:
+        """A connection inside one transaction: all or nothing."""
+        async with self.connection() as conn, conn.transaction():
+            yield conn
+
+
+async def _leave_as_is(conn: Any) -> None:
+    """Nothing to reset: no statement of ours leaves a trace on its connection, and asking costs a round trip."""

@@ -1,0 +1,330 @@
+"""What the owner of a channel reads and writes on a message's way out. Every write carries the owner's epoch."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.message import State, may_follow
+from gatepost.store.heads import Lease, append_events, lock_head
+from gatepost.store.pool import Connection, Database
+from gatepost.store.statuses import Change, write_changes
+
+_DAY = timedelta(hours=24)
+
+
+class Queued(msgspec.Struct):
+    """A message that waits for its turn, as the owner remembers it."""
+
+    id: UUID
+    contact_id: UUID
+    phone: str
+    type: str
+    content: str
+    bulk: bool
+    fail_unknown: bool
+    attempt: int
+    state: State
+    created_at: datetime
+    expires_at: datetime
+    send_at: datetime | None
+    next_at: datetime | None
+    reply_to: str | None
+    last_in_at: datetime | None
+    opened_at: datetime | None
+    not_before: float = 0.0  # on the owner's monotonic clock
+
+
+_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
+              m.expires_at, m.send_at, m.next_at, m.reply_to, v.last_in_at, v.opened_at"""
+_JOINS = "JOIN conversations v ON v.channel_id = $1 AND v.contact_id = m.contact_id"
+
+
+async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[Queued]:
+    """The unsettled messages behind the cursor, in the order of their acceptance."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM messages m {_JOINS}
+                WHERE m.channel_id = $1 AND m.id > $2 AND NOT m.incoming AND m.state IN (0, 1)
+                  AND m.bulk = $3 AND m.send_at IS NULL
+                ORDER BY m.id LIMIT $4""",
+            channel_id,
+            after,
+            bulk,
+            most,
+        )
+        return await _queued(conn, channel_id, rows)
+
+
+async def read_scheduled(db: Database, channel_id: UUID, until: datetime, most: int) -> list[Queued]:
+    """The scheduled messages whose time has come."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM
+                  (SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $2
+                   ORDER BY send_at, message_id LIMIT $3) s
+                JOIN messages m ON m.channel_id = $1 AND m.id = s.message_id {_JOINS}
+                WHERE m.state IN (0, 1) ORDER BY m.send_at, m.id""",
+            channel_id,
+            until,
+            most,
+        )
+        return await _queued(conn, channel_id, rows)
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What there is to read: up to which message, and when the next scheduled one is due."""
+
+    last_message_id: UUID
+    next_scheduled: datetime | None
+
+
+async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> Marks:
+    """One small look that tells whether the queue need be read at all. `loaded`: scheduled messages known already."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """SELECT last_message_id,
+                      (SELECT send_at FROM scheduled WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
+                       ORDER BY send_at LIMIT 1) AS next_scheduled
+               FROM channel_heads WHERE channel_id = $1""",
+            channel_id,
+            list(loaded),
+        )
+    assert row is not None
+    return Marks(row["last_message_id"], row["next_scheduled"])
+
+
+class SendStart(msgspec.Struct, frozen=True):
+    """Where a new owner begins."""
+
+    floor: UUID
+    opened: list[datetime]
+
+
+async def read_start(db: Database, channel_id: UUID, now: datetime) -> SendStart:
+    """The floor that the last owner noted, and the conversations opened in the last 24 hours."""
+    async with db.connection() as conn:
+        floor = await conn.fetchval("SELECT send_floor FROM channel_heads WHERE channel_id = $1", channel_id)
+        rows = await conn.fetch(
+            "SELECT opened_at FROM conversations WHERE channel_id = $1 AND opened_at > $2 ORDER BY opened_at",
+            channel_id,
+            now - _DAY,
+        )
+    return SendStart(floor, [row["opened_at"] for row in rows])
+
+
+async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, State]:
+    """How messages with an unknown outcome stand by now."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT id, state FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])",
+            channel_id,
+            list(message_ids),
+        )
+    return {row["id"]: State(row["state"]) for row in rows}
+
+
+async def windows_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
+    """Which of these people wrote within the last 24 hours."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT contact_id FROM conversations
+               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND last_in_at > $3""",
+            channel_id,
+            list(contact_ids),
+            now - _DAY,
+        )
+    return {row["contact_id"] for row in rows}
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """About to be sent: committed before the network is called."""
+
+    message_id: UUID
+    contact_id: UUID
+    attempt: int
+    opens: bool
+
+
+class Intended(msgspec.Struct, frozen=True):
+    """Whether it may be sent, and whether it opened a conversation."""
+
+    go: bool
+    opened: bool
+
+
+async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], now: datetime) -> list[Intended]:
+    """Notes the attempt. A message that was settled meanwhile (canceled, or its status came) may not go."""
+    async with db.transaction() as conn:
+        await lock_head(conn, lease.channel_id, lease.epoch)
+        rows = await conn.fetch(
+            """UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
+               FROM unnest($2::uuid[], $3::int[]) AS i (id, attempt)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id BETWEEN $6 AND $7
+                 AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
+               RETURNING m.id""",
+            lease.channel_id,
+            [intent.message_id for intent in intents],
+            [intent.attempt for intent in intents],
+            lease.epoch,
+            now,
+            min(intent.message_id for intent in intents),
+            max(intent.message_id for intent in intents),
+        )
+        going = {row["id"] for row in rows}
+        opening = sorted({i.contact_id for i in intents if i.opens and i.message_id in going})
+        opened = await _open_conversations(conn, lease.channel_id, opening, now) if opening else set()
+    return [Intended(i.message_id in going, i.contact_id in opened) for i in intents]
+
+
+async def _open_conversations(
+    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], now: datetime
+) -> set[UUID]:
+    rows = await conn.fetch(
+        """UPDATE conversations SET opened_at = $3
+           WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[])
+             AND (last_in_at IS NULL OR last_in_at <= $4) AND (opened_at IS NULL OR opened_at <= $4)
+           RETURNING contact_id""",
+        channel_id,
+        contact_ids,
+        now,
+        now - _DAY,
+    )
+    return {row["contact_id"] for row in rows}
+
+
+class Result(msgspec.Struct, frozen=True):
+    """How an attempt ended: sent, final, or to be tried again at `next_at` (state QUEUED)."""
+
+    message_id: UUID
+    attempt: int
+    state: State
+    network_id: str | None = None
+    error: dict[str, Any] | None = None
+    next_at: datetime | None = None
+    scheduled: bool = False
+
+
+async def mark_results(
+    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[Result], now: datetime
+) -> list[State]:
+    """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, lease.channel_id, lease.epoch)
+        parked = await _take_parked(conn, lease.channel_id, [r.network_id for r in results if r.network_id])
+        rows = await conn.fetch(
+            """SELECT id, state, attempt, phone, client_ref, network_id FROM messages
+               WHERE channel_id = $1 AND id = ANY ($2::uuid[])""",
+            lease.channel_id,
+            [result.message_id for result in results],
+        )
+        current = {row["id"]: row for row in rows}
+        changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
+        event_ids = ids.next_ids(head.last_event_id, now, sum(len(c.steps) for c in changes))
+        news: list[NewEvent] = []
+        for change in changes:
+            news.extend(change.number_events(event_ids[len(news) :]))
+        await write_changes(conn, lease.channel_id, changes, now)
+        await append_events(conn, head, channel, news, now)
+        await _unschedule(
+            conn, lease.channel_id, [r.message_id for r in results if r.scheduled and r.state != State.QUEUED]
+        )
+    after = {change.id: change.state for change in changes}
+    return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
+
+
+def _change_for(row: Any, result: Result, parked: dict[str, list[State]], now: datetime) -> Change | None:
+    """What this result does to its row: nothing when a status or a cancel has been faster."""
+    change = Change.of(row)
+    if result.state in (State.QUEUED, State.FAILED):
+        if change.state is not State.SENDING or row["attempt"] != result.attempt:
+            return None
+        change.note(result.attempt, result.error, now)
+    if result.state is State.QUEUED:
+        change.requeue(result.next_at)
+        return change
+    if result.network_id:
+        change.learn(result.network_id)
+    change.step(result.state, result.error)
+    for state in parked.get(result.network_id or "", ()):
+        change.step(state, None)
+    return change if change.changed else None
+
+
+async def _take_parked(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]) -> dict[str, list[State]]:
+    """Statuses that came before we knew the network's id of their message."""
+    if not network_ids:
+        return {}
+    rows = await conn.fetch(
+        """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
+           RETURNING network_id, status""",
+        channel_id,
+        list(network_ids),
+    )
+    parked: dict[str, list[State]] = {}
+    for row in rows:
+        parked.setdefault(row["network_id"], []).append(State(int(row["status"])))
+    return {network_id: sorted(states) for network_id, states in parked.items()}
+
+
+async def _unschedule(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> None:
+    if message_ids:
+        await conn.execute(
+            """DELETE FROM scheduled s USING unnest($2::uuid[]) AS done (id), messages m
+               WHERE m.channel_id = $1 AND m.id = done.id
+                 AND s.channel_id = $1 AND s.send_at = m.send_at AND s.message_id = m.id""",
+            channel_id,
+            list(message_ids),
+        )
+
+
+async def cancel_message(
+    db: Database, channel: ChannelRef, channel_id: UUID, message_id: UUID, now: datetime
+) -> tuple[State | None, State | None]:
+    """Cancels a message that has not left; returns its state before and after, None when there is no such message."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, channel_id)
+        row = await conn.fetchrow(
+            """SELECT id, state, attempt, phone, client_ref, network_id, send_at FROM messages
+               WHERE channel_id = $1 AND id = $2 AND NOT incoming""",
+            channel_id,
+            message_id,
+        )
+        if row is None:
+            return None, None
+        before = State(row["state"])
+        if not may_follow(before, State.CANCELED):
+            return before, before
+        change = Change.of(row)
+        change.step(State.CANCELED, None)
+        news = change.number_events(ids.next_ids(head.last_event_id, now, 1))
+        await write_changes(conn, channel_id, [change], now)
+        await append_events(conn, head, channel, news, now)
+        if row["send_at"]:
+            await _unschedule(conn, channel_id, [message_id])
+    return before, State.CANCELED
+
+
+async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[Queued]:
+    """Rows as the owner remembers them, with the network's id of the message that they answer."""
+    quoted = await _network_ids(conn, channel_id, [row["reply_to"] for row in rows if row["reply_to"]])
+    queue = []
+    for row in rows:
+        fields = dict(row.items())
+        fields["state"] = State(fields["state"])
+        fields["reply_to"] = quoted.get(fields["reply_to"])
+        queue.append(Queued(**fields))
+    return queue
+
+
+async def _network_ids(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, str]:
+    if not message_ids:
+        return {}
+    rows = await conn.fetch(
+        "SELECT id, network_id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])", channel_id, message_ids
+    )
+    return {row["id"]: row["network_id"] for row in rows if row["network_id"]}

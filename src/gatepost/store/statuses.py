@@ -1,0 +1,140 @@
+"""Changes of a message's state, gathered in memory and written in one statement.
+
+Results of our own sends and reports of the network meet here; `may_follow` decides what changes anything.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model.event import NewEvent
+from gatepost.model.message import State, may_follow
+from gatepost.store.pool import Connection
+
+_ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One real change of state, which becomes one event."""
+
+    state: State
+    previous: State
+    error: dict[str, Any] | None
+
+
+class Change(msgspec.Struct):
+    """One message's changes within a batch."""
+
+    id: UUID
+    phone: str
+    client_ref: str | None
+    state: State
+    network_id: str | None
+    steps: list[Step] = []
+    event_ids: list[UUID] = []
+    error: dict[str, Any] | None = None
+    history: dict[str, Any] | None = None
+    next_at: datetime | None = None
+    changed: bool = False
+
+    @classmethod
+    def of(cls, row: Any) -> "Change":
+        """Begins from the row as it stands (id, phone, client_ref, state, network_id)."""
+        return cls(row["id"], row["phone"], row["client_ref"], State(row["state"]), row["network_id"])
+
+    def step(self, state: State, error: dict[str, Any] | None) -> None:
+        """Takes a report, if it tells anything new."""
+        if may_follow(self.state, state):
+            self.steps = [*self.steps, Step(state, self.state, error)]
+            self.state = state
+            self.error = error or self.error
+            self.changed = True
+
+    def learn(self, network_id: str) -> None:
+        """Notes the network's id. The first one stays: a second send of the same message has another."""
+        if self.network_id is None:
+            self.network_id = network_id
+            self.changed = True
+
+    def note(self, attempt: int, error: dict[str, Any] | None, now: datetime) -> None:
+        """Keeps an attempt that did not succeed, for the trace."""
+        self.history = {"attempt": attempt, "at": now, "error": error}
+        self.error = error
+
+    def requeue(self, next_at: datetime | None) -> None:
+        """Back into the queue, not before `next_at`."""
+        self.state = State.QUEUED
+        self.next_at = next_at
+        self.changed = True
+
+    def number_events(self, free: Sequence[UUID]) -> list[NewEvent]:
+        """The events of this change, under the ids given."""
+        self.event_ids = list(free[: len(self.steps)])
+        return [
+            NewEvent(
+                event_id,
+                events.ACKNOWLEDGE,
+                "message",
+                events.ack_data(
+                    id_=self.id,
+                    phone=self.phone,
+                    state=step.state,
+                    previous=step.previous,
+                    client_ref=self.client_ref,
+                    error=step.error,
+                ),
+            )
+            for event_id, step in zip(self.event_ids, self.steps, strict=True)
+        ]
+
+    def reached(self, state: State, now: datetime) -> datetime | None:
+        """When this batch brought the message to a state; None when it did not."""
+        return now if any(step.state is state for step in self.steps) else None
+
+    def ended(self, now: datetime) -> datetime | None:
+        return now if self.state in _ENDS else None
+
+
+async def write_changes(conn: "Connection[Any]", channel_id: UUID, changes: Sequence[Change], now: datetime) -> None:
+    """Writes all changes of a batch, in key order. Runs under the channel's lock."""
+    if not changes:
+        return
+    changes = sorted(changes, key=lambda change: change.id)
+    await conn.execute(
+        """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
+               error = COALESCE(c.error, m.error),
+               history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
+               sent_at = COALESCE(m.sent_at, c.sent_at), delivered_at = COALESCE(m.delivered_at, c.delivered_at),
+               read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
+               ended_at = COALESCE(m.ended_at, c.ended_at),
+               event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
+           FROM unnest($2::uuid[], $3::smallint[], $4::text[], $5::timestamptz[], $6::text[], $7::text[],
+                       $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
+                       $12::timestamptz[], $13::text[])
+             AS c (id, state, network_id, next_at, error, history,
+                   sent_at, delivered_at, read_at, played_at, ended_at, event_ids)
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id BETWEEN $14 AND $15""",
+        channel_id,
+        [c.id for c in changes],
+        [c.state for c in changes],
+        [c.network_id for c in changes],
+        [c.next_at for c in changes],
+        [_json(c.error) for c in changes],
+        [_json(c.history) for c in changes],
+        [c.reached(State.SENT, now) for c in changes],
+        [c.reached(State.DELIVERED, now) for c in changes],
+        [c.reached(State.READ, now) for c in changes],
+        [c.reached(State.PLAYED, now) for c in changes],
+        [c.ended(now) for c in changes],
+        [",".join(map(str, c.event_ids)) for c in changes],
+        changes[0].id,  # the range lets the planner leave out the other partitions
+        changes[-1].id,
+    )
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return msgspec.json.encode(value).decode() if value is not None else None

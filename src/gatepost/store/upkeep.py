@@ -1,0 +1,36 @@
+"""Small clean-ups that no request should wait for."""
+
+from datetime import datetime, timedelta
+
+from gatepost.model import ids
+from gatepost.store.pool import Database
+
+_CHUNK = 5_000
+
+
+async def forget_idempotency_keys(db: Database, now: datetime, days: int) -> int:
+    """Deletes keys past their time, a chunk at a time; returns how many."""
+    total = 0
+    while True:
+        async with db.connection() as conn:
+            rows = await conn.fetch(
+                """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+                       SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
+                now - timedelta(days=days),
+                _CHUNK,
+            )
+        total += len(rows)
+        if len(rows) < _CHUNK:
+            return total
+
+
+async def forget_parked_statuses(db: Database, now: datetime) -> None:
+    """Deletes statuses whose message never came: sent by someone else with the same number."""
+    async with db.connection() as conn:
+        await conn.execute("DELETE FROM parked_statuses WHERE id < $1", ids.floor_id(now - timedelta(days=1)))
+
+
+async def ping(db: Database) -> None:
+    """The database answers."""
+    async with db.connection() as conn:
+        await conn.fetchval("SELECT 1")

@@ -1,0 +1,193 @@
+"""The guard before every customer-supplied URL: judge it as it will be dialled, and pin what was judged.
+
+    url ─► parse (the dialler's own parser) ─► scheme, userinfo, port ─► literal address? ──► ranges ─► Target
+                                                                   └─► name ─► resolve ─► every address ─┘
+    Refused: ForbiddenUrl (waiting will not help) or UnresolvedUrl (it may: the name has no address just now).
+
+The Target holds the parsed URL and the checked addresses; the caller dials those and resolves nothing again. So a
+Target may be used again for some seconds: a name that has moved since cannot change where the connection goes.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+import msgspec
+from pyreqwest.http import Url
+
+from gatepost.webhooks.ranges import PORTS, forbidden
+
+LONGEST_URL = 2048
+LONGEST_HOST = 253
+REUSE_SECONDS = 30.0
+REMEMBERED = 4096
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+class UrlRefused(Exception):
+    """A URL that will not be called; `reason` is a sentence for the customer."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ForbiddenUrl(UrlRefused):
+    """The URL is malformed or leads where no customer may send us."""
+
+
+class UnresolvedUrl(UrlRefused):
+    """The host name has no address at the moment."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A judged URL: what was parsed, and the addresses that were checked, in the order to try them."""
+
+    url: Url
+    scheme: str
+    host: str
+    port: int
+    addresses: tuple[str, ...]
+    literal: bool
+
+    @property
+    def address(self) -> str:
+        """The address to dial first."""
+        return self.addresses[0]
+
+
+async def system_resolver(host: str, port: int) -> Sequence[str]:
+    """Return the addresses the operating system knows for a name."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+def parse(url: str) -> Url:
+    """Return the URL as the dialler reads it, or raise ForbiddenUrl."""
+    try:
+        parsed = Url(url)
+    except ValueError as error:
+        raise ForbiddenUrl(f"This is not a URL that can be called: {error}.") from None
+    if max(len(url), len(parsed)) > LONGEST_URL:
+        raise ForbiddenUrl(f"The URL is longer than {LONGEST_URL} characters.")
+    if parsed.scheme not in ("http", "https"):
+        raise ForbiddenUrl(f"Only http and https can be called, not {parsed.scheme}.")
+    if parsed.username or parsed.password is not None:
+        raise ForbiddenUrl("The URL must not hold a user name or password; use a header instead.")
+    if not parsed.host_str or len(parsed.host_str) > LONGEST_HOST:
+        raise ForbiddenUrl("The URL has no usable host.")
+    return parsed
+
+
+def place(url: Url) -> tuple[str, int]:
+    """Return the host, without brackets or a final dot, and the port of a parsed http URL."""
+    host = (url.host_str or "").strip("[]").removesuffix(".")
+    return host, url.port_or_known_default or 0
+
+
+class Guard:
+    """Judges URLs; `allow` names what is open all the same: ranges, host names, or `host:port`."""
+
+    def __init__(
+        self,
+        allow: Sequence[str] = (),
+        resolver: Resolver = system_resolver,
+        *,
+        patience: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._networks, self._names = _read_allow(allow)
+        self._resolver = resolver
+        self._patience = patience
+        self._clock = clock
+        self._known: dict[str, tuple[float, Target]] = {}
+        self._asking: dict[str, asyncio.Task[Target | UrlRefused]] = {}
+
+    def check_shape(self, url: str) -> Url:
+        """Judge all that can be judged without asking for addresses, as when an endpoint is saved."""
+        parsed = parse(url)
+        host, port = place(parsed)
+        if f"{host}:{port}" in self._names:
+            return parsed
+        if port in PORTS:
+            raise ForbiddenUrl(f"Port {port} cannot be called: it belongs to {PORTS[port]}.")
+        if parsed.domain is None:
+            self._judge(host, port, host)
+        elif host == "localhost" or host.endswith(".localhost"):
+            self._judge(host, port, "127.0.0.1")
+        return parsed
+
+    def recall(self, url: str) -> Target | None:
+        """Return the judged target of a URL when it is fresh enough to be dialled again."""
+        known = self._known.get(url)
+        return known[1] if known and self._clock() < known[0] else None
+
+    async def check(self, url: str) -> Target:
+        """Return the target of a URL, or raise ForbiddenUrl or UnresolvedUrl."""
+        target = self.recall(url)
+        if target is not None:
+            return target
+        # Many deliveries to one endpoint come due together: they share one question, and it outlives each of them.
+        task = self._asking.get(url)
+        if task is None:
+            task = self._asking[url] = asyncio.create_task(self._look_up(url))
+            task.add_done_callback(lambda _: self._asking.pop(url, None))
+        answer = await asyncio.shield(task)
+        if isinstance(answer, UrlRefused):
+            raise type(answer)(answer.reason)
+        return answer
+
+    async def _look_up(self, url: str) -> Target | UrlRefused:
+        try:
+            parsed = self.check_shape(url)
+            host, port = place(parsed)
+            literal = parsed.domain is None
+            addresses = (host,) if literal else await self._resolve(host, port)
+        except UrlRefused as refusal:
+            return refusal
+        target = Target(parsed, parsed.scheme, parsed.host_str or host, port, addresses, literal)
+        self._remember(url, target)
+        return target
+
+    async def _resolve(self, host: str, port: int) -> tuple[str, ...]:
+        try:
+            async with asyncio.timeout(self._patience):
+                addresses = tuple(dict.fromkeys(await self._resolver(host, port)))
+        # UnicodeError: Python's own encoding of names refuses empty and overlong labels.
+        except (OSError, TimeoutError, UnicodeError):
+            addresses = ()
+        if not addresses:
+            raise UnresolvedUrl(f"The host name {host} could not be resolved.")
+        for address in addresses:
+            self._judge(host, port, address)
+        return addresses
+
+    def _judge(self, host: str, port: int, address: str) -> None:
+        if host in self._names or f"{host}:{port}" in self._names:
+            return
+        reason = forbidden(address)
+        if reason is None or any(ip_address(address) in network for network in self._networks):
+            return
+        # The address behind a name stays unsaid: it may be a secret of the operator's own network.
+        raise ForbiddenUrl(f"The host {host} cannot be called: it leads to an address that is {reason}.")
+
+    def _remember(self, url: str, target: Target) -> None:
+        self._known.pop(url, None)
+        if len(self._known) >= REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[url] = (self._clock() + REUSE_SECONDS, target)
+
+
+def _read_allow(allow: Sequence[str]) -> tuple[list[IPv4Network | IPv6Network], frozenset[str]]:
+    networks, names = [], set()
+    for entry in allow:
+        try:
+            networks.append(ip_network(entry))
+        except ValueError:
+            if "/" in entry or not entry:
+                raise ValueError(f"allow: {entry!r} is neither a range, a host name nor host:port") from None
+            names.add(entry.lower().replace("[", "").replace("]", ""))
+    return networks, frozenset(names)

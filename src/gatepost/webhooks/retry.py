@@ -1,0 +1,105 @@
+"""When a webhook is tried again: a pure decision, with the time and the dice handed in.
+
+attempt   1    2      3      4     5    6    7     8     9     10
+wait      0   5 s   5 min  30 min  2 h  5 h  10 h  14 h  20 h  20 h 25 min      72 h in all, each ±20 %
+
+2xx ─► delivered      410 ─► gone (disable the endpoint)      forbidden address ─► exhausted at once
+anything else ─► retry, until the tenth attempt has failed ─► exhausted
+"""
+
+import math
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+import msgspec
+
+MINUTE, HOUR = 60.0, 3600.0
+# The wait before each attempt, in seconds.
+SCHEDULE = (
+    0.0,
+    5.0,
+    5 * MINUTE,
+    30 * MINUTE,
+    2 * HOUR,
+    5 * HOUR,
+    10 * HOUR,
+    14 * HOUR,
+    20 * HOUR,
+    20 * HOUR + 25 * MINUTE,
+)
+ATTEMPTS = len(SCHEDULE)
+JITTER = 0.2
+OVERLOADED = frozenset({429, 502, 503, 504})
+OVERLOAD_WAIT = MINUTE
+LONGEST_HINT = HOUR
+GONE = 410
+
+Failure = Literal["forbidden", "unresolved", "connect", "tls", "timeout", "protocol"]
+Fate = Literal["delivered", "retry", "exhausted", "gone"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How one attempt ended: a status with its `Retry-After`, or a failure before any whole answer."""
+
+    status: int | None = None
+    failure: Failure | None = None
+    retry_after: str | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What follows from an attempt; `at` is set when, and only when, the fate is `retry`."""
+
+    fate: Fate
+    at: datetime | None = None
+
+
+def after(attempt: int, outcome: Outcome, now: datetime, random: float) -> Verdict:
+    """Return what follows attempt number `attempt` (from 1), with `random` drawn evenly from [0, 1)."""
+    if outcome.failure is None and outcome.status is not None:
+        if 200 <= outcome.status < 300:
+            return Verdict("delivered")
+        if outcome.status == GONE:
+            return Verdict("gone")
+    # No wait makes a forbidden address allowed; its events stay and can be recovered once the URL is mended.
+    if attempt >= ATTEMPTS or outcome.failure == "forbidden":
+        return Verdict("exhausted")
+    return Verdict("retry", now + timedelta(seconds=wait(attempt, outcome, now, random)))
+
+
+def wait(attempt: int, outcome: Outcome, now: datetime, random: float) -> float:
+    """Return the seconds to wait after a failed attempt."""
+    base = SCHEDULE[attempt]
+    if outcome.retry_after is None:
+        seconds = base * (1 - JITTER + 2 * JITTER * random)
+    else:
+        longest = max(2 * base, LONGEST_HINT)
+        hint = min(max(asked_wait(outcome.retry_after, now), base), longest)
+        # A hint is never undercut, so it is only stretched; the stretch keeps a crowd from coming back at once.
+        seconds = min(_stretched(hint, random), longest)
+    if outcome.failure == "timeout" or outcome.status in OVERLOADED:
+        seconds = max(seconds, _stretched(OVERLOAD_WAIT, random))
+    return seconds
+
+
+def asked_wait(retry_after: str, now: datetime) -> float:
+    """Return the seconds a `Retry-After` asks for; 0 for one that says nothing sensible."""
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        seconds = _until(retry_after, now)
+    return 0.0 if math.isnan(seconds) else max(seconds, 0.0)
+
+
+def _until(date: str, now: datetime) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+        # A date in zone "-0000" comes back without one; HTTP dates are always UTC.
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (aware - now).total_seconds()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return 0.0
+
+
+def _stretched(seconds: float, random: float) -> float:
+    return seconds * (1 + JITTER * random)

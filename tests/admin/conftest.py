@@ -1,0 +1,69 @@
+"""An administrator's desk: a database, a vault, a moment, and two tenants to keep apart."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from gatepost.admin import accounts, channels
+from gatepost.admin.vault import Vault
+from gatepost.model.account import Plan
+from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, administer, run_apart
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+PLANS = {"starter": Plan("Starter", 12_000), "unlimited": Plan("Unlimited")}
+
+
+@pytest.fixture(scope="package")
+def common_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """Give one database to all of these tests: each makes tenants of its own, as strangers share a real one."""
+    name = f"test_{uuid.uuid4().hex}"
+    run_apart(administer(postgres_server, f"CREATE DATABASE {name} TEMPLATE gatepost STRATEGY FILE_COPY"))
+    yield postgres_server.url(name)
+    run_apart(administer(postgres_server, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def db(common_url: str) -> AsyncIterator[Database]:
+    """Give the database that strangers use too."""
+    database = await Database.connect(common_url, connections=4)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def own_db(database_url: str) -> AsyncIterator[Database]:
+    """Give a fresh database, for tests that look at all of it."""
+    database = await Database.connect(database_url, connections=4)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def vault() -> Vault:
+    """Give a vault with a key of its own."""
+    return Vault(bytes(range(32)))
+
+
+class Tenants(msgspec.Struct, frozen=True):
+    """Two accounts with a channel each."""
+
+    mine: UUID
+    my_channel: UUID
+    theirs: UUID
+    their_channel: UUID
+
+
+@pytest.fixture
+async def tenants(db: Database) -> Tenants:
+    """Give two accounts that must not see each other."""
+    made: list[UUID] = []
+    for name, phone in (("Mine", "15550000001"), ("Theirs", "15550000002")):
+        account = await accounts.create_account(db, name, "starter", plans=PLANS, trial_days=14, now=NOW)
+        channel = await channels.create_qr(db, account.id, phone=phone, name=name, limits={"throughput": 1}, now=NOW)
+        made += [account.id, channel.id]
+    return Tenants(*made)

@@ -1,0 +1,62 @@
+"""The command line against a real database, as a person or a script would use it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from gatepost.cli.root import app
+
+Run = Callable[..., "Ran"]
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """The answer of a command that went well."""
+        assert self.code == 0, self.err
+        assert self.err == ""
+        return json.loads(self.out)
+
+    def error(self) -> Any:
+        """The error of a command that did not, told in JSON."""
+        assert (self.code, self.out) == (1, ""), self.out
+        return json.loads(self.err)["error"]
+
+
+def invoke(*arguments: str) -> Ran:
+    """Runs one command in this process."""
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False, env={"NO_COLOR": "1"})
+    return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def run(database_url: str, tmp_path: Path) -> Run:
+    """Give a way to run commands against a fresh database."""
+
+    def one(*arguments: str) -> Ran:
+        return invoke(*arguments, "--database-url", database_url, "--data", str(tmp_path))
+
+    return one
+
+
+@pytest.fixture
+def account(run: Run) -> str:
+    """Give the id of an account."""
+    return str(run("account", "create", "Shop", "--json").json()["id"])
+
+
+@pytest.fixture
+def channel(run: Run, account: str) -> str:
+    """Give the id of a QR channel."""
+    made = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()
+    return str(made["id"])

@@ -1,0 +1,96 @@
+"""`gatepost channel`, `key` and `webhook`."""
+
+import pytest
+
+from tests.cli.conftest import Run
+
+OFFICIAL = ("--kind", "official", "--phone", "15550001111", "--phone-number-id", "100", "--token", "t0k")
+
+
+def test_an_official_channel(run: Run, account: str) -> None:
+    made = run(
+        "channel", "create", account, *OFFICIAL, "--app-secret", "s3c", "--name", "Sales", "--tier", "0", "--json"
+    ).json()
+    assert (made["kind"], made["connection"], made["name"]) == ("official", "connected", "Sales")
+    assert made["network"] == {"phone_number_id": "100"}
+    assert made["limits"] == {"throughput": 80, "tier": 0, "pair_seconds": 6, "pair_burst": 45}
+    assert made["callback_url"] == f"http://127.0.0.1:8080/callbacks/cloud/{made['id']}"
+    assert len(made["verify_token"]) == 32
+    shown = run("channel", "show", made["id"]).out
+    assert made["id"] in shown
+    assert not [secret for secret in ("t0k", "s3c", made["verify_token"]) if secret in shown]
+    raised = run("channel", "limits", made["id"], "--throughput", "1000", "--json").json()
+    assert raised["limits"] == {**made["limits"], "throughput": 1000}
+    assert run("channel", "limits", made["id"], "--throughput", "1001", "--json").error()["code"] == "invalid_field"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (OFFICIAL, "app_secret"),
+        (("--kind", "qr", "--phone", "15550001111", "--token", "t"), "token"),
+        (("--kind", "fax", "--phone", "15550001111"), "kind"),
+        (("--kind", "qr", "--phone", "+1 555"), "phone"),
+    ],
+)
+def test_what_a_channel_refuses(run: Run, account: str, arguments: tuple[str, ...], field: str) -> None:
+    assert run("channel", "create", account, *arguments, "--json").error()["fields"][0]["field"] == field
+
+
+def test_channels_are_listed_and_removed(run: Run, account: str, channel: str) -> None:
+    other = run("account", "create", "Other", "--json").json()["id"]
+    assert [one["id"] for one in run("channel", "list", "--json").json()] == [channel]
+    assert [one["id"] for one in run("channel", "list", "--account", account, "--json").json()] == [channel]
+    assert run("channel", "list", "--account", other, "--json").json() == []
+    asked = run("channel", "delete", channel)
+    assert (asked.code, asked.out) == (1, "")
+    assert "Remove the channel" in asked.err
+    assert run("channel", "delete", channel, "--yes", "--json").json()["deleted"] is True
+    assert run("channel", "show", channel, "--json").error()["code"] == "not_found"
+
+
+def test_keys_are_made_rotated_and_revoked(run: Run, channel: str) -> None:
+    made = run("key", "create", channel, "Store", "--scopes", "read,send", "--expires", "90d", "--json").json()
+    assert made["key"].startswith(made["hint"])
+    assert made["scopes"] == ["send", "read"]
+    assert made["expires_at"] > made["created_at"]
+    new = run("key", "rotate", made["id"], "--overlap", "30m", "--json").json()
+    assert (new["name"], new["scopes"], new["expires_at"]) == ("Store", ["send", "read"], None)
+    old, listed = run("key", "list", channel, "--json").json()
+    assert "key" not in listed
+    assert old["expires_at"] < made["expires_at"]
+    assert run("key", "revoke", new["id"], "--json").json()["revoked_at"] is not None
+    assert run("key", "rotate", new["id"], "--json").error()["code"] == "wrong_state"
+    assert made["key"] not in run("key", "list", channel).out
+    for wrong in (["--overlap", "soon"], ["--expires", "later"], ["--expires", "2001-01-01"]):
+        assert run("key", "rotate", made["id"], *wrong, "--json").error()["code"] == "invalid_field"
+    assert run("key", "create", channel, "Store", "--scopes", "admin", "--json").error()["code"] == "invalid_field"
+    assert run("key", "revoke", "key_" + "0" * 32, "--json").error()["code"] == "not_found"
+
+
+def test_webhooks_are_made_changed_and_removed(run: Run, channel: str) -> None:
+    made = run("webhook", "create", channel, "https://example.com/hooks", "--header", "X-Shop: 7", "--json").json()
+    assert made["secret"].startswith("whsec_")
+    assert len(made["events"]) == 6
+    assert made["headers"] == {"X-Shop": "7"}
+    shown = run("webhook", "show", made["id"], "--json").json()
+    assert shown == {name: value for name, value in made.items() if name != "secret"}
+    assert run("webhook", "show", made["id"], "--secret", "--json").json()["secret"] == made["secret"]
+    changed = run(
+        "webhook", "change", made["id"], "--events", "ack_notification", "--state", "disabled", "--no-headers", "--json"
+    ).json()
+    assert (changed["events"], changed["state"], changed["headers"]) == (["ack_notification"], "disabled", {})
+    assert changed["url"] == made["url"]
+    rotated = run("webhook", "rotate-secret", made["id"], "--json").json()
+    assert rotated["secret"] != made["secret"]
+    assert [one["id"] for one in run("webhook", "list", channel, "--json").json()] == [made["id"]]
+    assert run("webhook", "attempts", made["id"], "--json").json() == []
+    assert run("webhook", "delete", made["id"], "--json").json()["deleted"] is True
+    assert run("webhook", "show", made["id"], "--json").error()["code"] == "not_found"
+
+
+def test_a_webhook_may_not_lead_inside(run: Run, channel: str) -> None:
+    for url in ("http://127.0.0.1/", "http://169.254.169.254/latest", "http://localhost:9000/"):
+        told = run("webhook", "create", channel, url, "--json").error()
+        assert (told["code"], told["fields"][0]["field"]) == ("forbidden_url", "url")
+    assert run("webhook", "create", channel, "https://a.example", "--header", "host", "--json").error()["fields"]

@@ -1,0 +1,118 @@
+"""The program as a process: how it starts, what it says when it cannot."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gatepost.cli.up import call, running_sandbox
+from tests.cli.conftest import Run, invoke
+
+HEAVY = ("asyncpg", "litestar", "cryptography", "argon2", "structlog", "uvicorn", "rich.table")
+
+
+def gatepost(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "gatepost.cli", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def test_the_program_starts_light() -> None:
+    code = f"import sys, gatepost.cli.root; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_names_every_command() -> None:
+    told = gatepost("--help")
+    assert told.returncode == 0
+    for name in (
+        "serve",
+        "sandbox",
+        "migrate",
+        "up",
+        "version",
+        "account",
+        "user",
+        "plan",
+        "channel",
+        "key",
+        "webhook",
+    ):
+        assert f"  {name} " in told.stdout
+
+
+def test_the_version() -> None:
+    assert invoke("version").out.startswith("gatepost 0.")
+
+
+def test_migrate_tells_the_version(run: Run) -> None:
+    state = run("migrate", "--json").json()
+    assert state["version"] >= 1
+    assert state["pending"] == []
+
+
+@pytest.mark.parametrize("command", [("serve",), ("up",), ("sandbox",), ("up", "--sandbox-port")])
+def test_a_taken_port_is_one_clear_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        arguments = [*command, port, "--port", "0"] if len(command) > 1 else [*command, "--port", port]
+        if command[0] != "sandbox":
+            arguments += ["--data", str(tmp_path)]
+        ran = invoke(*arguments)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith(f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use.")
+    assert ran.err.count("\n") == 1
+
+
+def test_a_wrong_role_or_setting_is_one_clear_line(tmp_path: Path) -> None:
+    ran = invoke("serve", "--role", "king", "--port", "0", "--data", str(tmp_path))
+    assert (ran.code, ran.err) == (1, "Error: role: must be one of: all, api, worker\n")
+    (tmp_path / "wrong.toml").write_text("[server]\nprot = 1\n")
+    told = invoke("plan", "list", "--config", str(tmp_path / "wrong.toml"), "--json").error()
+    assert told["code"] == "bad_settings"
+    assert "prot" in told["message"]
+
+
+def test_a_database_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    done = gatepost("account", "list", "--database-url", f"postgresql://u@127.0.0.1:{port}/d", "--data", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_sandbox_of_our_own_ends_with_us() -> None:
+    with running_sandbox(0) as url:
+        assert call(f"{url}/control/numbers") == []
+        with pytest.raises(OSError, match="answered 400"):
+            call(f"{url}/control/numbers", {"phone_number_id": "1"})
+    with pytest.raises(OSError, match="refused"):
+        call(f"{url}/healthz")
+
+
+def test_a_sandbox_ends_even_when_its_parent_is_killed() -> None:
+    code = (
+        "import os, signal\nfrom gatepost.cli.up import running_sandbox\n"
+        "with running_sandbox(0) as url:\n print(url, flush=True)\n os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    # The sandbox shares no output with us, so the end of this pipe is the end of the parent alone.
+    out, _ = parent.communicate(timeout=30)
+    assert parent.returncode == -signal.SIGKILL
+    wait_until_refused(out.strip())
+
+
+def wait_until_refused(url: str) -> None:
+    for _ in range(200):
+        try:
+            call(f"{url}/healthz")
+        except OSError:
+            return
+        os.sched_yield()
+    raise AssertionError("The sandbox is still there.")

@@ -1,0 +1,257 @@
+"""What every test may use: a real database, a real HTTP server, a real receiver of webhooks.
+
+postgres_server   one embedded PostgreSQL per test process, its database `gatepost` migrated once
+database_url      a fresh copy of that database for one test
+serve_app         any ASGI app on 127.0.0.1, in the test's own loop
+receiver          an HTTP server that records what it gets and answers what the test says
+"""
+
+import asyncio
+import inspect
+import os
+import shutil
+import socket
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+import msgspec
+import pytest
+import uvicorn
+
+from gatepost.store.embedded import EmbeddedPostgres
+from gatepost.store.migrate import migrate
+
+T = TypeVar("T")
+
+# Only root can become another user, which is what these tests are about.
+collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py"]
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in a thread, so that fixtures of a session leave no mark on the tests' loops."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+def scratch_folder() -> Path:
+    """Make a folder for a cluster that all users may pass through; in memory where there is plenty, for speed."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
+    fast = roomy and not os.statvfs(memory).f_flag & os.ST_NOEXEC
+    folder = Path(tempfile.mkdtemp(prefix="gatepost-tests-", dir=memory if fast else None))
+    # Under root the server runs as another user, who has to get through this folder of ours.
+    folder.chmod(0o711)
+    return folder
+
+
+class PostgresServer(msgspec.Struct, frozen=True):
+    """The running server of this test process; a test that stops servers starts its own."""
+
+    data: Path
+    template_url: str
+
+    def url(self, database: str) -> str:
+        """Return the address of one of its databases."""
+        return self.template_url.replace("/gatepost?", f"/{database}?")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Give an embedded PostgreSQL whose database `gatepost` is migrated; connect only to copies of it."""
+    data = scratch_folder()
+    server = EmbeddedPostgres(data)
+    try:
+        url = run_apart(server.start())
+        run_apart(migrate(url))
+        started = PostgresServer(data=data, template_url=url)
+        run_apart(forget_the_disk(started))
+        yield started
+    finally:
+        run_apart(server.stop())
+        shutil.rmtree(data)
+
+
+async def forget_the_disk(server: PostgresServer) -> None:
+    """Spare the tests the waiting for the disk; killed processes lose nothing by it, only a power cut would."""
+    await administer(server, "ALTER SYSTEM SET fsync = off")
+    await administer(server, "ALTER SYSTEM SET max_wal_size = '256MB'")
+    await administer(server, "SELECT pg_reload_conf()")
+
+
+@pytest.fixture
+async def database_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
+    """Give the address of a fresh, migrated database that only this test uses."""
+    async with copied_database(postgres_server, "gatepost") as url:
+        yield url
+
+
+@pytest.fixture
+async def empty_database_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
+    """Give the address of a database with nothing in it."""
+    async with copied_database(postgres_server, "template1") as url:
+        yield url
+
+
+@asynccontextmanager
+async def copied_database(server: PostgresServer, template: str) -> AsyncIterator[str]:
+    """Copy a database, and drop the copy with all connections to it."""
+    name = f"test_{uuid.uuid4().hex}"
+    await administer(server, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    try:
+        yield server.url(name)
+    finally:
+        await administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def administer(server: PostgresServer, statement: str) -> None:
+    """Run one statement outside all test databases."""
+    conn = await asyncpg.connect(server.url("postgres"))
+    try:
+        await conn.execute(statement)
+    finally:
+        await conn.close()
+
+
+class TestServer(uvicorn.Server):
+    """A server that leaves the signals, and the end of the process, to pytest."""
+
+    __test__ = False
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, or fail as an error of the test."""
+        try:
+            await super().startup(sockets)
+        except SystemExit as ended:
+            raise RuntimeError("The app did not start: its lifespan failed.") from ended
+
+
+@asynccontextmanager
+async def serve_app(app: Any) -> AsyncIterator[str]:
+    """Serve an ASGI app on a free port of 127.0.0.1, in the running loop, and give its base URL."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
+        server = TestServer(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started:
+            if serving.done():
+                await serving
+            await asyncio.sleep(0.005)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving
+
+
+ServeApp = Callable[[Any], AbstractAsyncContextManager[str]]
+
+
+@pytest.fixture(name="serve_app")
+def serve_app_fixture() -> ServeApp:
+    """Give serve_app to tests that would rather not import it."""
+    return serve_app
+
+
+class Received(msgspec.Struct, frozen=True):
+    """One request as it came; header names are in lower case, `at` is the wall clock."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+    def json(self) -> Any:
+        """Read the body as JSON."""
+        return msgspec.json.decode(self.body)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the receiver says, and after how many seconds."""
+
+    status: int = 200
+    headers: dict[str, str] = {}
+    body: bytes = b""
+    delay: float = 0.0
+
+
+class Receiver:
+    """A customer's web server: records every request, and answers with `answer` or what `answer` returns."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.requests: list[Received] = []
+        self.answer: Answer | Callable[[Received], Answer | Awaitable[Answer]] = Answer()
+        self._news = asyncio.Condition()
+        self._closing = asyncio.Event()
+
+    def close(self) -> None:
+        """Give up all delays, so that a slow answer does not hold up the end of a test."""
+        self._closing.set()
+
+    async def wait_for(self, count: int, timeout: float = 10.0) -> list[Received]:
+        """Wait until at least so many requests have come."""
+        async with asyncio.timeout(timeout), self._news:
+            await self._news.wait_for(lambda: len(self.requests) >= count)
+        return self.requests
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Speak ASGI."""
+        if scope["type"] != "http":
+            return
+        request = await read_request(scope, receive)
+        async with self._news:
+            self.requests.append(request)
+            self._news.notify_all()
+        answer = await self._choose(request)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), answer.delay)
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _choose(self, request: Received) -> Answer:
+        if isinstance(self.answer, Answer):
+            return self.answer
+        chosen = self.answer(request)
+        return await chosen if inspect.isawaitable(chosen) else chosen
+
+
+async def read_request(scope: Any, receive: Any) -> Received:
+    """Read a whole request from ASGI."""
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return Received(
+        method=scope["method"],
+        path=scope["path"],
+        query=scope["query_string"].decode(),
+        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]},
+        body=body,
+        at=time.time(),
+    )
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """Give a running receiver; `receiver.url` is its base URL."""
+    one = Receiver()
+    async with serve_app(one) as one.url:
+        yield one
+        one.close()
