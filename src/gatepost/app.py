@@ -156,21 +156,14 @@ class Gatepost:
         self._client = make_client(cloud.timeout, cloud.connect_timeout)
         self._poster = Poster(self._guard, deadline=webhooks.timeout, connect_deadline=webhooks.connect_timeout)
         self._post = Post(self._db, self._clock, self._poster, webhooks.linger)
-        self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round)
+        self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
         self._owner.start()
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         config = await get_config(self._db, holding.lease.channel_id)
         if config is None:
             return None
-        sending, pace = self._settings.sending, self._settings.pace
-        usual = pace.throughput if config.kind == "official" else pace.qr_throughput
-        limits = Limits(
-            throughput=config.limits.get("throughput", usual),
-            pair_seconds=config.limits.get("pair_seconds", pace.pair_seconds),
-            pair_burst=config.limits.get("pair_burst", pace.pair_burst),
-            tier=config.limits.get("tier", pace.tier if config.kind == "official" else 0),
-        )
+        sending, limits = self._settings.sending, self._limits(config)
         rules = Rules(
             sending.in_flight,
             sending.read_ahead,
@@ -181,6 +174,21 @@ class Gatepost:
         )
         network = self._network(config)
         return Lane(self._ledger, self._clock, holding.lease, _ref(config), network, limits, rules, holding.alive)
+
+    async def _tune(self, lane: Lane) -> None:
+        """Follows changes of a channel's limits and secrets."""
+        config = await get_config(self._db, lane.lease.channel_id)
+        if config is not None:
+            lane.adjust(self._network(config), self._limits(config))
+
+    def _limits(self, config: ChannelConfig) -> Limits:
+        pace, official = self._settings.pace, config.kind == "official"
+        return Limits(
+            throughput=config.limits.get("throughput", pace.throughput if official else pace.qr_throughput),
+            pair_seconds=config.limits.get("pair_seconds", pace.pair_seconds),
+            pair_burst=config.limits.get("pair_burst", pace.pair_burst),
+            tier=config.limits.get("tier", pace.tier if official else 0),
+        )
 
     def _network(self, config: ChannelConfig) -> Network | None:
         """The way to the channel's network; None while there is no link."""

@@ -40,6 +40,7 @@ class Holding:
         lease: Lease,
         valid_until: float,
         make_round: Callable[["Holding", Target], Round],
+        tune: Callable[[Lane], Awaitable[None]],
     ) -> None:
         self.lease = lease
         self.valid_until = valid_until
@@ -48,6 +49,7 @@ class Holding:
         self._db = db
         self._clock = clock
         self._make_round = make_round
+        self._tune = tune
         self._lane: Lane | None = None
         self._rounds: dict[UUID, tuple[Round, asyncio.Task[None]]] = {}
         self._cursors: dict[UUID, UUID] = {}
@@ -62,7 +64,8 @@ class Holding:
     async def begin(self, lane: Lane) -> None:
         self._lane = lane
         self._running = asyncio.create_task(lane.run())
-        await self._refresh()
+        with contextlib.suppress(GatepostError):
+            await self._refresh()
 
     def ring(self) -> None:
         """There may be something new: to send, to deliver, or a changed endpoint."""
@@ -70,12 +73,18 @@ class Holding:
             self._lane.ring()
         for round_, _ in self._rounds.values():
             round_.ring()
-        if self._clock.monotonic() >= self._refreshed_at + _REFRESH_EVERY and not self._is_refreshing:
-            self._refreshing = asyncio.create_task(self._refresh())
+        self.refresh()
 
-    @property
-    def _is_refreshing(self) -> bool:
-        return self._refreshing is not None and not self._refreshing.done()
+    def refresh(self) -> None:
+        """Settings or endpoints may have changed."""
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh_soon())
+
+    async def _refresh_soon(self) -> None:
+        """At most once a second, and never less than a second after something may have changed."""
+        await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
+        with contextlib.suppress(GatepostError):
+            await self._refresh()
 
     @property
     def broken(self) -> bool:
@@ -94,12 +103,11 @@ class Holding:
         return min((t for t in times if t is not None), default=None)
 
     async def _refresh(self) -> None:
-        """Follows the channel's endpoints as they are made, changed and deleted."""
+        """Follows the channel's settings, and its endpoints as they are made, changed and deleted."""
         self._refreshed_at = self._clock.monotonic()
-        try:
-            targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
-        except GatepostError:
-            return
+        if self._lane:
+            await self._tune(self._lane)
+        targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
         for id_, (round_, task) in list(self._rounds.items()):
             if id_ not in targets or task.done():
                 del self._rounds[id_]
@@ -141,6 +149,7 @@ class Owner:
         settings: LeaseSettings,
         make_lane: Callable[[Holding], Awaitable[Lane | None]],
         make_round: Callable[[Holding, Target], Round],
+        tune: Callable[[Lane], Awaitable[None]],
     ) -> None:
         self.id = uuid4()
         self._db = db
@@ -148,6 +157,7 @@ class Owner:
         self._settings = settings
         self._make_lane = make_lane
         self._make_round = make_round
+        self._tune = tune
         self._holdings: dict[UUID, Holding] = {}
         self._wake = asyncio.Event()
         self._swept_at = clock.monotonic()
@@ -196,7 +206,7 @@ class Owner:
                 log.exception("sweep broke")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), self._settings.sweep)
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.05)
 
     async def sweep(self) -> None:
         """One look around."""
@@ -212,7 +222,7 @@ class Owner:
         lease = await claim_channel(self._db, channel_id, self.id, self._settings.ttl)
         if lease is None:
             return
-        holding = Holding(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round)
+        holding = Holding(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round, self._tune)
         self._holdings[channel_id] = holding
         lane = await self._make_lane(holding)
         if lane is not None:
@@ -229,6 +239,7 @@ class Owner:
             holding.ring()
         elif not holding.idle:
             holding.busy_at = now
+            holding.refresh()
         elif now - holding.busy_at > self._settings.idle:
             await self._give_back(channel_id, holding)
             return

@@ -1,7 +1,5 @@
 """`gatepost account`, `user` and `plan`."""
 
-import pytest
-
 from tests.cli.conftest import Run, invoke
 
 NOBODY = "acc_" + "0" * 32
@@ -39,23 +37,20 @@ def test_people_get_text(run: Run) -> None:
     assert "[red]Shop[/red]" in listed
 
 
-@pytest.mark.parametrize("as_json", [True, False])
-def test_refusals_are_told_on_stderr(run: Run, as_json: bool) -> None:
+def test_refusals_are_told_on_stderr(run: Run) -> None:
     for arguments, code, words in (
         (["account", "show", NOBODY], "not_found", f"There is no account {NOBODY}."),
         (["account", "show", "12"], "invalid_field", "they look like acc_"),
         (["account", "create", "Shop", "--plan", "gold"], "invalid_field", "starter, professional, unlimited"),
     ):
-        if as_json:
-            told = run(*arguments, "--json").error()
-            assert told["code"] == code
-            assert words in told["message"]
-        else:
-            ran = run(*arguments)
-            assert (ran.code, ran.out) == (1, "")
-            assert ran.err.startswith("Error: ")
-            assert ran.err.count("\n") == 1
-            assert words in ran.err
+        told = run(*arguments, "--json").error()
+        assert told["code"] == code
+        assert words in told["message"]
+        ran = run(*arguments)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("Error: ")
+        assert ran.err.count("\n") == 1
+        assert words in ran.err
 
 
 def test_users_by_address_and_by_id(run: Run, account: str) -> None:

@@ -44,7 +44,8 @@ def test_channels_are_listed_and_removed(run: Run, account: str, channel: str) -
     assert run("channel", "list", "--account", other, "--json").json() == []
     asked = run("channel", "delete", channel)
     assert (asked.code, asked.out) == (1, "")
-    assert "Remove the channel" in asked.err
+    assert "Remove the channel 15550001111" in asked.err
+    assert "Nothing was changed" in asked.err
     assert run("channel", "delete", channel, "--yes", "--json").json()["deleted"] is True
     assert run("channel", "show", channel, "--json").error()["code"] == "not_found"
 

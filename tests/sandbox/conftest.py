@@ -1,8 +1,10 @@
-"""A sandbox and a receiver on real sockets for each test; the sandbox clock is frozen unless a test thaws it."""
+"""A sandbox and a receiver on real sockets; each test begins with a new, frozen world."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from queue import Queue
 
 import pytest
 from pyreqwest.client import Client, ClientBuilder
@@ -12,23 +14,37 @@ from gatepost.sandbox import SandboxSettings, serve
 from .driver import START, Driver, Receiver
 
 
-@contextlib.asynccontextmanager
-async def running(client: Client, settings: SandboxSettings) -> AsyncIterator[Driver]:
-    """A sandbox served on a free port for as long as the block lasts."""
-    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve("127.0.0.1", 0, settings, ready=port.set_result, signals=False))
+@contextlib.contextmanager
+def running(settings: SandboxSettings) -> Iterator[int]:
+    """A sandbox served by a thread of its own for as long as the block lasts; gives its port."""
+    ports: Queue[int] = Queue()
+    loop = asyncio.new_event_loop()
+    serving = loop.create_task(serve("127.0.0.1", 0, settings, ready=ports.put, signals=False))
+    thread = threading.Thread(target=_finish, args=(loop, serving))
+    thread.start()
     try:
-        yield Driver(client, await port)
+        yield ports.get(timeout=20)
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        loop.call_soon_threadsafe(serving.cancel)
+        thread.join()
 
 
-@pytest.fixture
-async def client() -> AsyncIterator[Client]:
-    async with ClientBuilder().no_proxy().build() as made:
-        yield made
+def _finish(loop: asyncio.AbstractEventLoop, serving: asyncio.Task[None]) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        loop.run_until_complete(serving)
+    loop.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox_port() -> Iterator[int]:
+    """One server for all tests of this folder: a reset gives each of them a world of its own."""
+    with running(SandboxSettings(seed=7, start=START, frozen=True)) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def client() -> Client:
+    return ClientBuilder().no_proxy().build()
 
 
 @pytest.fixture
@@ -40,10 +56,11 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-async def empty(client: Client) -> AsyncIterator[Driver]:
+async def empty(client: Client, sandbox_port: int) -> Driver:
     """A sandbox with no number."""
-    async with running(client, SandboxSettings(seed=7, start=START, frozen=True)) as driver:
-        yield driver
+    driver = Driver(client, sandbox_port)
+    await driver.control("POST", "reset", {})
+    return driver
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from uuid import UUID
 import structlog
 from litestar import MediaType, Request, Response, get, post
 
-from gatepost.api.gateway import Doorstep, Gateway
+from gatepost.api.gateway import Door, Doorstep, Gateway
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
 from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
@@ -16,7 +16,7 @@ _PATH = "/callbacks/cloud/{channel:str}"
 
 
 @get(_PATH, opt={"public": True}, summary="The network's handshake", include_in_schema=False)
-async def verify_callback(channel: str, request: Request[Any, Any, Any], gateway: Gateway) -> Response[str]:
+async def verify_callback(channel: str, request: Request[Any, Any, Any], gateway: Door) -> Response[str]:
     """Echoes the challenge to whoever knows the verify token."""
     doorstep = await _doorstep(gateway, channel)
     asked = request.query_params
@@ -26,7 +26,7 @@ async def verify_callback(channel: str, request: Request[Any, Any, Any], gateway
 
 
 @post(_PATH, opt={"public": True}, status_code=200, summary="The network's updates", include_in_schema=False)
-async def receive_callback(channel: str, request: Request[Any, Any, Any], gateway: Gateway) -> Response[bytes]:
+async def receive_callback(channel: str, request: Request[Any, Any, Any], gateway: Door) -> Response[bytes]:
     """Takes in statuses and messages. The network hears yes only when they are stored."""
     doorstep = await _doorstep(gateway, channel)
     body = await request.body()

@@ -6,17 +6,16 @@ import msgspec
 from litestar import Request, Response, get
 
 from gatepost.api.body import answer
-from gatepost.api.gateway import Gateway
+from gatepost.api.gateway import Door, Who
 from gatepost.api.paging import read_limit
 from gatepost.model import ids
-from gatepost.model.account import Caller
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import TYPES
 from gatepost.store.events import read_feed
 
 
 @get("/api/v1/events", opt={"scope": "read"}, summary="Read the event feed")
-async def list_events(request: Request[Any, Any, Any], gateway: Gateway, caller: Caller) -> Response[bytes]:
+async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
     after = request.query_params.get("after")
     cursor = ids.ZERO if after is None else ids.read("evt", after)

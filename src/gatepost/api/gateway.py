@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import msgspec
+from litestar.di import NamedDependency
 
 from gatepost.admin.vault import Vault
 from gatepost.api.cache import TimedCache
 from gatepost.api.gate import Gate
 from gatepost.clock import Clock
 from gatepost.inbound.receive import Receiver
+from gatepost.model.account import Caller
 from gatepost.model.event import ChannelRef
 from gatepost.outbound.accept import Acceptor
 from gatepost.store.pool import Database
@@ -39,3 +41,8 @@ class Gateway(msgspec.Struct, frozen=True):
     ready: Callable[[], Awaitable[dict[str, bool]]]
     body_limit: int
     callback_limit: int
+
+
+# How a handler asks for the two things that every handler needs.
+Door = NamedDependency[Gateway]
+Who = NamedDependency[Caller]

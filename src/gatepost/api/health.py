@@ -3,7 +3,7 @@
 from litestar import Response, get
 
 from gatepost.api.body import answer
-from gatepost.api.gateway import Gateway
+from gatepost.api.gateway import Door
 
 
 @get("/healthz", opt={"public": True}, summary="Alive?")
@@ -13,7 +13,7 @@ async def healthz() -> Response[bytes]:
 
 
 @get("/readyz", opt={"public": True}, summary="Ready?")
-async def readyz(gateway: Gateway) -> Response[bytes]:
+async def readyz(gateway: Door) -> Response[bytes]:
     """The database is reachable, migrations are done, the owner loop runs."""
     checks = await gateway.ready()
     ready = all(checks.values())

@@ -8,10 +8,9 @@ from litestar import Request, Response, delete, get, patch, post
 
 from gatepost.admin import endpoints as admin
 from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Gateway
+from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
 from gatepost.model import ids, times
-from gatepost.model.account import Caller
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import TYPES
 from gatepost.store.attempts import LoggedAttempt, list_attempts
@@ -44,62 +43,47 @@ _change = msgspec.json.Decoder(ChangeEndpoint)
 
 
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
-async def create_webhook(request: Request[Any, Any, Any], gateway: Gateway, caller: Caller) -> Response[bytes]:
+async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Makes an endpoint. Its signing secret is shown in this answer only."""
     body, _ = await read_body(request, _create)
     await _check_url(gateway.guard, body.url)
-    events = _switched(TYPES, body.events)
+    events, now = _switched(TYPES, body.events), gateway.clock.now()
     new = await admin.create_endpoint(
-        gateway.db,
-        gateway.vault,
-        caller.channel_id,
-        body.url,
-        events=events,
-        headers=body.headers,
-        now=gateway.clock.now(),
+        gateway.db, gateway.vault, caller.channel_id, body.url, events=events, headers=body.headers, now=now
     )
     gateway.ring(caller.channel_id)
     return answer(_show(new.endpoint) | {"secret": new.secret}, "Webhook created", status=201)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List webhook endpoints")
-async def list_webhooks(gateway: Gateway, caller: Caller) -> Response[bytes]:
+async def list_webhooks(gateway: Door, caller: Who) -> Response[bytes]:
     """All endpoints of the channel."""
     found = await admin.list_endpoints(gateway.db, caller.channel_id)
     return answer([_show(endpoint) for endpoint in found], paging=None)
 
 
 @get(_PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: str, gateway: Gateway, caller: Caller) -> Response[bytes]:
+async def get_webhook(endpoint_id: str, gateway: Door, caller: Who) -> Response[bytes]:
     """One endpoint."""
     return answer(_show(await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))))
 
 
 @patch(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
 async def change_webhook(
-    endpoint_id: str, request: Request[Any, Any, Any], gateway: Gateway, caller: Caller
+    endpoint_id: str, request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
     if body.url is not None:
         await _check_url(gateway.guard, body.url)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
-    changed = await admin.change_endpoint(
-        gateway.db,
-        caller.channel_id,
-        before.id,
-        url=body.url,
-        events=None if body.events is None else _switched(before.events, body.events),
-        headers=body.headers,
-        state=None if body.active is None else ("active" if body.active else "disabled"),
-        now=gateway.clock.now(),
-    )
+    changed = await _change_endpoint(gateway, before, body)
     gateway.ring(caller.channel_id)
     return answer(_show(changed), "Webhook changed")
 
 
 @delete(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
-async def delete_webhook(endpoint_id: str, gateway: Gateway, caller: Caller) -> Response[bytes]:
+async def delete_webhook(endpoint_id: str, gateway: Door, caller: Who) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
     gateway.ring(caller.channel_id)
@@ -108,7 +92,7 @@ async def delete_webhook(endpoint_id: str, gateway: Gateway, caller: Caller) -> 
 
 @get(_PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: str, request: Request[Any, Any, Any], gateway: Gateway, caller: Caller
+    endpoint_id: str, request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
@@ -117,6 +101,19 @@ async def list_webhook_attempts(
     found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
     more = show_cursor((found[-1].event_id, found[-1].number)) if len(found) == limit else None
     return answer([_show_attempt(attempt) for attempt in found], paging=more)
+
+
+async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
+    return await admin.change_endpoint(
+        gateway.db,
+        before.channel_id,
+        before.id,
+        url=wishes.url,
+        events=None if wishes.events is None else _switched(before.events, wishes.events),
+        headers=wishes.headers,
+        state=None if wishes.active is None else ("active" if wishes.active else "disabled"),
+        now=gateway.clock.now(),
+    )
 
 
 def _id(text: str) -> UUID:

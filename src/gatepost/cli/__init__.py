@@ -5,4 +5,4 @@ def main() -> None:
     """Runs the command that was asked for."""
     from gatepost.cli.root import app
 
-    app()
+    app(prog_name="gatepost")

@@ -105,9 +105,13 @@ def load_settings(
 
 async def _in_session(action: Callable[..., Awaitable[Answer]], settings: "Settings", arguments: Any) -> Answer:
     from gatepost.app import opened
+    from gatepost.model.errors import Unavailable
 
-    async with opened(settings) as db:
-        return await action(Session(settings, db), **arguments)
+    try:
+        async with opened(settings) as db:
+            return await action(Session(settings, db), **arguments)
+    except OSError as error:
+        raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 
 
 def _with_common(

@@ -59,12 +59,11 @@ def failing(*, as_json: bool = False) -> Iterator[None]:
 
 def _explain(error: Exception) -> dict[str, Any] | None:
     """The error as a record, or None when it is none that a user can mend."""
-    import asyncpg
-
     from gatepost.model.errors import GatepostError
     from gatepost.settings import BadSettings
     from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
     from gatepost.store.migrate import MigrationError
+    from gatepost.store.pool import DRIVER_ERRORS
 
     if isinstance(error, GatepostError):
         return {"code": error.code, "message": error.message, "fields": list(error.fields)}
@@ -72,7 +71,7 @@ def _explain(error: Exception) -> dict[str, Any] | None:
         return _plain("bad_settings", str(error))
     if isinstance(error, DataFolderInUse | EmbeddedPostgresError | MigrationError):
         return _plain("database_unavailable", str(error))
-    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
+    if isinstance(error, DRIVER_ERRORS):
         return _plain("database_unavailable", f"The database refused: {error}")
     if isinstance(error, OSError):
         return _plain("system_error", str(error) or type(error).__name__)

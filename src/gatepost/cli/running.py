@@ -15,12 +15,9 @@ from gatepost.cli.command import Config, Data, DatabaseUrl, Session, command, lo
 from gatepost.cli.output import Answer, failing
 
 if TYPE_CHECKING:
-    from gatepost.admin.vault import Vault
     from gatepost.settings import Settings
-    from gatepost.store.pool import Database
 
-    OnReady = Callable[[str, Database, Vault], Awaitable[None]]
-
+OnReady = Callable[[str], Awaitable[None]]
 ROLES = ("all", "api", "worker")
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
@@ -78,7 +75,7 @@ async def migrate(session: Session) -> Answer:
     return Answer({"version": state.version, "pending": list(state.pending)})
 
 
-def run_gateway(settings: "Settings", *, role: str = "all", on_ready: "OnReady | None" = None) -> None:
+def run_gateway(settings: "Settings", *, role: str = "all", on_ready: OnReady | None = None) -> None:
     """Runs the gateway to its end."""
     from gatepost.app import CannotStart
     from gatepost.app import serve as serve_gateway

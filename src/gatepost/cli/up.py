@@ -18,16 +18,13 @@ from urllib import request
 
 import typer
 
-from gatepost.cli.command import Config, Data, DatabaseUrl, load_settings
+from gatepost.cli.command import Config, Data, DatabaseUrl, Session, load_settings
 from gatepost.cli.output import failing
-from gatepost.cli.running import check_port, run_gateway
+from gatepost.cli.running import OnReady, check_port, run_gateway
 
 if TYPE_CHECKING:
     from gatepost.admin.demo import DemoWishes, Quickstart
-    from gatepost.admin.vault import Vault
-    from gatepost.cli.running import OnReady
     from gatepost.settings import Settings
-    from gatepost.store.pool import Database
 
 HOST = "127.0.0.1"
 RECIPIENT = "5511999998888"
@@ -87,10 +84,11 @@ def running_sandbox(port: int) -> Iterator[str]:
         _end(child)
 
 
-def call(url: str, body: dict[str, Any] | None = None) -> Any:
+def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
     """One call to a server on this machine; a refusal becomes an OSError with its words."""
     content = None if body is None else json.dumps(body).encode()
-    asked = request.Request(url, content, {"Content-Type": "application/json"})  # noqa: S310 - our own address
+    named = {"Content-Type": "application/json", **(headers or {})}
+    asked = request.Request(url, content, named)  # noqa: S310 - our own address
     try:
         with _browser.open(asked, timeout=_PATIENCE) as answer:
             return json.load(answer)
@@ -99,32 +97,32 @@ def call(url: str, body: dict[str, Any] | None = None) -> Any:
             raise OSError(f"{url} answered {refusal.code}: {refusal.read(500).decode(errors='replace')}") from None
 
 
-def _welcome(settings: "Settings", sandbox_url: str) -> "OnReady":
-    async def ready(base_url: str, db: "Database", vault: "Vault") -> None:
-        told = await make_ready(db, vault, settings, base_url, sandbox_url)
+def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
+    async def ready(base_url: str) -> None:
+        from gatepost.app import opened
+
+        async with opened(settings) as db:
+            told = await make_ready(Session(settings, db), base_url, sandbox_url)
         print(describe(told, settings.data_folder), flush=True)
 
     return ready
 
 
-async def make_ready(
-    db: "Database", vault: "Vault", settings: "Settings", base_url: str, sandbox_url: str
-) -> "Quickstart":
+async def make_ready(session: Session, base_url: str, sandbox_url: str) -> "Quickstart":
     """Makes the demo, or finds it, and makes its number known to the sandbox, which forgets between starts."""
     from gatepost.admin import channels, demo
-    from gatepost.clock import SystemClock
 
     told = await demo.make_demo(
-        db,
-        vault,
-        folder=settings.data_folder,
+        session.db,
+        session.vault,
+        folder=session.settings.data_folder,
         base_url=base_url,
         sandbox_url=sandbox_url,
-        wishes=_wishes(settings),
-        now=SystemClock().now(),
+        wishes=_wishes(session.settings),
+        now=session.now,
     )
-    official = await demo.official_channel(db)
-    kept = channels.open_secrets(vault, official)
+    official = await demo.official_channel(session.db)
+    kept = channels.open_secrets(session.vault, official)
     assert kept is not None
     number = {
         "phone_number_id": official.network["phone_number_id"],

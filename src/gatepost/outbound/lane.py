@@ -84,6 +84,10 @@ class Lane:
         self._reader.more = True
         self._bell.set()
 
+    def adjust(self, network: Network | None, limits: Limits) -> None:
+        """The channel's settings or its link may have changed."""
+        self._network, self._limits = network, limits
+
     @property
     def idle(self) -> bool:
         return not self._queue and not self._tasks and not self._reader.more

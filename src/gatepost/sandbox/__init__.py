@@ -34,6 +34,8 @@ async def serve(
         _calm_collector()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=2048)
+    # Connections inherit it; plain asyncio would not set it on them, and each answer would wait 40 ms for an ACK.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound = int(listener.getsockname()[1])
     server = SandboxServer(
         server_config(app),

@@ -72,7 +72,7 @@ def read_payload(raw: bytes) -> Send | MarkRead | Refusal:
     """Read one request body: a message, a read mark, or the reason it is neither."""
     try:
         payload = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return parameter("Invalid parameter: the request body is not valid JSON.")
     if not isinstance(payload, dict):
         return parameter("Invalid parameter: the request body must be a JSON object.")

@@ -38,13 +38,13 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 class Network:
     """One simulated network with its clock, numbers, people, faults and ledger."""
 
-    def __init__(self, settings: SandboxSettings) -> None:
+    def __init__(self, settings: SandboxSettings, courier: Courier) -> None:
         self.settings = settings
         self.clock = Clock(settings.start, frozen=settings.frozen, speed=settings.speed)
         self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap)
         self.people = People(settings.default_character, settings.echo_suffix)
         self.faults = Faults(settings.seed)
-        self.courier = Courier()
+        self.courier = courier
         self.numbers: dict[str, Number] = {}
         self._troubles = Troubles(self.clock, self.faults)
         self._traces = stream(settings.seed, "traces")
@@ -84,7 +84,6 @@ class Network:
         self.clock.close()
         for number in self.numbers.values():
             await number.outbox.close()
-        await self.courier.close()
 
     def next_request_id(self) -> str:
         """The id of the next request."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gatepost.sandbox.courier import Courier
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.settings import SandboxSettings
 
@@ -11,6 +12,7 @@ class World:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
+        self._courier = Courier()
         self._network: Network | None = None
 
     @property
@@ -22,12 +24,12 @@ class World:
 
     async def open(self) -> None:
         """Begin with the settings of the start."""
-        self._network = Network(self._settings)
+        self._network = Network(self._settings, self._courier)
 
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
         """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
         old, settings = self.network, msgspec.structs.replace(self._settings, **changes)
-        self._network = Network(settings)
+        self._network = Network(settings, self._courier)
         if keep_numbers:
             for number in old.numbers.values():
                 self._network.register(number.spec)
@@ -42,3 +44,4 @@ class World:
         """Stop."""
         if self._network is not None:
             await self._network.close()
+        await self._courier.close()

@@ -65,13 +65,15 @@ async def read_pending(db: Database, channel_id: UUID, endpoint_id: UUID, after:
     return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
 
 
-async def read_retries(db: Database, channel_id: UUID, endpoint_id: UUID, now: datetime, most: int) -> list[Due]:
-    """Deliveries whose next attempt is due."""
+async def read_retries(
+    db: Database, channel_id: UUID, endpoint_id: UUID, now: datetime, under_way: Sequence[UUID], most: int
+) -> list[Due]:
+    """Deliveries whose next attempt is due, but for those under way."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT r.event_id, e.body, d.attempts FROM
                  (SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
-                  ORDER BY next_at LIMIT $4) r
+                    AND event_id <> ALL ($5::uuid[]) ORDER BY next_at LIMIT $4) r
                JOIN events e ON e.channel_id = $1 AND e.id = r.event_id
                JOIN deliveries d ON d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id = r.event_id
                WHERE d.state = 0""",
@@ -79,18 +81,20 @@ async def read_retries(db: Database, channel_id: UUID, endpoint_id: UUID, now: d
             endpoint_id,
             now,
             most,
+            list(under_way),
         )
     return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
 
 
-async def next_retry(db: Database, channel_id: UUID, endpoint_id: UUID) -> datetime | None:
-    """When the endpoint's next repeated attempt is due."""
+async def next_retry(db: Database, channel_id: UUID, endpoint_id: UUID, under_way: Sequence[UUID]) -> datetime | None:
+    """When the endpoint's next repeated attempt is due, but for those under way."""
     async with db.connection() as conn:
         value: datetime | None = await conn.fetchval(
             """SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
-               ORDER BY next_at LIMIT 1""",
+                 AND event_id <> ALL ($3::uuid[]) ORDER BY next_at LIMIT 1""",
             channel_id,
             endpoint_id,
+            list(under_way),
         )
     return value
 
@@ -214,7 +218,4 @@ async def disable_gone(db: Database, lease: Lease, endpoint_id: UUID, reason: st
             endpoint_id,
             reason,
             now,
-        )
-        await conn.execute(
-            "DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2", lease.channel_id, endpoint_id
         )

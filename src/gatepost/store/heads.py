@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
-from gatepost.model.errors import GatepostError
+from gatepost.model.errors import GatepostError, NotFound
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.store.pool import Connection, Database
 
@@ -39,8 +39,10 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
            WHERE channel_id = $1 FOR NO KEY UPDATE""",
         channel_id,
     )
-    if row is None or (epoch is not None and row["epoch"] != epoch):
+    if epoch is not None and (row is None or row["epoch"] != epoch):
         raise StaleOwner
+    if row is None:
+        raise NotFound("There is no such channel any more.")
     return Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
 
 

@@ -25,6 +25,7 @@ _SESSION = {
     "synchronous_commit": "on",
     "idle_in_transaction_session_timeout": "30000",
 }
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,

@@ -148,8 +148,7 @@ class Round:
     async def step(self) -> None:
         """Starts what is due, as far as there is room."""
         if not self._retries_known:
-            self._next_retry = await next_retry(self._db, self._lease.channel_id, self.target.id)
-            self._retries_known = True
+            await self._look_at_retries()
         now = self._clock.now()
         if self._next_retry is not None and self._next_retry <= now and self._room():
             await self._start_retries(now)
@@ -172,14 +171,15 @@ class Round:
             self._more = True
 
     async def _start_retries(self, now: datetime) -> None:
-        most = self._room()
-        due = await read_retries(self._db, self._lease.channel_id, self.target.id, now, most)
-        fresh = [item for item in due if item.event_id not in self._under_way]
-        for item in fresh:
+        channel_id, under_way = self._lease.channel_id, list(self._under_way)
+        for item in await read_retries(self._db, channel_id, self.target.id, now, under_way, self._room()):
             self._start(item)
-        if not fresh:
-            self._next_retry = None if not self._under_way else self._next_retry
-            self._retries_known = bool(self._under_way)
+        await self._look_at_retries()
+
+    async def _look_at_retries(self) -> None:
+        channel_id, under_way = self._lease.channel_id, list(self._under_way)
+        self._next_retry = await next_retry(self._db, channel_id, self.target.id, under_way)
+        self._retries_known = True
 
     def _start(self, due: Due) -> None:
         task = asyncio.create_task(self._deliver(due))

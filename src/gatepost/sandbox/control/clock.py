@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
 from msgspec import Meta
 
 from gatepost.sandbox.control.problems import ControlError
@@ -57,13 +59,13 @@ def find_target(move: Move, now: float) -> float | None:
 
 
 @get("/control/clock", sync_to_thread=False)
-def get_clock(world: World) -> dict[str, Any]:
+def get_clock(world: NamedDependency[World]) -> dict[str, Any]:
     """The sandbox time and how many timers wait for it."""
     return show(world)
 
 
 @post("/control/clock", status_code=200)
-async def move_clock(world: World, data: Move) -> dict[str, Any]:
+async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dict[str, Any]:
     """Freeze, speed up, advance or set time; answers when everything that fell due has been posted."""
     network = world.network
     clock = network.clock
@@ -76,7 +78,7 @@ async def move_clock(world: World, data: Move) -> dict[str, Any]:
 
 
 @post("/control/reset", status_code=200)
-async def reset(world: World, data: Reset | None = None) -> dict[str, Any]:
+async def reset(world: NamedDependency[World], data: JSONBody[Reset | None] = None) -> dict[str, Any]:
     """Begin anew: no ledger, people, faults or timers; keeps the numbers if "keep_numbers"."""
     changes = msgspec.to_builtins(data or Reset())
     await world.reset(keep_numbers=changes.pop("keep_numbers", False), changes=changes)

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 from litestar import delete, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.problems import ControlError, not_found
 from gatepost.sandbox.faults import Armed, Rule, check_rule
@@ -16,13 +18,13 @@ def show(armed: Armed) -> dict[str, Any]:
 
 
 @get("/control/faults", sync_to_thread=False)
-def list_faults(world: World) -> list[dict[str, Any]]:
+def list_faults(world: NamedDependency[World]) -> list[dict[str, Any]]:
     """The rules in force."""
     return [show(armed) for armed in world.network.faults.all()]
 
 
 @post("/control/faults", status_code=200, sync_to_thread=False)
-def add_fault(world: World, data: Rule) -> dict[str, Any]:
+def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, Any]:
     """Put a rule in force."""
     problem = check_rule(data)
     if problem is not None:
@@ -31,7 +33,7 @@ def add_fault(world: World, data: Rule) -> dict[str, Any]:
 
 
 @delete("/control/faults/{rule_id:str}", status_code=200)
-async def remove_fault(world: World, rule_id: str) -> dict[str, bool]:
+async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) -> dict[str, bool]:
     """Take a rule out of force."""
     if world.network.faults.remove(rule_id) is None:
         raise not_found("fault rule", rule_id)
@@ -39,7 +41,7 @@ async def remove_fault(world: World, rule_id: str) -> dict[str, bool]:
 
 
 @delete("/control/faults", status_code=200)
-async def remove_faults(world: World) -> dict[str, int]:
+async def remove_faults(world: NamedDependency[World]) -> dict[str, int]:
     """Take all rules out of force."""
     rules = world.network.faults.all()
     for armed in rules:

@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from litestar import get
-from litestar.params import Parameter
+from litestar.di import NamedDependency
+from litestar.params import FromQuery, QueryParameter
 
 from gatepost.sandbox.control.problems import ControlError
 from gatepost.sandbox.ledger import FIELDS
@@ -12,13 +13,13 @@ from gatepost.sandbox.world import World
 
 @get("/control/ledger", sync_to_thread=False)
 def read_ledger(
-    world: World,
+    world: NamedDependency[World],
     *,
-    kind: str | None = None,
-    phone_number_id: str | None = None,
-    to: str | None = None,
-    after: Annotated[int, Parameter(ge=0)] = 0,
-    limit: Annotated[int, Parameter(ge=1, le=100_000)] = 1000,
+    kind: FromQuery[str | None] = None,
+    phone_number_id: FromQuery[str | None] = None,
+    to: FromQuery[str | None] = None,
+    after: Annotated[int, QueryParameter(ge=0)] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = 1000,
 ) -> dict[str, Any]:
     """What happened, oldest first: ?kind=&phone_number_id=&to=&after=&limit=."""
     if kind is not None and kind not in FIELDS:
@@ -28,7 +29,7 @@ def read_ledger(
 
 
 @get("/control/ledger/summary", sync_to_thread=False)
-def summarise_ledger(world: World) -> dict[str, Any]:
+def summarise_ledger(world: NamedDependency[World]) -> dict[str, Any]:
     """Counts, in total and by number."""
     return world.network.ledger.summary()
 

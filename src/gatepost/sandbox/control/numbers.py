@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 from litestar import delete, get, patch, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.problems import ControlError, not_found
 from gatepost.sandbox.ids import stream
@@ -41,13 +43,13 @@ async def verify_callback(network: Network, spec: NumberSpec) -> None:
 
 
 @get("/control/numbers", sync_to_thread=False)
-def list_numbers(world: World) -> list[dict[str, Any]]:
+def list_numbers(world: NamedDependency[World]) -> list[dict[str, Any]]:
     """All registered numbers."""
     return [show(number) for number in world.network.numbers.values()]
 
 
 @post("/control/numbers", status_code=200)
-async def register_number(world: World, data: dict[str, Any]) -> dict[str, Any]:
+async def register_number(world: NamedDependency[World], data: JSONBody[dict[str, Any]]) -> dict[str, Any]:
     """Register a number, or replace one; verifies its callback_url unless "verify" is false."""
     verify = data.pop("verify", True)
     spec = msgspec.convert(data, NumberSpec)
@@ -57,13 +59,15 @@ async def register_number(world: World, data: dict[str, Any]) -> dict[str, Any]:
 
 
 @get("/control/numbers/{phone_number_id:str}", sync_to_thread=False)
-def get_number(world: World, phone_number_id: str) -> dict[str, Any]:
+def get_number(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, Any]:
     """One number."""
     return show(find_number(world.network, phone_number_id))
 
 
 @patch("/control/numbers/{phone_number_id:str}")
-async def change_number(world: World, phone_number_id: str, data: dict[str, Any]) -> dict[str, Any]:
+async def change_number(
+    world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[dict[str, Any]]
+) -> dict[str, Any]:
     """Change some fields of a number; verifies a changed callback_url unless "verify" is false."""
     verify = data.pop("verify", True)
     old = find_number(world.network, phone_number_id).spec
@@ -79,7 +83,7 @@ async def change_number(world: World, phone_number_id: str, data: dict[str, Any]
 
 
 @delete("/control/numbers/{phone_number_id:str}", status_code=200)
-async def remove_number(world: World, phone_number_id: str) -> dict[str, bool]:
+async def remove_number(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, bool]:
     """Forget a number and what was on its way."""
     if not await world.network.remove(phone_number_id):
         raise not_found("number", phone_number_id)
@@ -87,13 +91,13 @@ async def remove_number(world: World, phone_number_id: str) -> dict[str, bool]:
 
 
 @get("/control/settings", sync_to_thread=False)
-def get_settings(world: World) -> SandboxSettings:
+def get_settings(world: NamedDependency[World]) -> SandboxSettings:
     """The global settings."""
     return world.network.settings
 
 
 @patch("/control/settings", sync_to_thread=False)
-def change_settings(world: World, data: dict[str, Any]) -> SandboxSettings:
+def change_settings(world: NamedDependency[World], data: JSONBody[dict[str, Any]]) -> SandboxSettings:
     """Change some global settings: delays, limits, callbacks, throttle_status, default_character, echo_suffix."""
     fixed = sorted(set(data) & set(_FIXED))
     if fixed:

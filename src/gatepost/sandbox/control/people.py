@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 from litestar import delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.numbers import find_number
 from gatepost.sandbox.control.problems import ControlError, not_found
@@ -23,19 +25,19 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"p
 
 
 @get("/control/people", sync_to_thread=False)
-def list_people(world: World) -> list[Person]:
+def list_people(world: NamedDependency[World]) -> list[Person]:
     """Everybody with a character or script of their own."""
     return list(world.network.people.known())
 
 
 @get("/control/people/{phone:str}", sync_to_thread=False)
-def get_person(world: World, phone: str) -> Person:
+def get_person(world: NamedDependency[World], phone: FromPath[str]) -> Person:
     """One person, stranger or not."""
     return world.network.people.find(phone)
 
 
 @put("/control/people/{phone:str}", sync_to_thread=False)
-def put_person(world: World, phone: str, data: dict[str, Any]) -> Person:
+def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> Person:
     """Introduce a person: name, character, replies."""
     person = msgspec.convert({"name": default_name(phone), **data, "phone": phone}, Person)
     problem = check_person(person)
@@ -46,7 +48,7 @@ def put_person(world: World, phone: str, data: dict[str, Any]) -> Person:
 
 
 @delete("/control/people/{phone:str}", status_code=200, sync_to_thread=False)
-def remove_person(world: World, phone: str) -> dict[str, bool]:
+def remove_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, bool]:
     """Make a person a stranger again."""
     if not world.network.people.remove(phone):
         raise not_found("person", phone)
@@ -54,7 +56,7 @@ def remove_person(world: World, phone: str) -> dict[str, bool]:
 
 
 @post("/control/say", status_code=200)
-async def say(world: World, data: Saying) -> dict[str, str]:
+async def say(world: NamedDependency[World], data: JSONBody[Saying]) -> dict[str, str]:
     """Write to a number as a person: {"phone_number_id", "from", "text", "name"?, "reply_to"?}."""
     number = find_number(world.network, data.phone_number_id)
     return {"wamid": world.network.say(number, data.person, data.text, name=data.name, quote=data.reply_to)}

@@ -1,0 +1,20 @@
+"""One message all the way: accepted, sent, delivered, read, and told of by webhooks that a third party verifies."""
+
+from standardwebhooks.webhooks import Webhook
+from tests.conftest import Receiver
+from tests.house import running_house
+
+
+async def test_message_goes_all_the_way(database_url: str, receiver: Receiver) -> None:
+    async with running_house(database_url) as house:
+        made = await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
+        message_id = await house.send(phone="5511999998888", body="Hello", client_ref="order-1")
+        await house.until_status(message_id, "READ")
+        requests = await receiver.wait_for(4)
+        verifier = Webhook(made.json()["data"]["secret"])
+        events = [verifier.verify(request.body, request.headers) for request in requests]
+    assert sorted(event["sequence"] for event in events) == [1, 2, 3, 4]
+    in_order = sorted(events, key=lambda event: event["sequence"])
+    assert [event["data"]["status"] for event in in_order] == ["PENDING", "SENT", "DELIVERED", "READ"]
+    assert {event["data"]["client_ref"] for event in events} == {"order-1"}
+    assert {request.headers["webhook-id"] for request in requests} == {event["id"] for event in events}

@@ -1,0 +1,192 @@
+"""A whole gateway inside a test: the real app over HTTP, a real sandbox, a real database.
+
+async with running_house(database_url) as house:
+    sent = await house.send(phone="5511999998888", body="Hello")
+    await house.until_status(sent, "READ")
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from pyreqwest.client import Client, ClientBuilder
+
+from gatepost.admin import accounts, channels, keys
+from gatepost.admin.vault import Vault
+from gatepost.app import Gatepost
+from gatepost.clock import Clock, SystemClock
+from gatepost.model import ids
+from gatepost.sandbox import SandboxSettings
+from gatepost.sandbox import create_app as create_sandbox
+from gatepost.settings import Settings, load
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.pool import Database
+from tests.conftest import serve_app
+
+QUICK = {
+    "sending.unknown_grace": 0.5,
+    "sending.retry_base": 0.05,
+    "lease.sweep": 0.2,
+    "webhooks.allow": ["127.0.0.0/8"],
+    "api.rate": 100_000,
+    "api.burst": 100_000,
+}
+FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+
+class House:
+    """A running gateway, and the hands to use it."""
+
+    def __init__(
+        self, url: str, sandbox_url: str, db: Database, vault: Vault, settings: Settings, client: Client
+    ) -> None:
+        self.url = url
+        self.sandbox_url = sandbox_url
+        self.db = db
+        self.vault = vault
+        self.settings = settings
+        self._client = client
+        self.account_id = UUID(int=0)
+        self.channel = ""
+        self.key = ""
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] = {},
+        raw: bytes | None = None,
+    ) -> Answer:
+        """One request to the API, with the demo key unless another (or none: "") is given."""
+        request = self._client.request(method, path if path.startswith("http") else self.url + path)
+        sent: dict[str, str] = {}
+        wanted = self.key if key is None else key
+        if wanted:
+            sent["authorization"] = f"Bearer {wanted}"
+        if body is not None or raw is not None:
+            sent["content-type"] = "application/json"
+            request = request.body_bytes(raw if raw is not None else msgspec.json.encode(body))
+        response = await request.headers(sent | dict(headers)).build().send()
+        return Answer(
+            response.status, {k.lower(): v for k, v in response.headers.items()}, bytes(await response.bytes())
+        )
+
+    async def sandbox(self, method: str, path: str, body: Any = None) -> Any:
+        """One request to the sandbox's control API."""
+        answer = await self.call(method, self.sandbox_url + path, body, key="")
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    async def send(self, **fields: Any) -> str:
+        """Sends a message that must be accepted; returns its id."""
+        answer = await self.call("POST", "/api/v1/message/send", fields)
+        assert answer.status == 200, answer.body
+        message_id: str = answer.json()["data"]["key"]["id"]
+        return message_id
+
+    async def status(self, message_id: str) -> str:
+        status: str = (await self.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]["status"]
+        return status
+
+    async def until_status(self, message_id: str, wanted: str, seconds: float = 10.0) -> None:
+        """Waits until a message has a status."""
+        async with asyncio.timeout(seconds):
+            while await self.status(message_id) != wanted:
+                await asyncio.sleep(0.02)
+
+    async def new_account(self, plan: str = "unlimited", trial_days: int = 14) -> UUID:
+        account = await accounts.create_account(
+            self.db, "Test", plan, plans=self.settings.plans, trial_days=trial_days, now=datetime.now(UTC)
+        )
+        return account.id
+
+    async def new_channel(
+        self, account_id: UUID, phone: str = "15550001111", number_id: str = "100000000000001"
+    ) -> ChannelConfig:
+        """An official channel that the sandbox knows."""
+        channel = await channels.create_official(
+            self.db,
+            self.vault,
+            account_id,
+            phone=phone,
+            name="Test",
+            number=channels.CloudNumber(number_id),
+            token="token",
+            app_secret="app-secret",
+            verify_token="verify",
+            limits=FAST_NETWORK,
+            now=datetime.now(UTC),
+        )
+        number = {
+            "phone_number_id": number_id,
+            "phone": phone,
+            "token": "token",
+            "app_secret": "app-secret",
+            "verify_token": "verify",
+            "callback_url": f"{self.url}/callbacks/cloud/{ids.show('ch', channel.id)}",
+        }
+        await self.sandbox("POST", "/control/numbers", number)
+        return channel
+
+    async def new_key(self, channel_id: UUID, **options: Any) -> str:
+        new = await keys.create_key(self.db, channel_id, "test", now=datetime.now(UTC), **options)
+        return new.text
+
+
+@asynccontextmanager
+async def running_house(
+    database_url: str,
+    *,
+    clock: Clock | None = None,
+    role: str = "all",
+    sandbox: SandboxSettings | None = None,
+    **overrides: Any,
+) -> AsyncIterator[House]:
+    """A gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
+    network = sandbox or _quick_sandbox()
+    with tempfile.TemporaryDirectory() as folder:
+        async with serve_app(create_sandbox(network)) as sandbox_url:
+            wishes = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
+            wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
+            settings = load(environ={}, overrides=wishes)
+            db = await Database.connect(database_url, connections=settings.database.connections)
+            gatepost = Gatepost(settings, db, database_url, clock or SystemClock(), role)
+            await gatepost.start()
+            client = ClientBuilder().no_proxy().build()
+            try:
+                async with serve_app(gatepost.web) as url, client:
+                    house = House(url, sandbox_url, db, gatepost.vault, settings, client)
+                    house.account_id = await house.new_account()
+                    channel = await house.new_channel(house.account_id)
+                    house.channel, house.key = ids.show("ch", channel.id), await house.new_key(channel.id)
+                    yield house
+            finally:
+                await gatepost.stop()
+                await db.close()
+
+
+def _quick_sandbox() -> SandboxSettings:
+    return msgspec.convert(
+        {
+            "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.05},
+            "limits": {"throughput": None, "pair_interval": None},
+        },
+        SandboxSettings,
+    )

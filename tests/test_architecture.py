@@ -1,0 +1,272 @@
+"""The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
+
+cli
+app                                               (app, owner, logs, settings)
+api │ mcp │ console
+outbound │ inbound │ webhooks │ desk │ admin
+networks │ store
+sandbox                                           (only cli starts it; it imports nothing of ours)
+model │ clock
+
+A line may import lines below it, never above, and names on one line never import each other.
+"""
+
+import ast
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINES = (
+    ("cli",),
+    ("app",),
+    ("api", "mcp", "console"),
+    ("outbound", "inbound", "webhooks", "desk", "admin"),
+    ("networks", "store"),
+    ("sandbox",),
+    ("model", "clock"),
+)
+HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
+APP = {"app", "owner", "logs", "settings"}
+LIBRARIES = {
+    "litestar": {"api", "mcp", "console", "sandbox", "app"},
+    "starlette": {"api", "mcp", "console", "sandbox", "app"},
+    "uvicorn": {"api", "mcp", "console", "sandbox", "app"},
+    "asyncpg": {"store"},
+    "pyreqwest": {"networks", "webhooks", "sandbox"},
+}
+SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b")
+ROUTES = {"get", "post", "put", "patch", "delete", "head", "route", "websocket", "asgi"}
+VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base_service"}
+
+Sources = Mapping[str, str]  # dotted name of a module → its text
+
+
+@pytest.fixture(scope="module")
+def house() -> dict[str, str]:
+    """Give every module of ours with its text."""
+    folder = ROOT / "src"
+    return {dotted(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*.py"))}
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+parse = cache(ast.parse)
+
+
+def part_of(module: str) -> str:
+    """The name in the drawing that a module belongs to; empty for the package itself."""
+    name = module.split(".")[1] if "." in module else ""
+    return "app" if name in APP else name
+
+
+def imports(module: str, tree: ast.AST, known: Container[str]) -> Iterator[str]:
+    """What a module imports, with submodules of ours by their full names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = module.split(".")[: -node.level] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield inner if inner in known else base
+
+
+def import_faults(sources: Sources, known: Container[str]) -> list[str]:
+    """Every import that goes up or sideways, and every library in the wrong room."""
+    faults = []
+    for module, text in sources.items():
+        for target in set(imports(module, parse(text), known)):
+            why = _ours(module, target) if target.split(".")[0] == "gatepost" else _library(module, target)
+            if why:
+                faults.append(f"{module} imports {target}: {why}")
+    return sorted(faults)
+
+
+def _ours(module: str, target: str) -> str | None:
+    source, aim = part_of(module), part_of(target)
+    if not aim or source == aim:
+        return None
+    if not source or source not in HEIGHT or aim not in HEIGHT:
+        return "is not in the drawing"
+    if source == "sandbox":
+        return "the sandbox imports nothing of ours"
+    if aim == "sandbox" and source != "cli":
+        return "only cli starts the sandbox"
+    if HEIGHT[source] == HEIGHT[aim]:
+        return "names on one line do not know each other"
+    return "goes up" if HEIGHT[source] < HEIGHT[aim] else None
+
+
+def _library(module: str, target: str) -> str | None:
+    rooms = LIBRARIES.get(target.split(".")[0])
+    return None if rooms is None or part_of(module) in rooms else f"belongs in {', '.join(sorted(rooms))}"
+
+
+def find_cycle(sources: Sources) -> list[str] | None:
+    """The modules of an import cycle; None when there is none."""
+    graph = {module: set(imports(module, parse(text), sources)) & set(sources) for module, text in sources.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        return cycle
+    return None
+
+
+def sql_faults(sources: Sources) -> list[str]:
+    """Text outside of the store that looks like SQL; docstrings may speak of it."""
+    faults = []
+    for module, text in sources.items():
+        if part_of(module) != "store":
+            faults += [f"{module}:{line}" for line in _sql_lines(parse(text))]
+    return faults
+
+
+def _sql_lines(tree: ast.AST) -> list[int]:
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and SQL.search(node.value)
+        and id(node) not in prose
+    ]
+
+
+def long_handlers(sources: Sources, most: int = 12) -> list[str]:
+    """Handlers of the REST door that do more than declare, call one function, and answer."""
+    return [
+        f"{module}.{function.name}: {length} lines"
+        for module, text in sources.items()
+        if part_of(module) == "api"
+        for function in ast.walk(parse(text))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and any(map(_is_route, function.decorator_list))
+        if (length := _body_length(function)) > most
+    ]
+
+
+def _is_route(decorator: ast.expr) -> bool:
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(named, ast.Name) and named.id in ROUTES
+
+
+def _body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def vague_names(paths: Iterable[Path]) -> list[str]:
+    return [str(path) for path in paths if VAGUE & {part.removesuffix(".py") for part in path.parts}]
+
+
+# -- the house as it stands -------------------------------------------------------------------------------------------
+
+
+def test_imports_go_down_only(house: dict[str, str]) -> None:
+    assert import_faults(house, house) == []
+
+
+def test_every_part_is_in_the_drawing(house: dict[str, str]) -> None:
+    assert {part_of(module) for module in house} - {""} <= set(HEIGHT)
+
+
+def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> None:
+    users = {m for m, text in house.items() if "gatepost.settings" in set(imports(m, parse(text), house))}
+    assert {module for module in users if part_of(module) != "cli"} <= {"gatepost.app", "gatepost.owner"}
+
+
+def test_no_import_cycle(house: dict[str, str]) -> None:
+    assert find_cycle(house) is None
+
+
+def test_sql_lives_in_the_store(house: dict[str, str]) -> None:
+    assert sql_faults(house) == []
+
+
+def test_handlers_are_thin(house: dict[str, str]) -> None:
+    assert long_handlers(house) == []
+
+
+def test_every_file_keeps_to_one_idea(house: dict[str, str]) -> None:
+    assert {module: len(text.splitlines()) for module, text in house.items() if text.count("\n") >= 400} == {}
+
+
+def test_names_say_something() -> None:
+    folders = (ROOT / "src", ROOT / "tests", ROOT / "bench")
+    paths = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*.py")]
+    assert vague_names(paths) == []
+
+
+# -- and each rule bites ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("gatepost.model.message", "from gatepost.store import pool"),
+        ("gatepost.model.message", "from gatepost.clock import Clock"),
+        ("gatepost.store.sending", "import gatepost.outbound.lane"),
+        ("gatepost.store.sending", "from gatepost.networks.base import Network"),
+        ("gatepost.outbound.lane", "from gatepost.inbound import receive"),
+        ("gatepost.outbound.lane", "from gatepost.settings import Settings"),
+        ("gatepost.outbound.lane", "from ..webhooks import sign"),
+        ("gatepost.api.health", "from gatepost.owner import Owner"),
+        ("gatepost.app", "from gatepost.sandbox import create_app"),
+        ("gatepost.sandbox.people", "from gatepost.model import ids"),
+        ("gatepost.app", "from gatepost import cli"),
+        ("gatepost.outbound.lane", "def f():\n    import asyncpg"),
+        ("gatepost.inbound.receive", "from litestar import get"),
+        ("gatepost.desk.messages", "from pyreqwest.client import Client"),
+        ("gatepost.novelty.thing", "from gatepost.model import ids"),
+    ],
+)
+def test_a_forbidden_import_is_found(house: dict[str, str], module: str, line: str) -> None:
+    assert len(import_faults({module: line}, house)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("gatepost.model.message", "from gatepost.model import ids"),
+        ("gatepost.api.health", "from gatepost.store.pool import Database"),
+        ("gatepost.cli.up", "from gatepost.sandbox import create_app"),
+        ("gatepost.store.pool", "import asyncpg"),
+        ("gatepost.owner", "from gatepost.settings import Lease"),
+        ("gatepost.api.app", "from gatepost import __version__"),
+    ],
+)
+def test_an_allowed_import_passes(house: dict[str, str], module: str, line: str) -> None:
+    assert import_faults({module: line}, house) == []
+
+
+def test_a_cycle_is_found() -> None:
+    ring = {"gatepost.a": "import gatepost.b", "gatepost.b": "from gatepost import c", "gatepost.c": "from . import a"}
+    assert find_cycle(ring) is not None
+
+
+def test_stray_sql_is_found_and_prose_is_not() -> None:
+    assert sql_faults({"gatepost.desk.x": 'q = f"SELECT {1} FROM messages"'}) == ["gatepost.desk.x:1"]
+    assert sql_faults({"gatepost.desk.x": '"""An INSERT INTO the list."""'}) == []
+
+
+def test_a_fat_handler_is_found() -> None:
+    body = "\n".join(f"    x{i} = {i}" for i in range(12))
+    handler = '@get("/x")\nasync def show() -> None:\n    """Shows."""\n'
+    assert long_handlers({"gatepost.api.x": handler + body}) == []
+    assert long_handlers({"gatepost.api.x": handler + body + "\n    return"}) == ["gatepost.api.x.show: 13 lines"]
+
+
+def test_a_vague_name_is_found() -> None:
+    assert vague_names([Path("src/gatepost/utils.py"), Path("src/gatepost/common/x.py"), Path("src/x.py")]) == [
+        "src/gatepost/utils.py",
+        "src/gatepost/common/x.py",
+    ]
