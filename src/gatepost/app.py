@@ -284,6 +284,7 @@ async def _serve_http(
         gatepost.web,
         http="httptools",
         ws="none",
+        proxy_headers=False,
         lifespan="off",
         access_log=False,
         log_config=None,

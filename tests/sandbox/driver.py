@@ -30,7 +30,7 @@ class Receiver:
         self.challenge_answer: str | None = None
         self.url = ""
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
 
     async def open(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -39,8 +39,10 @@ class Receiver:
     async def close(self) -> None:
         assert self._server is not None
         self._server.close()
-        for writer in list(self._writers):
+        serving = [task for task in self._open.values() if task is not None]
+        for writer in self._open:
             writer.close()
+        await asyncio.gather(*serving)
         await self._server.wait_closed()
 
     def updates(self) -> list[dict[str, Any]]:
@@ -56,7 +58,7 @@ class Receiver:
         return [update.get("status") or update["type"] for update in self.updates()]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._open[writer] = asyncio.current_task()
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 request, *lines = head.decode().strip().split("\r\n")
@@ -72,7 +74,7 @@ class Receiver:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            self._writers.discard(writer)
+            del self._open[writer]
             writer.close()
 
     def _shake(self, target: str) -> tuple[int, str]:

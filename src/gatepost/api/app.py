@@ -11,13 +11,12 @@ from litestar.handlers import BaseRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from gatepost.api import callbacks, channel, events, health, messages, webhooks
+from gatepost.api import channel, events, health, hot, messages, webhooks
 from gatepost.api.errors import answer_error
 from gatepost.api.gateway import Gateway
 from gatepost.model.account import Caller
 
 ROUTES: list[Any] = [
-    messages.send_message,
     messages.get_message,
     messages.get_trace,
     messages.post_cancel,
@@ -30,20 +29,18 @@ ROUTES: list[Any] = [
     events.list_events,
     channel.show_channel,
 ]
+HOT: list[Any] = [hot.send_message, hot.cloud_callback]
 HEALTH: list[Any] = [health.healthz, health.readyz]
-CALLBACKS: list[Any] = [callbacks.verify_callback, callbacks.receive_callback]
 
 
 def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> ASGIApp:
     """The app for one process."""
     app = Litestar(
         [
-            Router(
-                "/", route_handlers=HEALTH if public_only else ROUTES + HEALTH, request_max_body_size=gateway.body_limit
-            ),
-            Router("/", route_handlers=[] if public_only else CALLBACKS, request_max_body_size=gateway.callback_limit),
+            Router("/", route_handlers=[*HEALTH, *([] if public_only else ROUTES)], guards=[admit]),
+            *([] if public_only else HOT),
         ],
-        guards=[admit],
+        request_max_body_size=gateway.body_limit,
         dependencies={
             "gateway": Provide(lambda: gateway, sync_to_thread=False),
             "caller": Provide(_caller, sync_to_thread=False),
@@ -53,6 +50,8 @@ def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> 
         logging_config=None,
     )
     app.state.gateway = gateway
+    if app.openapi_schema.paths is not None and not public_only:
+        app.openapi_schema.paths.update(hot.described())
     return RequestIds(app)
 
 

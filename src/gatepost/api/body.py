@@ -16,11 +16,14 @@ _encode = msgspec.json.Encoder().encode
 
 async def read_body(request: Request[Any, Any, Any], decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
     """The body as the type it should be, and its very bytes."""
-    content_type = request.headers.get("content-type", "")
-    if content_type.split(";")[0].strip().lower() != "application/json":
-        raise WrongMediaType("Send JSON, with the header 'Content-Type: application/json'.")
+    check_json(request.headers.get("content-type"))
     body = await request.body()
     return decode(body, decoder), body
+
+
+def check_json(content_type: str | None) -> None:
+    if (content_type or "").split(";")[0].strip().lower() != "application/json":
+        raise WrongMediaType("Send JSON, with the header 'Content-Type: application/json'.")
 
 
 def decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:

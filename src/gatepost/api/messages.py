@@ -1,28 +1,11 @@
-"""Messages: send, look, trace, cancel."""
+"""Messages: look, trace, cancel. Sending is in `hot.py`."""
 
-from typing import Any
+from litestar import Response, get, post
 
-import msgspec
-from litestar import MediaType, Request, Response, get, post
-
-from gatepost.api.body import answer, read_body
+from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Who
 from gatepost.desk.messages import access_message, show_message, trace_message
-from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import idempotency_key
 from gatepost.outbound.cancel import cancel_message
-
-_send_request = msgspec.json.Decoder(SendRequest)
-
-
-@post("/api/v1/message/send", opt={"scope": "send"}, status_code=200, summary="Send a message")
-async def send_message(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
-    """Accepts a message for sending. The answer comes once it is durable."""
-    body, raw = await read_body(request, _send_request)
-    key = idempotency_key(request.headers.get("idempotency-key"), raw)
-    accepted = await gateway.acceptor.accept(caller, body, key)
-    headers = {"Idempotent-Replayed": "true"} if accepted.replayed else None
-    return Response(accepted.answer, status_code=200, headers=headers, media_type=MediaType.JSON)
 
 
 @get("/api/v1/messages/{message_id:str}", opt={"scope": "read"}, summary="Get a message")

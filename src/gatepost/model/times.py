@@ -1,8 +1,10 @@
 """Times as the outside reads and writes them: RFC 3339 in UTC with milliseconds."""
 
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 
+@lru_cache(256)  # a batch shows the same moment hundreds of times
 def show(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -36,6 +36,7 @@ class Batch(Generic[K, T, R]):
         self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
         self._ready: deque[K] = deque()
         self._running: set[asyncio.Task[None]] = set()
+        self._open = 0  # lanes that still take keys: a task counts as running for a moment longer than it takes any
         self.waiting = 0
 
     async def put(self, key: K, item: T) -> R:
@@ -62,7 +63,8 @@ class Batch(Generic[K, T, R]):
             await asyncio.wait(self._running)
 
     def _start_lane(self) -> None:
-        if len(self._running) < self._lanes:
+        if self._open < self._lanes:
+            self._open += 1
             task = asyncio.create_task(self._run_lane())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
@@ -77,6 +79,7 @@ class Batch(Generic[K, T, R]):
                 self._ready.append(key)
             else:
                 del self._waiting[key]
+        self._open -= 1
 
     async def _flush(self, key: K) -> None:
         line = self._waiting[key]
@@ -99,7 +102,11 @@ class Batch(Generic[K, T, R]):
             await self._write_all(key, entries[:half])
             await self._write_all(key, entries[half:])
         else:
-            _settle(entries, results)
+            _settle(entries, results if len(results) == len(entries) else [_miscounted()] * len(entries))
+
+
+def _miscounted() -> RuntimeError:
+    return RuntimeError("A batch was written, but its results do not match its items.")
 
 
 def _settle(entries: list[tuple[T, "asyncio.Future[R]"]], results: Sequence[R | Exception]) -> None:

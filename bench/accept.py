@@ -1,0 +1,109 @@
+"""Durable accepts: how many a second, how quick, and how far from the floors measured beside them."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+import psutil
+
+from bench import measure
+from bench.gateway import Cpu, Gateway, Tenant, data_folder, make_tenant, meet_recipients, running_gateway, write_config
+from bench.load import FIRST, RECIPIENTS
+from bench.measure import Sample
+from bench.processes import cpu_of, cpu_of_family, running
+
+CONNECTIONS = (1, 16, 64)
+_STRANGERS = 50_000
+Tell = Callable[[str], None]
+
+
+class AcceptRow(msgspec.Struct, frozen=True):
+    """Accepting at one number of connections, and its floors."""
+
+    connections: int
+    accept: Sample
+    server: Sample
+    batch: Sample
+    direct: Sample
+
+
+class AcceptFindings(msgspec.Struct, frozen=True):
+    rows: list[AcceptRow]
+    strangers: Sample
+    raw_batch: Sample
+
+
+class Floor(msgspec.Struct, frozen=True):
+    """A floor server that is running."""
+
+    port: int
+    process: psutil.Process
+    postmaster: psutil.Process
+
+    def cpu(self) -> Cpu:
+        return Cpu(cpu_of(self.process), cpu_of_family(self.postmaster))
+
+
+@asynccontextmanager
+async def floor(gateway: Gateway, kind: str, stack: str = "litestar") -> AsyncIterator[Floor]:
+    """A floor server beside a gateway, on the same database."""
+    async with running("bench.floors", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
+        told = await child.hear()
+        yield Floor(told["port"], child.process, gateway.postmaster)
+
+
+async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:
+    """All of it, against a gateway that only accepts, so that nothing else is measured."""
+    with data_folder() as folder:
+        config = write_config(folder)
+        tell("accept: starting a gateway (role api)")
+        async with running_gateway(folder, config, role="api") as gateway:
+            tenant = await make_tenant(gateway, config)
+            await meet_recipients(gateway, tenant)
+            return await _against_floors(gateway, tenant, seconds, tell)
+
+
+async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, tell: Tell) -> AcceptFindings:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(floor(gateway, "server"))
+        batch = await stack.enter_async_context(floor(gateway, "batch"))
+        raw = await stack.enter_async_context(floor(gateway, "batch", "asgi"))
+        rows = [await _row(gateway, tenant, server, batch, n, seconds, tell) for n in CONNECTIONS]
+        most = CONNECTIONS[-1]
+        tell(f"accept: {most} connections, recipients never seen before")
+        strangers = await measure.load(
+            gateway.port,
+            gateway.cpu,
+            connections=most,
+            seconds=seconds,
+            key=tenant.key,
+            first=FIRST + RECIPIENTS,
+            recipients=_STRANGERS,
+        )
+        tell(f"floor: {most} connections, server with batch, no framework")
+        raw_batch = await measure.load(raw.port, raw.cpu, connections=most, seconds=seconds)
+    return AcceptFindings(rows, strangers, raw_batch)
+
+
+async def _row(
+    gateway: Gateway, tenant: Tenant, server: Floor, batch: Floor, connections: int, seconds: float, tell: Tell
+) -> AcceptRow:
+    tell(f"accept: {connections} connections")
+    accept = await measure.load(
+        gateway.port, gateway.cpu, connections=connections, seconds=seconds, key=tenant.key
+    )
+    tell(f"floor: {connections} connections, bare server")
+    alone = await measure.load(server.port, server.cpu, connections=connections, seconds=seconds)
+    tell(f"floor: {connections} connections, server with batch")
+    batched = await measure.load(batch.port, batch.cpu, connections=connections, seconds=seconds)
+    tell(f"floor: batches of {connections} without a server")
+    direct = await measure.loop(
+        "direct",
+        gateway.cpu,
+        min(seconds, 2.0),
+        dsn=gateway.dsn,
+        channel=tenant.channel_id,
+        account=tenant.account_id,
+        batch=connections,
+    )
+    return AcceptRow(connections, accept, alone, batched, direct)

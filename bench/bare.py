@@ -1,0 +1,179 @@
+"""The floors without a server: the bare parts in a loop.
+
+    direct   the gateway's own accept commit, batch after batch
+    rows     the rows of whole lives, in plain tables: 9 group commits per batch of messages
+    posts    POSTs by the gateway's HTTP client
+
+Runs in a process of its own: `python -m bench.bare`.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from itertools import count, cycle
+from typing import Any
+from uuid import UUID
+
+import uvloop
+from pyreqwest.client import ClientBuilder
+
+from bench.load import FIRST, RECIPIENTS
+from bench.processes import end_with_parent, say
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import SendRequest, check_send
+from gatepost.outbound.accept import send_answer
+from gatepost.store.accepting import Submission, accept_messages
+from gatepost.store.pool import Database
+
+Turn = Callable[[], Awaitable[int]]
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS bench_messages (channel_id uuid, id uuid, state smallint, phone text, content text,
+    network_id text, created_at timestamptz, sent_at timestamptz, PRIMARY KEY (channel_id, id)) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS bench_events (channel_id uuid, id uuid, seq bigint, body text, PRIMARY KEY (channel_id, id));
+CREATE TABLE IF NOT EXISTS bench_deliveries (channel_id uuid, event_id uuid, state smallint, settled_at timestamptz,
+    PRIMARY KEY (channel_id, event_id)) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS bench_attempts (channel_id uuid, event_id uuid, number smallint, at timestamptz,
+    status smallint, headers text, PRIMARY KEY (channel_id, event_id, number));
+"""
+_MESSAGES = """INSERT INTO bench_messages (channel_id, id, state, phone, content, created_at)
+               SELECT $1, id, 0, phone, content, $5 FROM unnest($2::uuid[], $3::text[], $4::text[])
+                 AS m (id, phone, content)"""
+_STATES = """UPDATE bench_messages m SET state = $3, network_id = c.network_id, sent_at = $5
+             FROM unnest($2::uuid[], $4::text[]) AS c (id, network_id) WHERE m.channel_id = $1 AND m.id = c.id"""
+_EVENTS = """WITH new AS (INSERT INTO bench_events (channel_id, id, seq, body)
+                          SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[]) RETURNING id)
+             INSERT INTO bench_deliveries (channel_id, event_id, state) SELECT $1, id, 0 FROM new"""
+_ATTEMPTS = """WITH new AS (INSERT INTO bench_attempts (channel_id, event_id, number, at, status, headers)
+                            SELECT $1, id, 1, $3, 200, headers FROM unnest($2::uuid[], $4::text[]) AS a (id, headers)
+                            RETURNING event_id)
+               UPDATE bench_deliveries d SET state = 1, settled_at = $3
+               FROM new WHERE d.channel_id = $1 AND d.event_id = new.event_id"""
+_EVENT_BODY, _CONTENT, _HEADERS = "x" * 500, '{"body":"Hello"}', "x" * 250
+
+
+async def direct(options: argparse.Namespace) -> Turn:
+    """Accepts a batch."""
+    db = await Database.connect(options.dsn, connections=1)
+    channel_id, account_id = UUID(options.channel), UUID(options.account)
+    ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
+    phones = cycle(range(FIRST, FIRST + RECIPIENTS))
+
+    def submission(now: datetime) -> Submission:
+        draft = check_send(SendRequest(str(next(phones)), "Hello"), now)
+        return Submission(draft, ref, account_id, None, None, lambda id_, at: send_answer("official", draft, id_, at))
+
+    async def turn() -> int:
+        now = datetime.now(UTC)
+        await accept_messages(db, channel_id, [submission(now) for _ in range(options.batch)], now)
+        return options.batch
+
+    return turn
+
+
+async def rows(options: argparse.Namespace) -> Turn:
+    """Takes a batch of messages through all the writes of their lives."""
+    db = await Database.connect(options.dsn, connections=1)
+    async with db.connection() as conn:
+        await conn.execute(_TABLES)
+    life = Life(db, options.batch)
+
+    async def turn() -> int:
+        await life.live()
+        return options.batch
+
+    return turn
+
+
+class Life:
+    """The least that the database has to write for a message that is accepted, sent, delivered, read and told of."""
+
+    def __init__(self, db: Database, batch: int) -> None:
+        self._db = db
+        self._batch = batch
+        self._channel = ids.new_id(datetime.now(UTC))
+        self._numbers = count(1)
+        self._last = self._channel
+
+    async def live(self) -> None:
+        messages = self._new_ids()
+        await self._commit((_MESSAGES, messages, [str(FIRST)] * self._batch, [_CONTENT] * self._batch, _now()), news=True)
+        await self._commit(self._state(messages, 1))
+        for state in (2, 3, 4):
+            await self._commit(self._state(messages, state), news=True)
+
+    def _state(self, messages: list[UUID], state: int) -> tuple[Any, ...]:
+        return _STATES, messages, state, ["wamid." + "x" * 50] * self._batch, _now()
+
+    async def _commit(self, statement: tuple[Any, ...], *, news: bool = False) -> None:
+        sql, *values = statement
+        events = self._new_ids()
+        async with self._db.transaction() as conn:
+            await conn.execute(sql, self._channel, *values)
+            if news:
+                numbers = [next(self._numbers) for _ in events]
+                await conn.execute(_EVENTS, self._channel, events, numbers, [_EVENT_BODY] * self._batch)
+        if news:
+            async with self._db.transaction() as conn:
+                await conn.execute(_ATTEMPTS, self._channel, events, _now(), [_HEADERS] * self._batch)
+
+    def _new_ids(self) -> list[UUID]:
+        fresh = ids.next_ids(self._last, _now(), self._batch)
+        self._last = fresh[-1]
+        return fresh
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def posts(options: argparse.Namespace) -> Turn:
+    """Posts a batch at once."""
+    client = ClientBuilder().http1_only().no_proxy().build()
+    url, headers, body = f"http://127.0.0.1:{options.port}/", {"content-type": "application/json"}, b"x" * 500
+
+    async def one() -> None:
+        response = await client.post(url).headers(headers).body_bytes(body).build().send()
+        await response.bytes()
+
+    async def turn() -> int:
+        await asyncio.gather(*[one() for _ in range(options.batch)])
+        return options.batch
+
+    return turn
+
+
+async def repeat(options: argparse.Namespace) -> None:
+    """Takes turns for a while, and tells how many there were."""
+    turn = await {"direct": direct, "rows": rows, "posts": posts}[options.kind](options)
+    warm = time.perf_counter() + options.warm_up
+    while time.perf_counter() < warm:
+        await turn()
+    say("begin")
+    began, cpu, done = time.perf_counter(), time.process_time(), 0
+    while time.perf_counter() - began < options.seconds:
+        done += await turn()
+    say("end", count=done, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
+    await asyncio.Event().wait()  # the database forgets what a connection cost once it is closed: the bench ends us
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", choices=("direct", "rows", "posts"), required=True)
+    parser.add_argument("--dsn", default="")
+    parser.add_argument("--channel", default="")
+    parser.add_argument("--account", default="")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--warm-up", type=float, default=0.3)
+    end_with_parent()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(repeat(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

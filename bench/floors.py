@@ -1,0 +1,135 @@
+"""The floors with a server: what the same requests cost when nothing but the bare parts is there.
+
+    server   uvicorn + Litestar: decode the send request, answer          (no database)
+    batch    the same, and a group commit of one plain row per request    (no features)
+
+Each on Litestar, as the gateway, or on a raw ASGI handler. Runs in a process of its own: `python -m bench.floors`.
+"""
+
+import argparse
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import uvicorn
+import uvloop
+from litestar import Litestar, MediaType, Request, Response, post
+
+from bench.processes import end_with_parent, say
+from gatepost.model import ids
+from gatepost.model.message import SendRequest, check_send
+from gatepost.outbound.accept import send_answer
+from gatepost.store.batch import Batch
+from gatepost.store.pool import Database
+
+SEND, CALLBACK = "/api/v1/message/send", "/callback"
+_decode_send = msgspec.json.Decoder(SendRequest).decode
+_decode_any = msgspec.json.Decoder().decode
+Keep = Callable[[SendRequest], Awaitable[None]]
+_ONLY = UUID(int=0)
+_TABLE = """CREATE TABLE IF NOT EXISTS bench_accepted (
+                id uuid PRIMARY KEY, phone text NOT NULL, body text NOT NULL, created_at timestamptz NOT NULL)"""
+_INSERT = """INSERT INTO bench_accepted (id, phone, body, created_at)
+             SELECT *, $4 FROM unnest($1::uuid[], $2::text[], $3::text[])"""
+
+
+def usual_answer() -> bytes:
+    """The bytes that the gateway answers to a send."""
+    now = datetime.now(UTC)
+    draft = check_send(SendRequest("551190000000", "Hello"), now)
+    return send_answer("official", draft, ids.new_id(now), now)
+
+
+class Shelf:
+    """The least that can be called durable: one plain table, written in groups."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._last = ids.new_id(datetime.now(UTC))
+        self._batch: Batch[UUID, SendRequest, None] = Batch(self._write)
+
+    @classmethod
+    async def make(cls, dsn: str) -> "Shelf":
+        db = await Database.connect(dsn)
+        async with db.connection() as conn:
+            await conn.execute(_TABLE)
+        return cls(db)
+
+    async def keep(self, request: SendRequest) -> None:
+        await self._batch.put(_ONLY, request)
+
+    async def _write(self, _: UUID, requests: Sequence[SendRequest]) -> list[Exception | None]:
+        now = datetime.now(UTC)
+        fresh = ids.next_ids(self._last, now, len(requests))
+        self._last = fresh[-1]
+        async with self._db.transaction() as conn:
+            await conn.execute(_INSERT, fresh, [r.phone for r in requests], [r.body for r in requests], now)
+        return [None] * len(requests)
+
+
+async def keep_nothing(_: SendRequest) -> None:
+    """The server alone."""
+
+
+def litestar_app(keep: Keep) -> Any:
+    """The floor on the gateway's own framework."""
+    answer = usual_answer()
+
+    @post(SEND, status_code=200)
+    async def send(request: Request[Any, Any, Any]) -> Response[bytes]:
+        await keep(_decode_send(await request.body()))
+        return Response(answer, status_code=200, media_type=MediaType.JSON)
+
+    @post(CALLBACK, status_code=200)
+    async def callback(request: Request[Any, Any, Any]) -> Response[bytes]:
+        _decode_any(await request.body())
+        return Response(b"", status_code=200, media_type=MediaType.TEXT)
+
+    return Litestar([send, callback], openapi_config=None, logging_config=None)
+
+
+def asgi_app(keep: Keep) -> Any:
+    """The floor without a framework."""
+    answer = usual_answer()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        await keep(_decode_send(body))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    return app
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Serves as the gateway does."""
+    keep = (await Shelf.make(options.dsn)).keep if options.kind == "batch" else keep_nothing
+    app = litestar_app(keep) if options.stack == "litestar" else asgi_app(keep)
+    config = uvicorn.Config(
+        app, http="httptools", ws="none", lifespan="off", access_log=False, log_config=None, server_header=False
+    )
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    say("ready", port=listener.getsockname()[1])
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", choices=("server", "batch"), required=True)
+    parser.add_argument("--stack", choices=("litestar", "asgi"), default="litestar")
+    parser.add_argument("--dsn", default="")
+    end_with_parent()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

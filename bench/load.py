@@ -1,0 +1,169 @@
+"""The load: keep-alive connections that each send the next request as soon as the last is answered.
+
+It shares the machine with what it measures, so it does as little as it can: requests are bytes made beforehand, and of
+an answer only the status and the length are looked at. Runs in a process of its own: `python -m bench.load`.
+"""
+
+import argparse
+import asyncio
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from itertools import cycle, islice
+from typing import cast
+
+import uvloop
+
+from bench.processes import end_with_parent, say
+
+PHONE = "PHONE"  # where the recipient goes in a body
+FIRST = 551190000000
+RECIPIENTS = 10_000
+
+
+def make_requests(port: int, path: str, key: str, body: str, first: int, recipients: int) -> list[bytes]:
+    """One request per recipient."""
+    length = len(body.replace(PHONE, str(first)).encode())
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
+    head += f"authorization: Bearer {key}\r\n" if key else ""
+    head += f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    return [(head + body.replace(PHONE, str(first + i))).encode() for i in range(recipients)]
+
+
+def answer_end(data: bytes) -> int:
+    """Where the first message in the bytes ends; 0 while it is not whole."""
+    head = data.find(b"\r\n\r\n")
+    if head < 0:
+        return 0
+    at = data.find(b"content-length: ", 0, head)
+    length = int(data[at + 16 : data.index(b"\r\n", at)]) if at >= 0 else 0
+    whole = head + 4 + length
+    return whole if len(data) >= whole else 0
+
+
+def quantile(values: list[float], share: float) -> float:
+    """The value that this share of the sorted values stays below."""
+    return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0
+
+
+class Run:
+    """One measurement: what is sent, and what came back while it counted."""
+
+    def __init__(self, requests: Iterator[bytes]) -> None:
+        self.requests = requests
+        self.counting = False
+        self.latencies: list[float] = []
+        self.failures = 0
+        self.first_failure = ""
+        self.open = 0
+        self.done = asyncio.get_running_loop().create_future()
+        self._began = self._cpu = 0.0
+
+    def begin(self) -> None:
+        self.counting = True
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+        say("begin")
+
+    def end(self) -> None:
+        if not self.counting:
+            return
+        self.counting = False
+        seconds, cpu = time.perf_counter() - self._began, time.process_time() - self._cpu
+        ordered = sorted(self.latencies)
+        say(
+            "end",
+            count=len(ordered),
+            seconds=seconds,
+            cpu=cpu,
+            p50=quantile(ordered, 0.5),
+            p99=quantile(ordered, 0.99),
+            failures=self.failures,
+            first_failure=self.first_failure,
+        )
+        self.done.set_result(None)
+
+    def failed(self, words: str) -> None:
+        self.failures += 1
+        self.first_failure = self.first_failure or words
+
+
+class Connection(asyncio.Protocol):
+    """One client that never pauses."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._held = b""
+        self._asked = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's own class has no common ancestor
+        self._run.open += 1
+        self._ask()
+
+    def data_received(self, data: bytes) -> None:
+        if self._held:
+            data = self._held + data
+        end = answer_end(data)
+        if not end:
+            self._held = data
+            return
+        self._held = data[end:]
+        if self._run.counting:
+            self._run.latencies.append(time.perf_counter() - self._asked)
+        if not data.startswith(b"HTTP/1.1 200"):
+            self._run.failed(data[:400].decode(errors="replace"))
+        self._ask()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._run.open -= 1
+        if not self._run.open:
+            self._run.end()
+
+    def _ask(self) -> None:
+        request = next(self._run.requests, None)
+        if request is None:
+            self._transport.close()
+            return
+        self._asked = time.perf_counter()
+        self._transport.write(request)
+
+
+async def drive(options: argparse.Namespace) -> None:
+    """Sends so many requests, or for so long after a time to warm up."""
+    made = make_requests(
+        options.port, options.path, options.key, options.body, options.first, min(options.recipients, 100_000)
+    )
+    gc.freeze()
+    gc.disable()
+    run = Run(islice(cycle(made), options.requests or sys.maxsize))
+    loop = asyncio.get_running_loop()
+    if options.requests:
+        run.begin()
+    else:
+        loop.call_later(options.warm_up, run.begin)
+        loop.call_later(options.warm_up + options.seconds, run.end)
+    for _ in range(options.connections):
+        await loop.create_connection(lambda: Connection(run), "127.0.0.1", options.port)
+    await run.done
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--path", default="/api/v1/message/send")
+    parser.add_argument("--key", default="")
+    parser.add_argument("--body", required=True, help=f"the JSON to send, with {PHONE} for the recipient")
+    parser.add_argument("--first", type=int, default=FIRST)
+    parser.add_argument("--recipients", type=int, default=RECIPIENTS)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--warm-up", type=float, default=0.5)
+    end_with_parent()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(drive(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""One measurement: a child that drives, and the processor time of everything else meanwhile."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from bench.gateway import Cpu
+from bench.processes import BenchFailed, Child, running
+
+BODY = '{"phone":"PHONE","body":"Your order 1234 is on its way and comes tomorrow."}'
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """What one measurement found. Times in seconds; `cpu` is the driver's, the others those of server and database."""
+
+    count: int
+    seconds: float
+    cpu: float
+    server: float = 0.0
+    postgres: float = 0.0
+    p50: float = 0.0
+    p99: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.seconds if self.seconds else 0.0
+
+    def micros(self, seconds: float) -> float:
+        """Seconds in all as microseconds of each."""
+        return seconds / self.count * 1e6 if self.count else 0.0
+
+
+async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sample:
+    """Follows a driver from its begin to its end."""
+    await driver.hear()
+    before = cpu()
+    found = await driver.hear(seconds + 60)
+    used = cpu() - before
+    if found.get("failures"):
+        raise BenchFailed(f"{found['failures']} requests failed, the first with:\n{found['first_failure']}")
+    if not found["count"]:
+        raise BenchFailed(f"{driver.name} got nothing done.")
+    return Sample(
+        count=found["count"],
+        seconds=found["seconds"],
+        cpu=found["cpu"],
+        server=used.gateway,
+        postgres=used.postgres,
+        p50=found.get("p50", 0.0),
+        p99=found.get("p99", 0.0),
+    )
+
+
+async def load(
+    port: int, cpu: Callable[[], Cpu], *, connections: int, seconds: float, key: str = "", **options: object
+) -> Sample:
+    """Puts a server under load for a while."""
+    more = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    if "body" not in options:
+        more += ["--body", BODY]
+    wished = ["--port", str(port), "--key", key, "--connections", str(connections), "--seconds", str(seconds)]
+    async with running("bench.load", *wished, *more) as driver:
+        return await sample(driver, cpu, seconds)
+
+
+async def loop(kind: str, cpu: Callable[[], Cpu], seconds: float, **options: object) -> Sample:
+    """Runs one of the bare loops for a while."""
+    more = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    async with running("bench.bare", "--kind", kind, "--seconds", str(seconds), *more) as driver:
+        return await sample(driver, cpu, seconds)

@@ -1,0 +1,139 @@
+"""Processes of a benchmark: started, measured, and ended whatever happens.
+
+A child of ours tells what it finds in lines of JSON: {"event": "begin"}, then {"event": "end", …its findings}.
+It ends when its standard input closes, so that none outlives a bench that was killed.
+"""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+_PATIENCE = 30.0
+
+
+class BenchFailed(Exception):
+    """A part of the benchmark did not work; the figures would mean nothing."""
+
+
+class Child:
+    """A program that runs beside the bench."""
+
+    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+        self._process = process
+        self.name = name
+        self.process = psutil.Process(process.pid)
+
+    async def hear(self, seconds: float = _PATIENCE) -> dict[str, Any]:
+        """The next line that the program says."""
+        line = await self.hear_text(seconds)
+        found: dict[str, Any] = msgspec.json.decode(line)
+        return found
+
+    async def hear_text(self, seconds: float = _PATIENCE) -> str:
+        assert self._process.stdout is not None
+        try:
+            line = await asyncio.wait_for(self._process.stdout.readline(), seconds)
+        except TimeoutError:
+            raise BenchFailed(f"{self.name} said nothing for {seconds:g} s.") from None
+        if not line:
+            raise BenchFailed(f"{self.name} ended before its time.")
+        return line.decode()
+
+
+@asynccontextmanager
+async def running(*arguments: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[Child]:
+    """A Python module as a child process, e.g. running("bench.load", "--seconds", "3")."""
+    # A session of its own: Ctrl-C reaches the bench alone, which ends its children in order.
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        *arguments,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, **(environ or {})},
+        start_new_session=True,
+    )
+    try:
+        yield Child(process, " ".join(arguments[:2]))
+    finally:
+        await end(process)
+
+
+async def end(process: asyncio.subprocess.Process, patience: float = 15.0) -> None:
+    """Asks a process to end, and insists after a while."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), patience)
+    except (TimeoutError, asyncio.CancelledError):
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+# -- inside a child ---------------------------------------------------------------------------------------------------
+
+
+def say(event: str, **found: Any) -> None:
+    """Tells the bench something."""
+    sys.stdout.buffer.write(msgspec.json.encode({"event": event, **found}) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def end_with_parent() -> None:
+    """Ends this process when the bench is gone, however it went."""
+
+    def wait() -> None:
+        # The descriptor itself: a thread that holds Python's own stdin makes the interpreter's end fail.
+        while os.read(0, 1024):
+            pass
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+# -- measuring --------------------------------------------------------------------------------------------------------
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """Seconds of processor time that one process has used, in all its threads."""
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def cpu_of_family(root: psutil.Process) -> float:
+    """The same for a process, its children, and the children that have ended: those count with their parent."""
+    times = root.cpu_times()
+    total = times.user + times.system + getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+    for child in root.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += cpu_of(child)
+    return float(total)
+
+
+def resident(process: psutil.Process) -> int:
+    """Bytes of memory that a process holds."""
+    return int(process.memory_info().rss)
+
+
+def shared_out(root: psutil.Process) -> int:
+    """Bytes that a family of processes holds, memory that they share counted once (PSS); 0 where unknown."""
+    total = 0
+    for process in [root, *root.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += int(getattr(process.memory_full_info(), "pss", 0))
+    return total

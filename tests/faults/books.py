@@ -1,0 +1,180 @@
+"""The checker: after a fault, the gateway's books and the network's ledger must tell the same story.
+
+told to clients ─► messages ─► events ─► webhooks        each 200 has one message, each message one end,
+                      │                                  each event its webhook, no number is missing
+                      └─► the sandbox's ledger           once, in order; twice only where nobody could know
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from gatepost.model.message import ACK, State
+from tests.conftest import Received
+from tests.faults.stage import Stage
+
+FORWARD = ["PENDING", "SENT", "DELIVERED", "READ"]
+
+
+class Books(msgspec.Struct, frozen=True):
+    """Everything there is to know after a run."""
+
+    messages: list[dict[str, Any]]
+    usage: int
+    events: list[dict[str, Any]]
+    unsettled: int
+    received: list[Received]
+    accepted: list[dict[str, Any]]
+    callbacks: list[dict[str, Any]]
+
+
+async def until_settled(stage: Stage, count: int, seconds: float = 15.0) -> None:
+    """Waits until so many messages have come to their end, and every event to its receiver."""
+    give_up = asyncio.get_running_loop().time() + seconds
+    while not await _is_settled(stage, count):
+        assert asyncio.get_running_loop().time() < give_up, await _picture(stage)
+        await asyncio.sleep(0.05)
+
+
+async def _picture(stage: Stage) -> str:
+    """What is stuck, for whoever has to find out why."""
+    messages = await stage.rows("SELECT state, attempt, count(*) FROM messages GROUP BY 1, 2 ORDER BY 1, 2")
+    deliveries = await stage.rows("SELECT state, attempts, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2")
+    heads = await stage.rows("SELECT owner, epoch, expires_at - now() AS left, work_at - now() AS work FROM channel_heads")
+    return "\n".join(["Not settled in time:", *map(str, [*messages, *deliveries, *heads]), stage.said()])
+
+
+async def _is_settled(stage: Stage, count: int) -> bool:
+    [row] = await stage.rows(
+        """SELECT count(*) FILTER (WHERE state = 4 OR state < 0) AS ended,
+                  (SELECT count(*) FROM deliveries WHERE state = 0) AS waiting FROM messages WHERE NOT incoming"""
+    )
+    return bool(row["ended"] >= count and row["waiting"] == 0)
+
+
+async def in_doubt(stage: Stage) -> set[str]:
+    """The messages that the network was, or was about to be, called for: asked when a gateway has just died."""
+    return {row["id"].hex for row in await stage.rows("SELECT id FROM messages WHERE state = 1")}
+
+
+async def open_books(stage: Stage) -> Books:
+    """Reads everything, by the doors that users have where there is one."""
+    rows = await stage.rows("SELECT id, state, phone, client_ref, attempt FROM messages WHERE NOT incoming ORDER BY id")
+    [usage] = await stage.rows("SELECT coalesce(sum(used), 0)::int AS used FROM account_usage")
+    [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state <> 1")
+    return Books(
+        messages=[dict(row.items()) for row in rows],
+        usage=usage["used"],
+        events=await read_feed(stage),
+        unsettled=open_["n"],
+        received=list(stage.receiver.requests),
+        accepted=await stage.ledger("accepted"),
+        callbacks=await stage.ledger("callback"),
+    )
+
+
+async def read_feed(stage: Stage) -> list[dict[str, Any]]:
+    """All events, page by page, as a receiver that was down would."""
+    events: list[dict[str, Any]] = []
+    after = ""
+    while True:
+        page = (await stage.call("GET", f"/api/v1/events?limit=100{after}")).json()
+        if not page["data"]:
+            return events
+        events.extend(page["data"])
+        after = f"&after={page['paging']['next']}"
+
+
+def check(books: Books, told: dict[str, str], doubted: Iterable[str]) -> None:
+    """Every promise at once."""
+    check_fates(books, told)
+    check_events(books)
+    check_webhooks(books)
+    check_network(books, set(doubted))
+
+
+def check_fates(books: Books, told: dict[str, str]) -> None:
+    """Each 200 has exactly one message, which is read; there is no other; and each was counted once."""
+    stored = {row["client_ref"]: row["id"].hex.upper() for row in books.messages}
+    assert stored == told
+    assert len(books.messages) == len(told) == books.usage
+    assert {State(row["state"]) for row in books.messages} == {State.READ}
+
+
+def check_events(books: Books) -> None:
+    """No gap and no double in the numbers; each message goes forward, one event for each real change."""
+    assert [event["sequence"] for event in books.events] == list(range(1, len(books.events) + 1))
+    assert len({event["id"] for event in books.events}) == len(books.events)
+    steps: dict[str, list[str]] = defaultdict(list)
+    for event in books.events:
+        steps[event["data"]["key"]["id"]].append(event["data"]["status"])
+    assert set(steps) == {row["id"].hex.upper() for row in books.messages}
+    for told in steps.values():
+        assert told == sorted(set(told), key=FORWARD.index), told
+        assert (told[0], told[-1]) == ("PENDING", "READ"), told
+
+
+def check_webhooks(books: Books) -> None:
+    """Every event came at least once, always under its own id and always with the same words."""
+    bodies: dict[str, set[bytes]] = defaultdict(set)
+    for request in books.received:
+        bodies[request.headers["webhook-id"]].add(request.body)
+    assert {id_: [msgspec.json.decode(body) for body in said] for id_, said in bodies.items()} == {
+        event["id"]: [event] for event in books.events
+    }
+    assert books.unsettled == 0
+
+
+def check_network(books: Books, doubted: set[str]) -> None:
+    """Each message went out once, in the order of its conversation; once more only where nobody could know."""
+    sends: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in books.accepted:
+        sends[row["biz_opaque_callback_data"].split(":")[1]].append(row)
+    assert set(sends) == {row["id"].hex for row in books.messages}
+    known = _first_reports(books.callbacks)
+    for message_id, rows in sends.items():
+        if len(rows) > 1:
+            assert message_id in doubted, f"{message_id} went out {len(rows)} times, and its first answer was not lost"
+            assert len(rows) == 2, rows
+            assert known.get(rows[0]["wamid"], rows[1]["seq"]) >= rows[1]["seq"], "sent again, though a status had come"
+    check_order(books)
+
+
+def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, int]:
+    """When the gateway first said yes to a status of each network id."""
+    first: dict[str, int] = {}
+    for row in callbacks:
+        if row["http_status"] == 200:
+            for wamid, _ in row["updates"]:
+                first.setdefault(wamid, row["seq"])
+    return first
+
+
+def check_order(books: Books) -> None:
+    """Within each conversation the network got the messages in the order in which they were accepted and asked for."""
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for row in books.messages:
+        wanted[row["phone"]].append(row["id"].hex)
+    seen: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[int]] = defaultdict(list)
+    for row in books.accepted:
+        message_id = row["biz_opaque_callback_data"].split(":")[1]
+        if message_id not in seen[row["to"]]:
+            seen[row["to"]].append(message_id)
+            texts[row["to"]].append(int(row["content"]["body"].removeprefix("Message ")))
+    assert seen == wanted
+    assert all(numbers == sorted(numbers) for numbers in texts.values()), texts
+
+
+def repeated(books: Books) -> Counter[str]:
+    """How often each message went out, for those that went out more than once."""
+    counts = Counter(row["biz_opaque_callback_data"].split(":")[1] for row in books.accepted)
+    return Counter({message_id: count for message_id, count in counts.items() if count > 1})
+
+
+def acks(books: Books) -> set[int]:
+    """All acknowledgement numbers that were told."""
+    return {event["data"]["ack"] for event in books.events if event["type"] == "ack_notification"} & set(ACK.values())

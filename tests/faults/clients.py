@@ -1,0 +1,61 @@
+"""Clients that do not give up: each sends its messages one after the other, again and again under the same key."""
+
+import asyncio
+
+import msgspec
+from pyreqwest.exceptions import PyreqwestError
+
+from tests.house import House
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One message that a client wants sent, and the key that makes it one."""
+
+    phone: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.phone}-{self.number}"
+
+    @property
+    def body(self) -> dict[str, str]:
+        return {"phone": self.phone, "body": f"Message {self.number}", "client_ref": self.key}
+
+
+def plan(recipients: int, each: int) -> list[list[Order]]:
+    """Several messages for each of several people."""
+    return [[Order(f"55119000{person:05}", number) for number in range(each)] for person in range(recipients)]
+
+
+class Clients:
+    """A crowd of clients, and what they were told."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self.told: dict[str, str] = {}
+        self.refused: list[int] = []
+
+    async def send(self, orders: list[list[Order]]) -> None:
+        """All clients at once, each in its order."""
+        await asyncio.gather(*(self._send_in_order(line) for line in orders))
+
+    async def _send_in_order(self, orders: list[Order]) -> None:
+        for order in orders:
+            while (message_id := await self.ask(order)) is None:
+                await asyncio.sleep(0.05)
+            assert self.told.setdefault(order.key, message_id) == message_id
+
+    async def ask(self, order: Order) -> str | None:
+        """One request. None: no answer, or one that says to try again."""
+        headers = {"Idempotency-Key": order.key}
+        try:
+            answer = await self._house.call("POST", "/api/v1/message/send", order.body, headers=headers)
+        except PyreqwestError:
+            return None
+        if answer.status != 200:
+            assert answer.status in (409, 503), answer.body
+            self.refused.append(answer.status)
+            return None
+        message_id: str = answer.json()["data"]["key"]["id"]
+        return message_id

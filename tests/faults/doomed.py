@@ -1,0 +1,90 @@
+"""The real gateway in a process of its own, which may kill itself at a named point. Nothing in src/ knows of it.
+
+point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"
+
+    <name>  a store function that opens a transaction    before, after   its COMMIT
+            CloudNetwork.send, Poster.post               before          the call
+                                                         after           its answer has come
+    <n>     the n-th time, counted from 1
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+import uvloop
+
+from gatepost.app import serve
+from gatepost.networks.cloud.send import CloudNetwork
+from gatepost.settings import load
+from gatepost.store.pool import Database
+from gatepost.webhooks.post import Poster
+
+
+class Doom:
+    """The one point at which this process ends."""
+
+    def __init__(self, point: str) -> None:
+        self._name, self._when, count = point.split(":")
+        self._left = int(count)
+
+    def pass_by(self, name: str, when: str) -> None:
+        """Ends the process, as a power cut would, if this is the point."""
+        if (name, when) == (self._name, self._when):
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told: Connection) -> None:
+    """Serves until the end, whichever comes first. Tells its address once it listens."""
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
+    if point is not None:
+        set_trap(Doom(point))
+
+    async def tell(url: str) -> None:
+        told.send(url)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=tell))
+
+
+def set_trap(doom: Doom) -> None:
+    """Wraps every commit and every call to the outside."""
+    commit, send, post = Database.transaction, CloudNetwork.send, Poster.post
+
+    def transaction(db: Database) -> AbstractAsyncContextManager[Any]:
+        return around_commit(doom, sys._getframe(1).f_code.co_name, commit(db))
+
+    setattr(Database, "transaction", transaction)  # noqa: B010
+    setattr(CloudNetwork, "send", around_call(doom, "CloudNetwork.send", send))  # noqa: B010
+    setattr(Poster, "post", around_call(doom, "Poster.post", post))  # noqa: B010
+
+
+@asynccontextmanager
+async def around_commit(doom: Doom, name: str, transaction: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """One transaction, and the points on both sides of its COMMIT."""
+    async with transaction as conn:
+        yield conn
+        doom.pass_by(name, "before")
+    doom.pass_by(name, "after")
+
+
+def around_call(doom: Doom, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """One call to the outside, and the points on both sides of it."""
+
+    async def called(*given: Any) -> Any:
+        doom.pass_by(name, "before")
+        answer = await call(*given)
+        doom.pass_by(name, "after")
+        return answer
+
+    return called

@@ -1,0 +1,237 @@
+"""What outlives every gateway of a fault test: a database, a sandbox, a receiver; and gateways as real processes.
+
+    clients ─► Node (a process: killed, stopped, started again) ─► sandbox ─► its ledger: what really happened
+                 │                     ▲                              │
+                 └─► receiver          └────────── callbacks ◄────────┘
+"""
+
+import asyncio
+import base64
+import multiprocessing
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from pyreqwest.client import Client, ClientBuilder
+
+from gatepost.admin import channels, endpoints
+from gatepost.admin.vault import Vault
+from gatepost.model import ids
+from gatepost.sandbox import SandboxSettings
+from gatepost.sandbox import serve as serve_sandbox
+from gatepost.settings import load
+from gatepost.store.pool import Database
+from tests.conftest import Receiver
+from tests.faults.doomed import run
+from tests.house import FAST_NETWORK, QUICK, House
+
+SECRET_KEY = base64.b64encode(b"k" * 32).decode()
+NUMBER_ID = "100000000000001"
+APP_SECRET = "app-secret"
+# Leases are short, so that a take-over is quick; the time of grace is longer than the network's retry of a callback.
+SHORT = QUICK | {
+    "lease.ttl": 1.2,
+    "lease.renew": 0.25,
+    "lease.sweep": 0.1,
+    "sending.unknown_grace": 0.7,
+    "server.port": 0,
+    "server.drain_seconds": 3,
+    "security.secret_key": SECRET_KEY,
+    "log.format": "json",
+}
+# Started once for all gateways, with everything imported: a gateway is then a fork away.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["gatepost.app", "uvloop", "tests.faults.doomed"])
+
+
+class Node:
+    """One gateway, in a process of its own."""
+
+    def __init__(self, overrides: dict[str, Any], role: str, point: str | None, log: Path) -> None:
+        self._told, child = _processes.Pipe(duplex=False)
+        self._process = _processes.Process(target=run, args=(overrides, role, point, str(log), child), daemon=True)
+        self._process.start()
+        child.close()
+        self._log = log
+        self.url = ""
+
+    async def ready(self, seconds: float = 20.0) -> str:
+        """Its address, once it listens."""
+        async with asyncio.timeout(seconds):
+            self.url = await _hear(self._told, self)
+        return self.url
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to this very process."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    async def ended(self, seconds: float = 20.0) -> int:
+        """Its exit code, once it has ended: -9 when it was killed."""
+        async with asyncio.timeout(seconds):
+            while self.alive:
+                await asyncio.sleep(0.01)
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+    async def kill(self) -> None:
+        """Ends it as a power cut would."""
+        if self.alive:
+            self.signal(signal.SIGKILL)
+        await self.ended()
+
+    async def stop(self) -> int:
+        """Asks it to stop, and waits for it."""
+        self.signal(signal.SIGTERM)
+        return await self.ended()
+
+    def said(self) -> list[dict[str, Any]]:
+        """The lines of its log."""
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        return [msgspec.json.decode(line) if line.startswith("{") else {"event": line, "level": "raw"} for line in lines]
+
+
+async def _hear(told: Connection, node: Node) -> str:
+    while not told.poll():
+        await asyncio.sleep(0.005)
+    try:
+        url: str = told.recv()
+    except EOFError:
+        raise AssertionError(f"The gateway did not start: {node.said()}") from None
+    return url
+
+
+class Stage(House):
+    """A database, a sandbox and a receiver with one channel between them, and the hands to use them."""
+
+    def __init__(self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, wishes: dict[str, Any]) -> None:
+        vault = Vault(base64.b64decode(SECRET_KEY))
+        super().__init__("", sandbox_url, db, vault, load(environ={}, overrides=wishes), client)
+        self.receiver = receiver
+        self.channel_id = UUID(int=0)
+        self._wishes = wishes
+        self._nodes: list[Node] = []
+
+    async def furnish(self, **limits: float) -> None:
+        """An account, a channel that the sandbox knows, a key, and an endpoint at the receiver."""
+        now = datetime.now(UTC)
+        self.account_id = await self.new_account()
+        number = channels.CloudNumber(NUMBER_ID)
+        made = await channels.create_official(
+            self.db,
+            self.vault,
+            self.account_id,
+            phone="15550001111",
+            name="Test",
+            number=number,
+            token="token",
+            app_secret=APP_SECRET,
+            verify_token="verify",
+            limits=FAST_NETWORK | limits,
+            now=now,
+        )
+        self.channel_id, self.channel = made.id, ids.show("ch", made.id)
+        self.key = await self.new_key(made.id)
+        await endpoints.create_endpoint(self.db, self.vault, made.id, self.receiver.url + "/hook", now=now)
+        spec = {"phone_number_id": NUMBER_ID, "phone": "15550001111", "token": "token", "app_secret": APP_SECRET}
+        await self.sandbox("POST", "/control/numbers", spec | {"verify_token": "verify"})
+
+    def launch(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
+        """Starts a gateway, and does not wait for it."""
+        wishes = self._wishes | {name.replace("__", "."): value for name, value in overrides.items()}
+        node = Node(wishes, role, point, Path(self.settings.data) / f"node-{len(self._nodes)}.log")
+        self._nodes.append(node)
+        return node
+
+    async def start(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
+        """Starts a gateway, and turns clients to it, and the network too."""
+        node = self.launch(role=role, point=point, **overrides)
+        await self.turn_to(await node.ready())
+        return node
+
+    async def turn_to(self, url: str) -> None:
+        """From now on requests and callbacks go to this gateway."""
+        self.url = url
+        changed = {"callback_url": f"{url}/callbacks/cloud/{self.channel}", "verify": False}
+        await self.sandbox("PATCH", f"/control/numbers/{NUMBER_ID}", changed)
+
+    async def ledger(self, kind: str, **filters: str) -> list[dict[str, Any]]:
+        """Rows of the sandbox's ledger."""
+        asked = "".join(f"&{name}={value}" for name, value in filters.items())
+        entries: list[dict[str, Any]] = (
+            await self.sandbox("GET", f"/control/ledger?kind={kind}&limit=100000{asked}")
+        )["entries"]
+        return entries
+
+    async def rows(self, query: str, *given: Any) -> list[Any]:
+        """What the database holds."""
+        async with self.db.connection() as conn:
+            return list(await conn.fetch(query, *given))
+
+    def said(self) -> str:
+        """The last lines of every gateway's log."""
+        return "\n".join(str(line)[:600] for node in self._nodes for line in node.said()[-5:])
+
+    async def close(self) -> None:
+        """Ends every gateway that still runs."""
+        for node in self._nodes:
+            with suppress(ProcessLookupError):
+                await node.kill()
+
+
+@asynccontextmanager
+async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
+    """A sandbox that can also cut connections, in this loop."""
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve_sandbox("127.0.0.1", 0, settings, ready=port.set_result, signals=False))
+    try:
+        await asyncio.wait({port, task}, return_when=asyncio.FIRST_COMPLETED)
+        yield f"http://127.0.0.1:{port.result()}"
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def quick_network(**changes: Any) -> SandboxSettings:
+    """A sandbox that reports at once, and reports again at once when nobody listens."""
+    return msgspec.convert(
+        {
+            "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.06},
+            "limits": {"throughput": None, "pair_interval": None},
+            "callbacks": {"retry": [0.15] * 200, "timeout": 3.0, "connections": 8},
+            **changes,
+        },
+        SandboxSettings,
+    )
+
+
+@asynccontextmanager
+async def set_stage(
+    database_url: str, receiver: Receiver, *, network: SandboxSettings | None = None, **overrides: Any
+) -> AsyncIterator[Stage]:
+    """A stage on a database, empty of gateways. Overrides hold for each of them: lease__ttl=…"""
+    async with running_sandbox(network or quick_network()) as sandbox_url:
+        with tempfile.TemporaryDirectory() as folder:
+            wishes = SHORT | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
+            wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
+            db = await Database.connect(database_url, connections=4)
+            async with ClientBuilder().no_proxy().timeout(timedelta(seconds=8)).build() as client:
+                stage = Stage(sandbox_url, db, receiver, client, wishes)
+                try:
+                    yield stage
+                finally:
+                    await stage.close()
+                    await db.close()

@@ -1,0 +1,47 @@
+"""kill -9 on either side of every commit and of every call to the outside: nothing is lost, nothing is doubled."""
+
+import asyncio
+import signal
+
+import pytest
+
+from tests.conftest import Receiver
+from tests.faults.books import check, in_doubt, open_books, until_settled
+from tests.faults.clients import Clients, plan
+from tests.faults.stage import set_stage
+
+COMMITS = {
+    "claim_channel": (1,),
+    "accept_messages": (1, 4),
+    "mark_sending": (1, 6),
+    "mark_results": (1, 4),
+    "receive_updates": (1, 8),
+    "record_attempts": (1, 4),
+    "save_cursors": (2,),
+}
+CALLS = {"CloudNetwork.send": (1, 9), "Poster.post": (1, 15)}
+POINTS = [
+    f"{name}:{when}:{count}"
+    for name, counts in (COMMITS | CALLS).items()
+    for count, when in zip((counts[0], counts[-1]), ("before", "after"), strict=True)
+]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish(throughput=150)
+        clients, orders = Clients(stage), plan(recipients=7, each=4)
+        doomed = await stage.start(point=point)
+        sending = asyncio.create_task(clients.send(orders))
+        assert await doomed.ended() == -signal.SIGKILL, "the point was never reached"
+        doubted = await in_doubt(stage)
+        clean = await stage.start()
+        await sending
+        await until_settled(stage, len(clients.told))
+        check(await open_books(stage), clients.told, doubted)
+        for line in orders:
+            for order in line:
+                assert await clients.ask(order) == clients.told[order.key]
+        assert await clean.stop() == 0
+        assert not [line for line in clean.said() if line["level"] not in ("info", "warning")]

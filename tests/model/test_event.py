@@ -1,0 +1,105 @@
+"""Events as the world sees them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.model import event, ids
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.message import ACK, STATUS, State
+
+NOW = datetime(2026, 11, 15, 10, 0, 0, 123_000, tzinfo=UTC)
+CHANNEL = ChannelRef("ch_1", "official", "15550001111")
+MESSAGE, CONTACT, ANSWERED = (ids.new_id(NOW) for _ in range(3))
+PHONE = "5511999998888"
+
+
+def message(**changes: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "id_": MESSAGE,
+        "phone": PHONE,
+        "contact_id": CONTACT,
+        "name": "Ana",
+        "incoming": False,
+        "type_": "text",
+        "content": '{"body":"Hi"}',
+        "timestamp": NOW,
+        "reply_to": None,
+        "client_ref": "order-1",
+    }
+    return event.message_data(**fields | changes)
+
+
+def rendered(data: dict[str, Any], type_: str = event.MESSAGE) -> Any:
+    new = NewEvent(ids.new_id(NOW), type_, "created", data)
+    body = msgspec.json.decode(event.render(new, 4711, CHANNEL, NOW))
+    assert body["id"] == ids.show("evt", new.id)
+    return body
+
+
+def test_an_event_has_the_shape_of_the_contract() -> None:
+    body = rendered(message())
+    assert list(body) == ["id", "type", "action", "timestamp", "sequence", "channel", "data"]
+    assert (body["type"], body["action"], body["sequence"]) == ("message_notification", "created", 4711)
+    assert body["timestamp"] == "2026-11-15T10:00:00.123Z"
+    assert body["channel"] == {"id": "ch_1", "kind": "official", "phone": "15550001111"}
+
+
+def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_reference() -> None:
+    data = rendered(message(reply_to=ANSWERED))["data"]
+    assert data == {
+        "key": {"remoteJid": PHONE + "@s.whatsapp.net", "fromMe": True, "id": ids.message_id(MESSAGE)},
+        "direction": "out",
+        "type": "text",
+        "content": {"body": "Hi"},
+        "timestamp": "2026-11-15T10:00:00.123Z",
+        "contact": {"id": ids.show("ct", CONTACT), "phone": PHONE, "name": "Ana"},
+        "conversation": {"id": ids.show("cv", CONTACT)},
+        "context": {"reply_to": ids.message_id(ANSWERED)},
+        "status": "PENDING",
+        "client_ref": "order-1",
+    }
+
+
+def test_an_incoming_message_has_no_status() -> None:
+    data = rendered(message(incoming=True, name=None, client_ref=None))["data"]
+    assert data["direction"] == "in"
+    assert data["key"]["fromMe"] is False
+    assert data["contact"]["name"] is None
+    assert data["context"] is None
+    assert not {"status", "client_ref"} & set(data)
+
+
+def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:
+    for state, ack in ACK.items():
+        data = event.ack_data(id_=MESSAGE, phone=PHONE, state=state, previous=State.QUEUED, client_ref=None)
+        shown = rendered(data, event.ACKNOWLEDGE)["data"]
+        assert (shown["status"], shown["ack"], shown["previous"]) == (STATUS[state], ack, "PENDING")
+        assert shown["key"] == event.message_key(PHONE, MESSAGE, incoming=False)
+        assert "error" not in shown
+
+
+def test_a_failure_brings_its_reason() -> None:
+    error = {"code": 131026, "title": "Undeliverable", "details": None}
+    data = event.ack_data(
+        id_=MESSAGE, phone=PHONE, state=State.FAILED, previous=State.SENT, client_ref="x", error=error
+    )
+    assert rendered(data)["data"]["error"] == error
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(body=texts, name=texts)
+def test_any_text_survives(body: str, name: str) -> None:
+    content = msgspec.json.encode({"body": body}).decode()
+    data = rendered(message(content=content, name=name))["data"]
+    assert data["content"] == {"body": body}
+    assert data["contact"]["name"] == name
+
+
+def test_there_are_six_types() -> None:
+    assert len(set(event.TYPES)) == 6

@@ -1,0 +1,92 @@
+"""Ids follow time, whatever the clock does, and say nothing else."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import RFC_4122, UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.model import ids
+
+NOW = datetime(2026, 11, 15, 10, 0, 0, 123_000, tzinfo=UTC)
+moments = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31, 23), timezones=st.just(UTC))
+any_ids = st.integers(0, 2**128 - 1).map(lambda number: UUID(int=number))
+
+
+def to_the_millisecond(at: datetime) -> datetime:
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+@given(moments)
+def test_an_id_is_a_uuid_of_version_seven_and_tells_its_moment(at: datetime) -> None:
+    for id_ in (ids.new_id(at), ids.derived_id(at, "wamid.x")):
+        assert id_.version == 7
+        assert id_.variant == RFC_4122
+        assert ids.time_of(id_) == to_the_millisecond(at)
+
+
+@given(moments)
+def test_a_moment_begins_with_its_floor(at: datetime) -> None:
+    floor = ids.floor_id(at)
+    assert ids.time_of(floor) == to_the_millisecond(at)
+    assert floor < ids.new_id(at) < ids.floor_id(to_the_millisecond(at) + timedelta(milliseconds=1))
+
+
+def test_before_nineteen_seventy_there_is_nothing() -> None:
+    assert ids.floor_id(datetime(1960, 1, 1, tzinfo=UTC)) == ids.ZERO
+
+
+@given(st.lists(st.tuples(moments, st.integers(0, 40)), max_size=20))
+def test_ids_of_one_log_only_rise_however_the_clock_jumps(batches: list[tuple[datetime, int]]) -> None:
+    last, seen = ids.ZERO, []
+    for at, count in batches:
+        new = ids.next_ids(last, at, count)
+        assert len(new) == count
+        seen += new
+        last = new[-1] if new else last
+    assert seen == sorted(set(seen))
+    assert all(id_.version == 7 and id_.variant == RFC_4122 for id_ in seen)
+
+
+def test_a_clock_that_stands_still_counts_on() -> None:
+    first = ids.next_ids(ids.ZERO, NOW, 3)
+    second = ids.next_ids(first[-1], NOW - timedelta(hours=1), 3)
+    assert [id_.int - first[0].int for id_ in first + second] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_thousand_ids_of_one_moment_differ() -> None:
+    assert len({ids.new_id(NOW) for _ in range(1000)}) == 1000
+
+
+@given(moments, st.text(), st.text())
+def test_a_derived_id_depends_on_moment_and_name_alone(at: datetime, name: str, other: str) -> None:
+    assume_text = name.encode("utf-8", "ignore").decode(), other.encode("utf-8", "ignore").decode()
+    assert ids.derived_id(at, assume_text[0]) == ids.derived_id(at, assume_text[0])
+    if assume_text[0] != assume_text[1]:
+        assert ids.derived_id(at, assume_text[0]) != ids.derived_id(at, assume_text[1])
+
+
+@given(any_ids)
+def test_what_is_shown_is_read_again(id_: UUID) -> None:
+    assert ids.read("we", ids.show("we", id_)) == id_
+    assert ids.read("", ids.message_id(id_)) == id_
+    assert ids.read("", ids.message_id(id_).lower()) == id_
+    assert len(ids.message_id(id_)) == 32
+    assert ids.message_id(id_) == ids.message_id(id_).upper()
+
+
+@given(st.text())
+def test_no_text_breaks_the_reading(text: str) -> None:
+    for prefix in ("", "we"):
+        found = ids.read(prefix, text)
+        assert found is None or text.lower().endswith(found.hex)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "we_", "ch_" + "0" * 32, "we_" + "0" * 31, "we_" + "0" * 33, "we_" + "g" * 32, "we_" + "_" + "0" * 31]
+    + ["we_" + "٠" * 32, "we_{" + "0" * 30 + "}", "we_" + "0" * 31 + " "],
+)
+def test_what_is_no_id_is_none(text: str) -> None:
+    assert ids.read("we", text) is None
