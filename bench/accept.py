@@ -89,9 +89,7 @@ async def _row(
     gateway: Gateway, tenant: Tenant, server: Floor, batch: Floor, connections: int, seconds: float, tell: Tell
 ) -> AcceptRow:
     tell(f"accept: {connections} connections")
-    accept = await measure.load(
-        gateway.port, gateway.cpu, connections=connections, seconds=seconds, key=tenant.key
-    )
+    accept = await measure.load(gateway.port, gateway.cpu, connections=connections, seconds=seconds, key=tenant.key)
     tell(f"floor: {connections} connections, bare server")
     alone = await measure.load(server.port, server.cpu, connections=connections, seconds=seconds)
     tell(f"floor: {connections} connections, server with batch")

@@ -100,7 +100,9 @@ class Life:
 
     async def live(self) -> None:
         messages = self._new_ids()
-        await self._commit((_MESSAGES, messages, [str(FIRST)] * self._batch, [_CONTENT] * self._batch, _now()), news=True)
+        await self._commit(
+            (_MESSAGES, messages, [str(FIRST)] * self._batch, [_CONTENT] * self._batch, _now()), news=True
+        )
         await self._commit(self._state(messages, 1))
         for state in (2, 3, 4):
             await self._commit(self._state(messages, state), news=True)

@@ -147,8 +147,10 @@ async def running_gateway(folder: Path, config: Path, role: str = "all") -> Asyn
             start_new_session=True,
         )
     try:
-        await _until_ready(process, port, log)
+        await _until_ready(process, port)
         yield Gateway(psutil.Process(process.pid), data, port, time.perf_counter() - began)
+    except BenchFailed as failure:
+        raise BenchFailed(f"{failure}\nThe gateway said: {log.read_text()[-2000:] or 'nothing'}") from None
     finally:
         await end(process)
         await _end_database(data)
@@ -165,18 +167,18 @@ def new_client() -> Client:
     return ClientBuilder().no_proxy().build()
 
 
-async def _until_ready(process: asyncio.subprocess.Process, port: int, log: Path) -> None:
+async def _until_ready(process: asyncio.subprocess.Process, port: int) -> None:
     give_up = time.monotonic() + 60
     async with new_client() as client:
         while time.monotonic() < give_up:
             if process.returncode is not None:
-                raise BenchFailed(f"The gateway ended at once:\n{log.read_text()[-2000:]}")
+                raise BenchFailed("The gateway ended at once.")
             with contextlib.suppress(PyreqwestError):
                 answer = await client.get(f"http://127.0.0.1:{port}/readyz").build().send()
                 if answer.status == 200:
                     return
             await asyncio.sleep(0.01)
-    raise BenchFailed(f"The gateway did not become ready:\n{log.read_text()[-2000:]}")
+    raise BenchFailed("The gateway did not become ready.")
 
 
 async def _end_database(data: Path) -> None:
@@ -197,9 +199,7 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
     vault = Vault(load_or_make_key("", gateway.data))
     db = await Database.connect(gateway.dsn, connections=2)
     try:
-        account = await accounts.create_account(
-            db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now
-        )
+        account = await accounts.create_account(db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now)
         channel = await channels.create_official(
             db,
             vault,

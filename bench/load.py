@@ -36,10 +36,14 @@ def answer_end(data: bytes) -> int:
     head = data.find(b"\r\n\r\n")
     if head < 0:
         return 0
-    at = data.find(b"content-length: ", 0, head)
-    length = int(data[at + 16 : data.index(b"\r\n", at)]) if at >= 0 else 0
-    whole = head + 4 + length
+    whole = head + 4 + int(header(data[: head + 2], b"content-length") or 0)
     return whole if len(data) >= whole else 0
+
+
+def header(head: bytes, name: bytes) -> bytes:
+    """The value of a header, in whatever case its name is written; empty when there is none."""
+    at = head.lower().find(b"\r\n" + name + b": ")
+    return head[at + len(name) + 4 : head.index(b"\r\n", at + 2)] if at >= 0 else b""
 
 
 def quantile(values: list[float], share: float) -> float:

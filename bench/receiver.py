@@ -10,7 +10,7 @@ from typing import cast
 
 import uvloop
 
-from bench.load import answer_end
+from bench.load import answer_end, header
 from bench.processes import end_with_parent, say
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
@@ -28,9 +28,9 @@ class Tally:
     def count(self, request: bytes) -> None:
         self.requests += 1
         self.last = time.time()
-        at = request.find(b"webhook-id: ")
-        if at >= 0:
-            self.seen.add(request[at + 12 : request.index(b"\r\n", at)])
+        webhook_id = header(request, b"webhook-id")
+        if webhook_id:
+            self.seen.add(webhook_id)
 
 
 class Door(asyncio.Protocol):

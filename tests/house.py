@@ -7,14 +7,14 @@ async with running_house(database_url) as house:
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.request import RequestBuilder
 
 from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
@@ -52,13 +52,21 @@ class House:
     """A running gateway, and the hands to use it."""
 
     def __init__(
-        self, url: str, sandbox_url: str, db: Database, vault: Vault, settings: Settings, client: Client
+        self,
+        url: str,
+        sandbox_url: str,
+        db: Database,
+        vault: Vault,
+        settings: Settings,
+        client: Client,
+        clock: Clock | None = None,
     ) -> None:
         self.url = url
         self.sandbox_url = sandbox_url
         self.db = db
         self.vault = vault
         self.settings = settings
+        self.clock = clock or SystemClock()
         self._client = client
         self.account_id = UUID(int=0)
         self.channel = ""
@@ -83,9 +91,13 @@ class House:
         if body is not None or raw is not None:
             sent["content-type"] = "application/json"
             request = request.body_bytes(raw if raw is not None else msgspec.json.encode(body))
-        response = await request.headers(sent | dict(headers)).build().send()
-        return Answer(
-            response.status, {k.lower(): v for k, v in response.headers.items()}, bytes(await response.bytes())
+        return await _answer(request.headers(sent | dict(headers)))
+
+    async def call_in_pieces(self, method: str, path: str, pieces: Sequence[bytes]) -> Answer:
+        """A request whose body comes in chunks, without a length."""
+        request = self._client.request(method, self.url + path).body_stream(_stream(pieces))
+        return await _answer(
+            request.headers({"authorization": f"Bearer {self.key}", "content-type": "application/json"})
         )
 
     async def sandbox(self, method: str, path: str, body: Any = None) -> Any:
@@ -113,12 +125,16 @@ class House:
 
     async def new_account(self, plan: str = "unlimited", trial_days: int = 14) -> UUID:
         account = await accounts.create_account(
-            self.db, "Test", plan, plans=self.settings.plans, trial_days=trial_days, now=datetime.now(UTC)
+            self.db, "Test", plan, plans=self.settings.plans, trial_days=trial_days, now=self.clock.now()
         )
         return account.id
 
     async def new_channel(
-        self, account_id: UUID, phone: str = "15550001111", number_id: str = "100000000000001"
+        self,
+        account_id: UUID,
+        phone: str = "15550001111",
+        number_id: str = "100000000000001",
+        limits: Mapping[str, float] = FAST_NETWORK,
     ) -> ChannelConfig:
         """An official channel that the sandbox knows."""
         channel = await channels.create_official(
@@ -131,8 +147,8 @@ class House:
             token="token",
             app_secret="app-secret",
             verify_token="verify",
-            limits=FAST_NETWORK,
-            now=datetime.now(UTC),
+            limits=limits,
+            now=self.clock.now(),
         )
         number = {
             "phone_number_id": number_id,
@@ -145,9 +161,31 @@ class House:
         await self.sandbox("POST", "/control/numbers", number)
         return channel
 
+    async def new_qr_channel(self, account_id: UUID, phone: str = "15550003333") -> ChannelConfig:
+        """A channel that no phone is linked to yet."""
+        return await channels.create_qr(
+            self.db, account_id, phone=phone, name="Test", limits=FAST_NETWORK, now=self.clock.now()
+        )
+
+    async def new_stranger(self) -> str:
+        """The key of somebody else: another account with a channel of its own."""
+        channel = await self.new_channel(await self.new_account(), "15550002222", "100000000000002")
+        return await self.new_key(channel.id)
+
     async def new_key(self, channel_id: UUID, **options: Any) -> str:
-        new = await keys.create_key(self.db, channel_id, "test", now=datetime.now(UTC), **options)
+        new = await keys.create_key(self.db, channel_id, "test", now=self.clock.now(), **options)
         return new.text
+
+
+async def _answer(request: RequestBuilder) -> Answer:
+    response = await request.build().send()
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status, headers, bytes(await response.bytes()))
+
+
+async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 @asynccontextmanager
@@ -167,12 +205,13 @@ async def running_house(
             wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
             settings = load(environ={}, overrides=wishes)
             db = await Database.connect(database_url, connections=settings.database.connections)
-            gatepost = Gatepost(settings, db, database_url, clock or SystemClock(), role)
+            time = clock or SystemClock()
+            gatepost = Gatepost(settings, db, database_url, time, role)
             await gatepost.start()
             client = ClientBuilder().no_proxy().build()
             try:
                 async with serve_app(gatepost.web) as url, client:
-                    house = House(url, sandbox_url, db, gatepost.vault, settings, client)
+                    house = House(url, sandbox_url, db, gatepost.vault, settings, client, time)
                     house.account_id = await house.new_account()
                     channel = await house.new_channel(house.account_id)
                     house.channel, house.key = ids.show("ch", channel.id), await house.new_key(channel.id)

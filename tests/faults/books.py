@@ -43,7 +43,9 @@ async def _picture(stage: Stage) -> str:
     """What is stuck, for whoever has to find out why."""
     messages = await stage.rows("SELECT state, attempt, count(*) FROM messages GROUP BY 1, 2 ORDER BY 1, 2")
     deliveries = await stage.rows("SELECT state, attempts, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2")
-    heads = await stage.rows("SELECT owner, epoch, expires_at - now() AS left, work_at - now() AS work FROM channel_heads")
+    heads = await stage.rows(
+        "SELECT owner, epoch, expires_at - now() AS left, work_at - now() AS work FROM channel_heads"
+    )
     return "\n".join(["Not settled in time:", *map(str, [*messages, *deliveries, *heads]), stage.said()])
 
 

@@ -1,8 +1,8 @@
 """What outlives every gateway of a fault test: a database, a sandbox, a receiver; and gateways as real processes.
 
-    clients ─► Node (a process: killed, stopped, started again) ─► sandbox ─► its ledger: what really happened
-                 │                     ▲                              │
-                 └─► receiver          └────────── callbacks ◄────────┘
+clients ─► Node (a process: killed, stopped, started again) ─► sandbox ─► its ledger: what really happened
+             │                     ▲                              │
+             └─► receiver          └────────── callbacks ◄────────┘
 """
 
 import asyncio
@@ -33,23 +33,29 @@ from tests.conftest import Receiver
 from tests.faults.doomed import run
 from tests.house import FAST_NETWORK, QUICK, House
 
+NOBODY = "http://127.0.0.1:9"
 SECRET_KEY = base64.b64encode(b"k" * 32).decode()
 NUMBER_ID = "100000000000001"
 APP_SECRET = "app-secret"
 # Leases are short, so that a take-over is quick; the time of grace is longer than the network's retry of a callback.
-SHORT = QUICK | {
-    "lease.ttl": 1.2,
-    "lease.renew": 0.25,
-    "lease.sweep": 0.1,
-    "sending.unknown_grace": 0.7,
-    "server.port": 0,
-    "server.drain_seconds": 3,
-    "security.secret_key": SECRET_KEY,
-    "log.format": "json",
-}
-# Started once for all gateways, with everything imported: a gateway is then a fork away.
+SHORT = (
+    QUICK
+    | {
+        "lease.ttl": 1.2,
+        "lease.renew": 0.25,
+        "lease.sweep": 0.1,
+        "sending.unknown_grace": 0.7,
+        "cloud.base_url": NOBODY,  # each channel names its sandbox; nothing ever leaves the machine by mistake
+        "server.port": 0,
+        "server.drain_seconds": 3,
+        "security.secret_key": SECRET_KEY,
+        "log.format": "json",
+    }
+)
+# Started once for all gateways, with everything imported, also what the web framework would import late: a gateway is
+# then a fork away.
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["gatepost.app", "uvloop", "tests.faults.doomed"])
+_processes.set_forkserver_preload(["tests.faults.doomed", "litestar.plugins.pydantic.dto"])
 
 
 class Node:
@@ -100,7 +106,9 @@ class Node:
     def said(self) -> list[dict[str, Any]]:
         """The lines of its log."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
-        return [msgspec.json.decode(line) if line.startswith("{") else {"event": line, "level": "raw"} for line in lines]
+        return [
+            msgspec.json.decode(line) if line.startswith("{") else {"event": line, "level": "raw"} for line in lines
+        ]
 
 
 async def _hear(told: Connection, node: Node) -> str:
@@ -116,9 +124,11 @@ async def _hear(told: Connection, node: Node) -> str:
 class Stage(House):
     """A database, a sandbox and a receiver with one channel between them, and the hands to use them."""
 
-    def __init__(self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, wishes: dict[str, Any]) -> None:
+    def __init__(
+        self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, wishes: dict[str, Any]
+    ) -> None:
         vault = Vault(base64.b64decode(SECRET_KEY))
-        super().__init__("", sandbox_url, db, vault, load(environ={}, overrides=wishes), client)
+        super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=wishes), client)
         self.receiver = receiver
         self.channel_id = UUID(int=0)
         self._wishes = wishes
@@ -128,7 +138,7 @@ class Stage(House):
         """An account, a channel that the sandbox knows, a key, and an endpoint at the receiver."""
         now = datetime.now(UTC)
         self.account_id = await self.new_account()
-        number = channels.CloudNumber(NUMBER_ID)
+        number = channels.CloudNumber(NUMBER_ID, base_url=self.sandbox_url)
         made = await channels.create_official(
             self.db,
             self.vault,
@@ -170,9 +180,9 @@ class Stage(House):
     async def ledger(self, kind: str, **filters: str) -> list[dict[str, Any]]:
         """Rows of the sandbox's ledger."""
         asked = "".join(f"&{name}={value}" for name, value in filters.items())
-        entries: list[dict[str, Any]] = (
-            await self.sandbox("GET", f"/control/ledger?kind={kind}&limit=100000{asked}")
-        )["entries"]
+        entries: list[dict[str, Any]] = (await self.sandbox("GET", f"/control/ledger?kind={kind}&limit=100000{asked}"))[
+            "entries"
+        ]
         return entries
 
     async def rows(self, query: str, *given: Any) -> list[Any]:
@@ -225,7 +235,7 @@ async def set_stage(
     """A stage on a database, empty of gateways. Overrides hold for each of them: lease__ttl=…"""
     async with running_sandbox(network or quick_network()) as sandbox_url:
         with tempfile.TemporaryDirectory() as folder:
-            wishes = SHORT | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
+            wishes = SHORT | {"data": folder, "database.url": database_url}
             wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
             db = await Database.connect(database_url, connections=4)
             async with ClientBuilder().no_proxy().timeout(timedelta(seconds=8)).build() as client:

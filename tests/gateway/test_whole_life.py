@@ -1,6 +1,7 @@
 """One message all the way: accepted, sent, delivered, read, and told of by webhooks that a third party verifies."""
 
 from standardwebhooks.webhooks import Webhook
+
 from tests.conftest import Receiver
 from tests.house import running_house
 

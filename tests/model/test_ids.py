@@ -11,6 +11,7 @@ from gatepost.model import ids
 
 NOW = datetime(2026, 11, 15, 10, 0, 0, 123_000, tzinfo=UTC)
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31, 23), timezones=st.just(UTC))
+words = st.text(st.characters(exclude_categories=["Cs"]))
 any_ids = st.integers(0, 2**128 - 1).map(lambda number: UUID(int=number))
 
 
@@ -59,12 +60,9 @@ def test_a_thousand_ids_of_one_moment_differ() -> None:
     assert len({ids.new_id(NOW) for _ in range(1000)}) == 1000
 
 
-@given(moments, st.text(), st.text())
+@given(moments, words, words)
 def test_a_derived_id_depends_on_moment_and_name_alone(at: datetime, name: str, other: str) -> None:
-    assume_text = name.encode("utf-8", "ignore").decode(), other.encode("utf-8", "ignore").decode()
-    assert ids.derived_id(at, assume_text[0]) == ids.derived_id(at, assume_text[0])
-    if assume_text[0] != assume_text[1]:
-        assert ids.derived_id(at, assume_text[0]) != ids.derived_id(at, assume_text[1])
+    assert (ids.derived_id(at, name) == ids.derived_id(at, other)) == (name == other)
 
 
 @given(any_ids)
@@ -85,8 +83,18 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "we_", "ch_" + "0" * 32, "we_" + "0" * 31, "we_" + "0" * 33, "we_" + "g" * 32, "we_" + "_" + "0" * 31]
-    + ["we_" + "٠" * 32, "we_{" + "0" * 30 + "}", "we_" + "0" * 31 + " "],
+    [
+        "",
+        "we_",
+        "ch_" + "0" * 32,
+        "we_" + "0" * 31,
+        "we_" + "0" * 33,
+        "we_" + "g" * 32,
+        "we_" + "_" + "0" * 31,
+        "we_" + "٠" * 32,
+        "we_{" + "0" * 30 + "}",
+        "we_" + "0" * 31 + " ",
+    ],
 )
 def test_what_is_no_id_is_none(text: str) -> None:
     assert ids.read("we", text) is None

@@ -51,8 +51,7 @@ def test_any_reports_move_a_message_forward_only_and_an_end_is_final(reports: li
 @given(st.lists(outgoing))
 def test_what_was_said_before_changes_nothing_when_said_again(reports: list[State]) -> None:
     final = follow(State.QUEUED, reports)[-1]
-    once = [state for state in follow(State.QUEUED, reports)[1:] if state is not State.SENDING]
-    assert follow(final, once) == [final]
+    assert follow(final, reports) == [final]
 
 
 @given(st.lists(st.sampled_from([State.SENT, State.DELIVERED, State.READ, State.PLAYED]), min_size=1))
@@ -180,8 +179,8 @@ zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(mi
 def test_no_time_breaks_the_check(at: datetime) -> None:
     try:
         draft = check_send(request(send_at=at), NOW)
-    except Invalid as refused:
-        assert refused.fields[0].field == "send_at"
+    except Invalid:
+        assert at.tzinfo is None or at > NOW + SEND_AT_MAX
     else:
         assert draft.send_at is None or NOW < draft.send_at <= NOW + SEND_AT_MAX
 

@@ -1,5 +1,6 @@
 """Phones, times, keys and access: small rules with sharp edges."""
 
+import contextlib
 from datetime import UTC, date, datetime, timedelta, timezone
 from uuid import UUID
 
@@ -55,10 +56,8 @@ def test_a_wrong_phone_is_told_what_is_wrong(phone: str, hint: str) -> None:
 
 @given(st.text(alphabet="0123456789+- ٣²", max_size=18))
 def test_no_text_breaks_the_check(text: str) -> None:
-    try:
+    with contextlib.suppress(Invalid):
         assert int(check_phone(text)) >= 10**6
-    except Invalid as refused:
-        assert refused.code == "invalid_phone"
 
 
 # -- times ------------------------------------------------------------------------------------------------------------

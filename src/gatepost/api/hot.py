@@ -70,13 +70,13 @@ async def read_all(headers: dict[bytes, str], receive: Receive, limit: int) -> b
     length = headers.get(b"content-length", "0")
     if not (length.isascii() and length.isdigit()) or int(length) > limit:
         raise _too_large(limit)
-    message: Any = await receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body"):
-        message = await receive()
+    body, more = b"", True
+    while more:
+        message: Any = await receive()
         body += message.get("body", b"")
-        if len(body) > limit:
+        if len(body) > limit:  # a body that comes in chunks has no length of its own
             raise _too_large(limit)
+        more = message.get("more_body", False)
     return body
 
 

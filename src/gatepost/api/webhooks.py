@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, delete, get, patch, post
+from litestar.params import FromPath
 
 from gatepost.admin import endpoints as admin
 from gatepost.api.body import answer, read_body
@@ -63,14 +64,14 @@ async def list_webhooks(gateway: Door, caller: Who) -> Response[bytes]:
 
 
 @get(_PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: str, gateway: Door, caller: Who) -> Response[bytes]:
+async def get_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """One endpoint."""
     return answer(_show(await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))))
 
 
 @patch(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
 async def change_webhook(
-    endpoint_id: str, request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
@@ -83,7 +84,7 @@ async def change_webhook(
 
 
 @delete(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
-async def delete_webhook(endpoint_id: str, gateway: Door, caller: Who) -> Response[bytes]:
+async def delete_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
     gateway.ring(caller.channel_id)
@@ -92,7 +93,7 @@ async def delete_webhook(endpoint_id: str, gateway: Door, caller: Who) -> Respon
 
 @get(_PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: str, request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))

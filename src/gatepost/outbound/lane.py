@@ -216,7 +216,9 @@ class Lane:
         wait, due = pace.evenly(self._due, now, 1 / limits.throughput, pace.throughput_burst(limits.throughput))
         if wait:
             return wait
-        pair_wait, pair_due = pace.evenly(recipient.pair_due, now, limits.pair_seconds, limits.pair_burst)
+        pair_wait, started, pair_due = pace.lend(
+            recipient.burst_started, recipient.pair_due, now, limits.pair_seconds, limits.pair_burst
+        )
         if pair_wait:
             self._queue.take(recipient, PARKED)
             self._queue.park(recipient, now + pair_wait)
@@ -226,7 +228,7 @@ class Lane:
         if opens and self._tier_is_full(wall):
             self._queue.take(recipient, TIER)
             return 0.0
-        self._due, recipient.pair_due = due, pair_due
+        self._due, recipient.burst_started, recipient.pair_due = due, started, pair_due
         if opens:
             self._reader.opened.append(wall)
         self._queue.take(recipient, BUSY)

@@ -1,7 +1,7 @@
 """Pace: when may the next message leave? Pure functions: no clock, no I/O, no memory of their own.
 
     throughput   at most N messages a second of one number
-    pair         one message per recipient in 6 s, after a burst of 45
+    pair         one message per recipient in 6 s; a burst of up to 45 is a loan
     tier         so many conversations opened by the business in any 24 hours
     hold         the network asked for patience
 
@@ -24,6 +24,18 @@ def evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, 
     if now < earliest:
         return earliest - now, due
     return 0.0, max(due, now) + interval
+
+
+def lend(started: float, due: float, now: float, interval: float, burst: int) -> tuple[float, float, float]:
+    """One event per `interval`, with a loan: up to `burst` within one interval, paid back before the next is taken.
+
+    `started` is when the last burst began, `due` when it is paid back. Returns (wait, started, due) after this one.
+    """
+    if now >= due:
+        return 0.0, now, now + interval
+    if now < started + interval and due - started < (burst - 0.5) * interval:
+        return 0.0, started, due + interval
+    return due - now, started, due
 
 
 def throughput_burst(rate: float) -> int:

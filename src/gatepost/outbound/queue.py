@@ -22,13 +22,14 @@ _REMEMBERED = 10_000
 class Recipient:
     """One conversation's messages, in their order, and its share of the pair limit."""
 
-    __slots__ = ("bulk", "chat", "pair_due", "phone", "place", "refusals")
+    __slots__ = ("bulk", "burst_started", "chat", "pair_due", "phone", "place", "refusals")
 
     def __init__(self, phone: str) -> None:
         self.phone = phone
         self.chat: deque[Queued] = deque()
         self.bulk: deque[Queued] = deque()
         self.place = IDLE
+        self.burst_started = 0.0
         self.pair_due = 0.0
         self.refusals = 0
 

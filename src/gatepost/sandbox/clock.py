@@ -76,18 +76,23 @@ class Clock:
 
         With `ordered`, each timer's work is settled before the next one fires, so that the outside sees one order.
         """
-        async with self._moving:
-            self._disarm()
-            fired = 0
-            await settle()
-            while self._heap and self._heap[0][0] <= target:
-                self._rebase(max(self.now(), self._heap[0][0] if ordered else target))
-                heapq.heappop(self._heap)[2]()
-                fired += 1
-                if ordered or not (self._heap and self._heap[0][0] <= target):
-                    await settle()
-            self._rebase(max(self.now(), target))
-        self._arm()
+        try:
+            async with self._moving:
+                return await self._walk(target, settle, ordered)
+        finally:
+            self._arm()
+
+    async def _walk(self, target: float, settle: Callable[[], Awaitable[None]], ordered: bool) -> int:
+        self._disarm()
+        fired = 0
+        await settle()
+        while self._heap and self._heap[0][0] <= target:
+            self._rebase(max(self.now(), self._heap[0][0] if ordered else target))
+            heapq.heappop(self._heap)[2]()
+            fired += 1
+            if ordered or not (self._heap and self._heap[0][0] <= target):
+                await settle()
+        self._rebase(max(self.now(), target))
         return fired
 
     def close(self) -> None:

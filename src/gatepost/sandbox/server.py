@@ -5,6 +5,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -14,8 +15,41 @@ from gatepost.sandbox.graph import TRANSPORT
 _GRACE = 5
 
 
+class JoinedWrites:
+    """A connection that sends what is written in one go of the loop as one packet: head and body of an answer."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send, at the end of this go."""
+        self._parts.append(data)
+        if len(self._parts) == 1:
+            self._loop.call_soon(self._flush)
+
+    def close(self) -> None:
+        """Close after everything has been sent."""
+        self._flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the connection's own."""
+        return getattr(self._transport, name)
+
+    def _flush(self) -> None:
+        if self._parts and not self._transport.is_closing():
+            self._transport.write(b"".join(self._parts))
+        self._parts.clear()
+
+
 class CuttableProtocol(HttpToolsProtocol):
     """HTTP/1.1 whose application can reach the connection."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, with fewer system calls."""
+        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
 
     def on_message_begin(self) -> None:
         """Put the connection where the application finds it."""

@@ -13,7 +13,7 @@ from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState, i
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import Draft
 from gatepost.store.contacts import ensure_contacts
-from gatepost.store.heads import append_events, lock_head
+from gatepost.store.heads import Clause, append_events, lock_head
 from gatepost.store.pool import Connection, Database
 
 
@@ -62,12 +62,15 @@ async def accept_messages(
             chosen = [submissions[i] for i in fresh]
             people = await ensure_contacts(conn, channel_id, [s.draft.phone for s in chosen], now)
             contact_ids = [people[s.draft.phone].id for s in chosen]
-            await _insert_messages(conn, channel_id, chosen, new_ids, contact_ids, event_ids, now)
+            insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
             news = [
                 _created(event_id, id_, s.draft, contact_id, people[s.draft.phone].name, now)
                 for event_id, id_, s, contact_id in zip(event_ids, new_ids, chosen, contact_ids, strict=True)
             ]
-            await append_events(conn, head, chosen[-1].channel, news, now, last_message_id=new_ids[-1])
+            await append_events(
+                conn, head, chosen[-1].channel, news, now, with_change=insert, last_message_id=new_ids[-1]
+            )
+            await _schedule(conn, channel_id, chosen, new_ids)
             answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
             await _keep_keys(conn, channel_id, chosen, answers, now)
             for i, answer in zip(fresh, answers, strict=True):
@@ -190,41 +193,44 @@ def quota_exceeded(limit: int, now: datetime) -> LimitReached:
     )
 
 
-async def _insert_messages(
-    conn: "Connection[Any]",
-    channel_id: UUID,
+def _insert_messages(
     chosen: Sequence[Submission],
     new_ids: Sequence[UUID],
     contact_ids: Sequence[UUID],
     event_ids: Sequence[UUID],
     now: datetime,
-) -> None:
+) -> Clause:
     drafts = [s.draft for s in chosen]
-    await conn.execute(
+    return Clause(
         """INSERT INTO messages (channel_id, incoming, state, created_at, id, contact_id, phone, type, content, bulk,
                                  fail_unknown, client_ref, reply_to, send_at, expires_at, event_ids)
-           SELECT $1, false, 0, $2, id, contact_id, phone, type, content, bulk,
+           SELECT $1, false, 0, $9, id, contact_id, phone, type, content, bulk,
                   fail_unknown, client_ref, reply_to, send_at, expires_at, ARRAY[event_id]
-           FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[],
-                       $9::boolean[], $10::text[], $11::uuid[], $12::timestamptz[], $13::timestamptz[], $14::uuid[])
+           FROM unnest($10::uuid[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::boolean[],
+                       $16::boolean[], $17::text[], $18::uuid[], $19::timestamptz[], $20::timestamptz[], $21::uuid[])
              AS m (id, contact_id, phone, type, content, bulk,
                    fail_unknown, client_ref, reply_to, send_at, expires_at, event_id)""",
-        channel_id,
-        now,
-        new_ids,
-        contact_ids,
-        [d.phone for d in drafts],
-        [d.type for d in drafts],
-        [d.content for d in drafts],
-        [d.bulk for d in drafts],
-        [d.fail_unknown for d in drafts],
-        [d.client_ref for d in drafts],
-        [d.reply_to for d in drafts],
-        [d.send_at for d in drafts],
-        [d.expires_at(now) for d in drafts],
-        event_ids,
+        (
+            new_ids,
+            contact_ids,
+            [d.phone for d in drafts],
+            [d.type for d in drafts],
+            [d.content for d in drafts],
+            [d.bulk for d in drafts],
+            [d.fail_unknown for d in drafts],
+            [d.client_ref for d in drafts],
+            [d.reply_to for d in drafts],
+            [d.send_at for d in drafts],
+            [d.expires_at(now) for d in drafts],
+            event_ids,
+        ),
     )
-    later = [(channel_id, d.send_at, id_) for d, id_ in zip(drafts, new_ids, strict=True) if d.send_at]
+
+
+async def _schedule(
+    conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], new_ids: Sequence[UUID]
+) -> None:
+    later = [(channel_id, s.draft.send_at, id_) for s, id_ in zip(chosen, new_ids, strict=True) if s.draft.send_at]
     if later:
         await conn.executemany("INSERT INTO scheduled (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later)
 

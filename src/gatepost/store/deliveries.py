@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.heads import Lease, hold_epoch
+from gatepost.store.heads import Lease, StaleOwner, hold_epoch
 from gatepost.store.pool import Connection, Database
 
 
@@ -120,21 +120,44 @@ class Attempt(msgspec.Struct, frozen=True):
 async def record_attempts(db: Database, lease: Lease, attempts: Sequence[Attempt], now: datetime) -> None:
     """Writes the log, the state of each delivery, and when to try again."""
     attempts = sorted(attempts, key=lambda a: (a.endpoint_id, a.event_id))
+    if all(a.number == 1 and a.next_at is None for a in attempts):
+        async with db.connection() as conn:
+            await _log_attempts(conn, lease, attempts, now)
+        return
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
-        await _insert_attempts(conn, lease.channel_id, attempts)
-        await _update_deliveries(conn, lease.channel_id, attempts, now)
+        await _log_attempts(conn, lease, attempts, now)
         await _update_retries(conn, lease.channel_id, attempts)
 
 
-async def _insert_attempts(conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt]) -> None:
-    await conn.execute(
-        """INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
-                                 request_headers, answer_headers, answer_body)
-           SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::real[],
-                                    $7::smallint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
-           ON CONFLICT DO NOTHING""",
-        channel_id,
+async def _log_attempts(conn: "Connection[Any]", lease: Lease, attempts: Sequence[Attempt], now: datetime) -> None:
+    """One statement, held against a change of owner: the log's rows and the deliveries' states."""
+    held = await conn.fetchval(
+        """WITH held AS (
+               SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE
+           ), a AS (
+               SELECT * FROM unnest($5::uuid[], $6::uuid[], $7::smallint[], $8::timestamptz[], $9::real[],
+                                    $10::smallint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[],
+                                    $16::smallint[], $17::timestamptz[])
+                 AS t (endpoint_id, event_id, number, at, latency_ms, status, error, url, request_headers,
+                       answer_headers, answer_body, state, next_at)
+           ), logged AS (
+               INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
+                                     request_headers, answer_headers, answer_body)
+               SELECT $1, a.endpoint_id, a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url,
+                      a.request_headers, a.answer_headers, a.answer_body FROM a, held
+               ON CONFLICT DO NOTHING
+           ), updated AS (
+               UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
+                      settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $18::timestamptz END
+               FROM a, held
+               WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
+                 AND d.event_id BETWEEN $3 AND $4 AND d.state = 0
+           )
+           SELECT epoch FROM held""",
+        lease.channel_id,
+        lease.epoch,
+        min(a.event_id for a in attempts),
+        max(a.event_id for a in attempts),
         [a.endpoint_id for a in attempts],
         [a.event_id for a in attempts],
         [a.number for a in attempts],
@@ -146,29 +169,12 @@ async def _insert_attempts(conn: "Connection[Any]", channel_id: UUID, attempts: 
         [a.request_headers for a in attempts],
         [a.answer_headers for a in attempts],
         [a.answer_body for a in attempts],
-    )
-
-
-async def _update_deliveries(
-    conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt], now: datetime
-) -> None:
-    await conn.execute(
-        """UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
-                  settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $7::timestamptz END
-           FROM unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::smallint[], $6::timestamptz[])
-             AS a (endpoint_id, event_id, state, number, next_at)
-           WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-             AND d.event_id BETWEEN $8 AND $9 AND d.state = 0""",
-        channel_id,
-        [a.endpoint_id for a in attempts],
-        [a.event_id for a in attempts],
         [a.state for a in attempts],
-        [a.number for a in attempts],
         [a.next_at for a in attempts],
         now,
-        min(a.event_id for a in attempts),
-        max(a.event_id for a in attempts),
     )
+    if held is None:
+        raise StaleOwner
 
 
 async def _update_retries(conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt]) -> None:

@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import State
 from gatepost.store.contacts import Contact, ensure_contacts
-from gatepost.store.heads import append_events, lock_head
+from gatepost.store.heads import lock_head
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statuses import Change, write_changes
 
@@ -54,15 +54,9 @@ async def receive_updates(
         head = await lock_head(conn, channel_id)
         changes = await _apply(conn, channel_id, reports, now)
         fresh = await _unknown_messages(conn, channel_id, messages)
-        count = sum(len(change.steps) for change in changes) + len(fresh)
-        event_ids = ids.next_ids(head.last_event_id, now, count)
-        news: list[NewEvent] = []
-        for change in changes:
-            news.extend(change.number_events(event_ids[len(news) :]))
-        await write_changes(conn, channel_id, changes, now)
-        if fresh:
-            news.extend(await _store_messages(conn, channel_id, fresh, event_ids[len(news) :], now))
-        await append_events(conn, head, channel, news, now)
+        event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
+        told = await _store_messages(conn, channel_id, fresh, event_ids, now) if fresh else []
+        await write_changes(conn, head, channel, changes, now, told=told)
 
 
 async def _apply(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Report], now: datetime) -> list[Change]:

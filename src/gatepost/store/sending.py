@@ -7,10 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import ChannelRef
 from gatepost.model.message import State, may_follow
-from gatepost.store.heads import Lease, append_events, lock_head
+from gatepost.store.heads import Lease, StaleOwner, lock_head
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statuses import Change, write_changes
 
@@ -158,43 +157,45 @@ class Intended(msgspec.Struct, frozen=True):
 
 
 async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], now: datetime) -> list[Intended]:
-    """Notes the attempt. A message that was settled meanwhile (canceled, or its status came) may not go."""
-    async with db.transaction() as conn:
-        await lock_head(conn, lease.channel_id, lease.epoch)
-        rows = await conn.fetch(
-            """UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
-               FROM unnest($2::uuid[], $3::int[]) AS i (id, attempt)
-               WHERE m.channel_id = $1 AND m.id = i.id AND m.id BETWEEN $6 AND $7
-                 AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
-               RETURNING m.id""",
+    """Notes the attempts. A message that was settled meanwhile (canceled, or its status came) may not go.
+
+    One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
+    """
+    intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """WITH held AS (
+                   SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
+               ), going AS (
+                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
+                   FROM held, unnest($2::uuid[], $3::int[]) AS i (id, attempt)
+                   WHERE m.channel_id = $1 AND m.id = i.id AND m.id BETWEEN $6 AND $7
+                     AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
+                   RETURNING m.id, m.contact_id
+               ), opened AS (
+                   UPDATE conversations v SET opened_at = $5
+                   WHERE v.channel_id = $1 AND v.contact_id = ANY ($8::uuid[])
+                     AND v.contact_id IN (SELECT contact_id FROM going)
+                     AND (v.last_in_at IS NULL OR v.last_in_at <= $9) AND (v.opened_at IS NULL OR v.opened_at <= $9)
+                   RETURNING v.contact_id
+               )
+               SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
+                      ARRAY(SELECT contact_id FROM opened) AS opened""",
             lease.channel_id,
-            [intent.message_id for intent in intents],
-            [intent.attempt for intent in intents],
+            [intent.message_id for intent in intents_by_id],
+            [intent.attempt for intent in intents_by_id],
             lease.epoch,
             now,
-            min(intent.message_id for intent in intents),
-            max(intent.message_id for intent in intents),
+            intents_by_id[0].message_id,
+            intents_by_id[-1].message_id,
+            sorted({intent.contact_id for intent in intents if intent.opens}),
+            now - _DAY,
         )
-        going = {row["id"] for row in rows}
-        opening = sorted({i.contact_id for i in intents if i.opens and i.message_id in going})
-        opened = await _open_conversations(conn, lease.channel_id, opening, now) if opening else set()
+    assert row is not None
+    if row["epoch"] is None:
+        raise StaleOwner
+    going, opened = set(row["going"]), set(row["opened"])
     return [Intended(i.message_id in going, i.contact_id in opened) for i in intents]
-
-
-async def _open_conversations(
-    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], now: datetime
-) -> set[UUID]:
-    rows = await conn.fetch(
-        """UPDATE conversations SET opened_at = $3
-           WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[])
-             AND (last_in_at IS NULL OR last_in_at <= $4) AND (opened_at IS NULL OR opened_at <= $4)
-           RETURNING contact_id""",
-        channel_id,
-        contact_ids,
-        now,
-        now - _DAY,
-    )
-    return {row["contact_id"] for row in rows}
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -215,21 +216,18 @@ async def mark_results(
     """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
     async with db.transaction() as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
-        parked = await _take_parked(conn, lease.channel_id, [r.network_id for r in results if r.network_id])
         rows = await conn.fetch(
-            """SELECT id, state, attempt, phone, client_ref, network_id FROM messages
-               WHERE channel_id = $1 AND id = ANY ($2::uuid[])""",
+            """SELECT id, state, attempt, phone, client_ref, network_id,
+                      EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
+               FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])""",
             lease.channel_id,
             [result.message_id for result in results],
         )
+        known = [r.network_id for r in results if r.network_id]
+        parked = await _take_parked(conn, lease.channel_id, known) if rows and rows[0]["some_parked"] else {}
         current = {row["id"]: row for row in rows}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        event_ids = ids.next_ids(head.last_event_id, now, sum(len(c.steps) for c in changes))
-        news: list[NewEvent] = []
-        for change in changes:
-            news.extend(change.number_events(event_ids[len(news) :]))
-        await write_changes(conn, lease.channel_id, changes, now)
-        await append_events(conn, head, channel, news, now)
+        await write_changes(conn, head, channel, changes, now)
         await _unschedule(
             conn, lease.channel_id, [r.message_id for r in results if r.scheduled and r.state != State.QUEUED]
         )
@@ -257,8 +255,6 @@ def _change_for(row: Any, result: Result, parked: dict[str, list[State]], now: d
 
 async def _take_parked(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]) -> dict[str, list[State]]:
     """Statuses that came before we knew the network's id of their message."""
-    if not network_ids:
-        return {}
     rows = await conn.fetch(
         """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
            RETURNING network_id, status""",
@@ -301,9 +297,7 @@ async def cancel_message(
             return before, before
         change = Change.of(row)
         change.step(State.CANCELED, None)
-        news = change.number_events(ids.next_ids(head.last_event_id, now, 1))
-        await write_changes(conn, channel_id, [change], now)
-        await append_events(conn, head, channel, news, now)
+        await write_changes(conn, head, channel, [change], now)
         if row["send_at"]:
             await _unschedule(conn, channel_id, [message_id])
     return before, State.CANCELED

@@ -11,8 +11,10 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
-from gatepost.model.event import NewEvent
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import State, may_follow
+from gatepost.store.heads import Clause, Head, append_events
 from gatepost.store.pool import Connection
 
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
@@ -99,12 +101,29 @@ class Change(msgspec.Struct):
         return now if self.state in _ENDS else None
 
 
-async def write_changes(conn: "Connection[Any]", channel_id: UUID, changes: Sequence[Change], now: datetime) -> None:
-    """Writes all changes of a batch, in key order. Runs under the channel's lock."""
-    if not changes:
+async def write_changes(
+    conn: "Connection[Any]",
+    head: Head,
+    channel: ChannelRef,
+    changes: Sequence[Change],
+    now: datetime,
+    *,
+    told: Sequence[NewEvent] = (),
+) -> None:
+    """Writes all changes of a batch, in key order, with their events, which follow those `told` already."""
+    if not changes and not told:
         return
+    last = told[-1].id if told else head.last_event_id
+    free = ids.next_ids(last, now, sum(len(change.steps) for change in changes))
+    news = list(told)
+    for change in changes:
+        news.extend(change.number_events(free[len(news) - len(told) :]))
+    await append_events(conn, head, channel, news, now, with_change=_update(changes, now))
+
+
+def _update(changes: Sequence[Change], now: datetime) -> Clause:
     changes = sorted(changes, key=lambda change: change.id)
-    await conn.execute(
+    return Clause(
         """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
                error = COALESCE(c.error, m.error),
                history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
@@ -112,27 +131,28 @@ async def write_changes(conn: "Connection[Any]", channel_id: UUID, changes: Sequ
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
                ended_at = COALESCE(m.ended_at, c.ended_at),
                event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
-           FROM unnest($2::uuid[], $3::smallint[], $4::text[], $5::timestamptz[], $6::text[], $7::text[],
-                       $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                       $12::timestamptz[], $13::text[])
+           FROM unnest($10::uuid[], $11::smallint[], $12::text[], $13::timestamptz[], $14::text[], $15::text[],
+                       $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
+                       $20::timestamptz[], $21::text[])
              AS c (id, state, network_id, next_at, error, history,
                    sent_at, delivered_at, read_at, played_at, ended_at, event_ids)
-           WHERE m.channel_id = $1 AND m.id = c.id AND m.id BETWEEN $14 AND $15""",
-        channel_id,
-        [c.id for c in changes],
-        [c.state for c in changes],
-        [c.network_id for c in changes],
-        [c.next_at for c in changes],
-        [_json(c.error) for c in changes],
-        [_json(c.history) for c in changes],
-        [c.reached(State.SENT, now) for c in changes],
-        [c.reached(State.DELIVERED, now) for c in changes],
-        [c.reached(State.READ, now) for c in changes],
-        [c.reached(State.PLAYED, now) for c in changes],
-        [c.ended(now) for c in changes],
-        [",".join(map(str, c.event_ids)) for c in changes],
-        changes[0].id,  # the range lets the planner leave out the other partitions
-        changes[-1].id,
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id BETWEEN $22 AND $23""",
+        (
+            [c.id for c in changes],
+            [c.state for c in changes],
+            [c.network_id for c in changes],
+            [c.next_at for c in changes],
+            [_json(c.error) for c in changes],
+            [_json(c.history) for c in changes],
+            [c.reached(State.SENT, now) for c in changes],
+            [c.reached(State.DELIVERED, now) for c in changes],
+            [c.reached(State.READ, now) for c in changes],
+            [c.reached(State.PLAYED, now) for c in changes],
+            [c.ended(now) for c in changes],
+            [",".join(map(str, c.event_ids)) for c in changes],
+            changes[0].id if changes else ids.ZERO,  # the range lets the planner leave out the other partitions
+            changes[-1].id if changes else ids.ZERO,
+        ),
     )
 
 

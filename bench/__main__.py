@@ -1,0 +1,102 @@
+"""The benchmarks: `python -m bench [accept|life|memory|start|all]`."""
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+
+from bench.accept import Tell, measure_accept
+from bench.gateway import data_folder, file_system, fsync_seconds
+from bench.life import measure_life
+from bench.processes import ROOT, BenchFailed, cpu_of_family
+from bench.report import Findings, Machine, machine_name, show, write
+from bench.start import measure_start
+
+PARTS = ("accept", "life", "memory", "start")
+
+
+class Busy:
+    """How busy the machine is with programs other than ours."""
+
+    def __init__(self) -> None:
+        self._ours = psutil.Process()
+        self._before = self._read()
+
+    def _read(self) -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        return total, total - idle, cpu_of_family(self._ours)
+
+    def others_share(self) -> float:
+        """Read when our children have ended: only then is their time known for sure."""
+        total, busy, ours = (now - before for now, before in zip(self._read(), self._before, strict=True))
+        return max(0.0, busy - ours) / total if total else 0.0
+
+
+async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
+    """Measures what was asked for, one after the other."""
+    wanted = PARTS if options.part == "all" else (options.part,)
+    busy, begun = Busy(), datetime.now(UTC)
+    accept = start = life = memory = None
+    with data_folder() as folder:
+        kind, fsync = file_system(folder), fsync_seconds(folder)
+        if "accept" in wanted:
+            accept = await measure_accept(options.seconds, tell)
+        if "start" in wanted:
+            start = await measure_start(folder, tell)
+        if "life" in wanted or "memory" in wanted:
+            life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
+    cores, python, system = machine_name()
+    machine = Machine(
+        cores=cores,
+        python=python,
+        system=system,
+        file_system=kind,
+        fsync_ms=fsync * 1000,
+        others_share=busy.others_share(),
+    )
+    return Findings(at=begun, machine=machine, accept=accept, life=life, memory=memory, start=start)
+
+
+async def run(options: argparse.Namespace, console: Console) -> None:
+    """Measures, prints and writes. SIGTERM ends it as Ctrl-C does: with all that it started."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    findings = await measure(options, lambda words: console.print(f"[dim]· {words}"))
+    show(findings, console)
+    path = options.json or ROOT / "bench" / "results" / f"{findings.at:%Y%m%d-%H%M%S}.json"
+    write(findings, path)
+    console.print(f"Written to {path}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of each measurement under load")
+    parser.add_argument("--messages", type=int, default=5000, help="messages that live a whole life")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    # A pipe has no width of its own, and a folded table cannot be read.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
+    try:
+        asyncio.run(run(parser.parse_args(), console))
+    except BenchFailed as error:
+        console.print(str(error), style="red", markup=False)
+        return 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        with contextlib.suppress(OSError):
+            console.print("Stopped; everything that was started has ended.")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

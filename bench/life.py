@@ -1,0 +1,183 @@
+"""The whole life of messages: accept → send → three statuses, a callback each → four webhooks; and what it costs.
+
+    load ─► gateway ─► sandbox ─► gateway ─► receiver          each a process of its own
+               └── PostgreSQL                                  measured: these two, nothing else
+
+Its floor is the sum of the bare parts, measured in the same run: 4 requests served, 5 requests made, the rows written.
+"""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+
+from bench import gateway as house
+from bench import measure
+from bench.accept import Tell, floor
+from bench.floors import CALLBACK
+from bench.gateway import Gateway, Tenant
+from bench.measure import Sample
+from bench.memory import MIB, MemoryFindings, Peak
+from bench.processes import BenchFailed, Child, resident, running, shared_out
+from gatepost.store.pool import Database
+
+WEBHOOKS, CALLBACKS = 4, 3
+_CONNECTIONS = 64
+_QUIET = 5.0  # no webhook for so long: there are no more
+_DELAYS = {"sent": 0.05, "delivered": 0.5, "read": 1.0, "jitter": 0.1}
+_CALLBACK_BODY = msgspec.json.encode(
+    {
+        "object": "whatsapp_business_account",
+        "entry": [{"id": "1" * 15, "changes": [{"field": "messages", "value": {"statuses": ["PHONE" + "x" * 400]}}]}],
+    }
+).decode()
+
+
+class LifeFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Times in seconds, of all messages together."""
+
+    messages: int
+    seconds: float
+    webhooks: int
+    accept: Sample
+    gateway_cpu: float
+    postgres_cpu: float
+    request: Sample
+    callback: Sample
+    post: Sample
+    rows: Sample
+
+    def micros(self, seconds: float) -> float:
+        return seconds / self.messages * 1e6
+
+    @property
+    def cpu_micros(self) -> float:
+        """Processor time of one message, gateway and PostgreSQL together."""
+        return self.micros(self.gateway_cpu + self.postgres_cpu)
+
+    @property
+    def floor_micros(self) -> float:
+        """The same of the bare parts."""
+        served = self.request.micros(self.request.server) + CALLBACKS * self.callback.micros(self.callback.server)
+        made = (1 + WEBHOOKS) * self.post.micros(self.post.cpu)
+        return served + made + self.rows.micros(self.rows.cpu + self.rows.postgres)
+
+
+async def measure_life(
+    folder: Path, messages: int, seconds: float, tell: Tell, *, floors: bool = True
+) -> tuple[LifeFindings | None, MemoryFindings]:
+    """Runs the lives on a data folder; returns also what memory was used. Without floors: the memory alone."""
+    async with AsyncExitStack() as stack:
+        sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
+        sandbox_url = (await sandbox.hear_text()).split()[-1]
+        receiver = await stack.enter_async_context(running("bench.receiver"))
+        port = (await receiver.hear())["port"]
+        config = house.write_config(folder, sandbox_url)
+        tell("life: starting a gateway, a sandbox and a receiver")
+        gateway = await stack.enter_async_context(house.running_gateway(folder, config))
+        await asyncio.sleep(2.0)
+        rest = (resident(gateway.process), shared_out(gateway.postmaster))
+        tenant = await house.make_tenant(gateway, config, f"http://127.0.0.1:{port}/hook")
+        await _register(sandbox_url, gateway, tenant)
+        tell(f"life: {messages:,} messages")
+        async with Peak(gateway.process) as peak:
+            found = await _live(gateway, tenant, receiver, messages)
+        await _check(gateway, tenant, messages)
+        memory = MemoryFindings(
+            gateway_rest=rest[0] / MIB,
+            gateway_peak=peak.highest / MIB,
+            postgres_rest=rest[1] / MIB,
+            postgres_after=shared_out(gateway.postmaster) / MIB,
+        )
+        if not floors:
+            return None, memory
+        parts = await _floors(gateway, port, seconds, tell)
+        return LifeFindings(**found, **parts), memory
+
+
+async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
+    """Makes the number known to the network, without any limits of the network's."""
+    number = {
+        "phone_number_id": house.NUMBER_ID,
+        "phone": house.PHONE,
+        "token": house.TOKEN,
+        "app_secret": house.APP_SECRET,
+        "verify_token": house.VERIFY_TOKEN,
+        "callback_url": f"http://127.0.0.1:{gateway.port}/callbacks/cloud/{tenant.channel}",
+        "limits": {"throughput": None, "pair_interval": None},
+        "delays": _DELAYS,
+    }
+    async with house.new_client() as client:
+        request = client.post(f"{sandbox_url}/control/numbers").body_bytes(msgspec.json.encode(number))
+        answer = await request.headers({"content-type": "application/json"}).build().send()
+        if answer.status != 200:
+            raise BenchFailed(f"The sandbox refuses the number: {await answer.text()}")
+
+
+async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int) -> dict[str, object]:
+    wished = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
+    wished += ["--connections", str(_CONNECTIONS), "--requests", str(messages)]
+    before, began = gateway.cpu(), time.time()
+    async with running("bench.load", *wished) as driver:
+        accepting = asyncio.create_task(measure.sample(driver, gateway.cpu, 300))
+        webhooks, last = await _told(receiver, WEBHOOKS * messages)
+        accept = await accepting
+    await asyncio.sleep(0.5)  # the last attempts are being recorded
+    used = gateway.cpu() - before
+    return {
+        "messages": messages,
+        "seconds": last - began,
+        "webhooks": webhooks,
+        "accept": accept,
+        "gateway_cpu": used.gateway,
+        "postgres_cpu": used.postgres,
+    }
+
+
+async def _told(receiver: Child, expected: int) -> tuple[int, float]:
+    """Waits for all webhooks. There may be fewer: a status that overtakes another makes that one's news old."""
+    count, last = 0, 0.0
+    while count < expected:
+        try:
+            heard = await receiver.hear(_QUIET if count > expected * 0.7 else 60)
+        except BenchFailed:
+            if count > expected * 0.7:
+                break
+            raise
+        count, last = heard["distinct"], heard["last"]
+    return count, last
+
+
+async def _check(gateway: Gateway, tenant: Tenant, messages: int) -> None:
+    """A speed that loses messages is none."""
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        async with db.connection() as conn:
+            read = await conn.fetchval(
+                "SELECT count(*) FROM messages WHERE channel_id = $1 AND state = 4", tenant.channel_id
+            )
+            open_ = await conn.fetchval(
+                "SELECT count(*) FROM deliveries WHERE channel_id = $1 AND state <> 1", tenant.channel_id
+            )
+    finally:
+        await db.close()
+    if read != messages or open_:
+        raise BenchFailed(f"Of {messages} messages {read} were read in the end, and {open_} webhooks are open.")
+
+
+async def _floors(gateway: Gateway, receiver_port: int, seconds: float, tell: Tell) -> dict[str, Sample]:
+    seconds = min(seconds, 2.0)
+    async with floor(gateway, "server") as server:
+        tell("floor: bare requests served")
+        request = await measure.load(server.port, server.cpu, connections=_CONNECTIONS, seconds=seconds)
+        tell("floor: bare callbacks served")
+        callback = await measure.load(
+            server.port, server.cpu, connections=_CONNECTIONS, seconds=seconds, path=CALLBACK, body=_CALLBACK_BODY
+        )
+    tell("floor: bare requests made")
+    post = await measure.loop("posts", gateway.cpu, seconds, port=receiver_port)
+    tell("floor: bare rows written")
+    rows = await measure.loop("rows", gateway.cpu, seconds, dsn=gateway.dsn)
+    return {"request": request, "callback": callback, "post": post, "rows": rows}

@@ -1,0 +1,27 @@
+"""Time from the start of the program until it is ready: with a new database, and with one that is there."""
+
+from pathlib import Path
+
+import msgspec
+
+from bench.accept import Tell
+from bench.gateway import running_gateway, write_config
+
+
+class StartFindings(msgspec.Struct, frozen=True):
+    """In seconds, until `/readyz` answers 200."""
+
+    first: float
+    second: float
+
+
+async def measure_start(folder: Path, tell: Tell) -> StartFindings:
+    """Starts a gateway twice on the same folder."""
+    config = write_config(folder)
+    tell("start: the first, which makes the database")
+    async with running_gateway(folder, config) as gateway:
+        first = gateway.ready_after
+    tell("start: the second")
+    async with running_gateway(folder, config) as gateway:
+        second = gateway.ready_after
+    return StartFindings(first, second)

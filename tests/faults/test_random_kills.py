@@ -1,0 +1,34 @@
+"""kill -9 at random moments of a long burst, again and again, while clients go on trying."""
+
+import asyncio
+import random
+
+import pytest
+
+from tests.conftest import Receiver
+from tests.faults.books import check, in_doubt, open_books, until_settled
+from tests.faults.clients import Clients, plan
+from tests.faults.stage import set_stage
+
+KILLS = 4
+
+
+@pytest.mark.parametrize("seed", [7])
+async def test_kills_at_random_moments_lose_and_double_nothing(
+    seed: int, database_url: str, receiver: Receiver
+) -> None:
+    moments = random.Random(seed)
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish(throughput=40)
+        clients, doubted = Clients(stage), set[str]()
+        sending = asyncio.create_task(clients.send(plan(recipients=20, each=10)))
+        for _ in range(KILLS):
+            node = await stage.start()
+            await asyncio.sleep(moments.uniform(0.6, 2.2))
+            await node.kill()
+            doubted |= await in_doubt(stage)
+        await stage.start()
+        await sending
+        await until_settled(stage, len(clients.told), seconds=30)
+        assert len(clients.told) == 200
+        check(await open_books(stage), clients.told, doubted)

@@ -1,0 +1,53 @@
+"""A kill between the network's yes and our note of it, and no status to tell: `on_unknown` decides, once."""
+
+import asyncio
+import signal
+
+from tests.conftest import Receiver
+from tests.faults.books import check, in_doubt, open_books, repeated, until_settled
+from tests.faults.clients import Clients, plan
+from tests.faults.stage import Stage, set_stage
+
+SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the first message
+
+
+async def die_after_the_first_yes(stage: Stage) -> None:
+    """The network has the first message, nobody has noted it, and its statuses are never told."""
+    doomed = await stage.start(point="CloudNetwork.send:after:1")
+    await stage.sandbox("POST", "/control/faults", SILENCE)
+    stage_is_dark = asyncio.create_task(doomed.ended())
+    await Clients(stage).ask(plan(1, 1)[0][0])
+    assert await stage_is_dark == -signal.SIGKILL
+    async with asyncio.timeout(5):
+        while (await stage.sandbox("GET", "/control/faults"))[0]["struck"] < 3:
+            await asyncio.sleep(0.01)
+
+
+async def test_retry_sends_it_at_most_once_more(database_url: str, receiver: Receiver) -> None:
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish()
+        await die_after_the_first_yes(stage)
+        doubted = await in_doubt(stage)
+        await stage.start()
+        clients = Clients(stage)
+        await clients.send(plan(recipients=1, each=3))
+        await until_settled(stage, 3)
+        books = await open_books(stage)
+        check(books, clients.told, doubted)
+        assert repeated(books) == {doubted.pop(): 2}
+
+
+async def test_fail_sends_it_never_again(database_url: str, receiver: Receiver) -> None:
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish()
+        doomed = await stage.start(point="CloudNetwork.send:after:1")
+        await stage.sandbox("POST", "/control/faults", SILENCE)
+        message_id = await stage.send(phone="5511900000000", body="Message 0", on_unknown="fail")
+        assert await doomed.ended() == -signal.SIGKILL
+        await stage.start()
+        next_id = await stage.send(phone="5511900000000", body="Message 1")
+        await until_settled(stage, 2)
+        shown = (await stage.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+        assert (shown["status"], shown["error"]["code"]) == ("FAILED", "unknown_outcome")
+        assert await stage.status(next_id) == "READ"
+        assert [row["content"]["body"] for row in await stage.ledger("accepted")] == ["Message 0", "Message 1"]

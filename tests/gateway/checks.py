@@ -1,0 +1,60 @@
+"""What many tests of the REST door look at: the shape of a refusal, and what is in the database."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tests.house import Answer, House
+
+SEND = "/api/v1/message/send"
+PERSON = "5511999998888"
+TEXT = {"phone": PERSON, "body": "Hello"}
+_COUNTED = ("messages", "events", "contacts", "conversations", "scheduled", "idempotency_keys")
+
+
+def check_refused(answer: Answer, status: int, code: str, field: str | None = None, about: Any = "") -> Any:
+    """The one shape of every failure; returns its `error`."""
+    assert answer.status == status, (about, answer.status, answer.body)
+    body = answer.json()
+    error = body["error"]
+    assert body["success"] is False
+    assert body["message"]
+    assert error["code"] == code, (about, answer.body)
+    assert [problem["field"] for problem in error["fields"]] == ([field] if field else []), (about, answer.body)
+    assert error["request_id"] == answer.headers["x-request-id"]
+    assert error["docs"] == f"docs/errors.md#{code}"
+    assert "data" not in body
+    return error
+
+
+async def written(house: House) -> dict[str, int]:
+    """How much there is of everything that a send would write."""
+    async with house.db.connection() as conn:
+        counts = {table: await conn.fetchval(f"SELECT count(*) FROM {table}") for table in _COUNTED}
+        counts["used"] = int(await conn.fetchval("SELECT coalesce(sum(used), 0) FROM account_usage"))
+    return counts
+
+
+async def feed(house: House, key: str | None = None) -> list[Any]:
+    """All events of a channel."""
+    events: list[Any] = []
+    after = ""
+    while True:
+        page = (await house.call("GET", f"/api/v1/events?limit=100{after}", key=key)).json()
+        if not page["data"]:
+            return events
+        events += page["data"]
+        after = f"&after={page['paging']['next']}"
+
+
+async def statuses(house: House, message_id: str) -> list[str]:
+    """What the feed says of one message, in order."""
+    return [event["data"]["status"] for event in await feed(house) if event["data"]["key"]["id"] == message_id]
+
+
+async def until(true: Callable[[], Any], seconds: float = 10.0) -> Any:
+    """Waits until an awaited answer is true; returns it."""
+    async with asyncio.timeout(seconds):
+        while not (found := await true()):
+            await asyncio.sleep(0.02)
+    return found

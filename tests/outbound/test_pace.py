@@ -1,0 +1,125 @@
+"""Pace: never faster than allowed in any window, and never slower than needed."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.outbound import pace
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+TINY = 1e-6
+pauses = st.lists(st.floats(0, 30), max_size=150)
+
+
+def let_through(moments: list[float], interval: float, burst: int) -> list[float]:
+    """Which of these moments `evenly` would use."""
+    due, used = 0.0, []
+    for now in moments:
+        wait, after = pace.evenly(due, now, interval, burst)
+        if wait == 0:
+            used.append(now)
+        else:
+            assert after == due
+            assert pace.evenly(due, now + wait + TINY, interval, burst)[0] == 0.0
+        due = after
+    return used
+
+
+def moments_of(pauses: list[float]) -> list[float]:
+    now, moments = 1000.0, []
+    for pause in pauses:
+        now += pause
+        moments.append(now)
+    return moments
+
+
+@given(pauses, st.floats(0.001, 10), st.integers(1, 50))
+def test_no_window_holds_more_than_rate_and_burst(pauses: list[float], interval: float, burst: int) -> None:
+    used = let_through(moments_of(pauses), interval, burst)
+    for i, start in enumerate(used):
+        for j in range(i, len(used)):
+            assert j - i + 1 <= burst + (used[j] - start) / interval + TINY
+
+
+@given(st.floats(0.001, 10), st.integers(1, 50))
+def test_after_a_pause_the_whole_burst_may_go_and_then_one_per_interval(interval: float, burst: int) -> None:
+    due = 0.0
+    for step in range(burst):
+        wait, due = pace.evenly(due, 1e6 + step * TINY, interval, burst)
+        assert wait == 0.0
+    wait, _ = pace.evenly(due, 1e6, interval, burst)
+    assert wait == pytest.approx(interval, abs=100 * TINY)
+
+
+def test_the_pair_limit_is_forty_five_at_once_and_then_one_in_six_seconds() -> None:
+    every_second = [1000.0] * 60 + [1000.0 + second for second in range(1, 61)]
+    used = let_through(every_second, 6, 45)
+    assert used == [1000.0] * 45 + [1000.0 + second for second in range(6, 61, 6)]
+
+
+@pytest.mark.parametrize("rate", [1, 20, 80, 250, 500, 1000])
+def test_no_second_holds_more_than_one_per_cent_too_many(rate: int) -> None:
+    tick = 1 / (rate * 7)
+    used = let_through([1000 + tick * i for i in range(rate * 7 * 3)], 1 / rate, pace.throughput_burst(rate))
+    busiest = max(sum(start <= at < start + 1 - TINY for at in used) for start in used[:: max(1, rate // 20)])
+    assert rate * 0.85 <= busiest <= max(rate * 1.01, rate)
+
+
+def test_without_an_interval_nobody_waits() -> None:
+    assert pace.evenly(5.0, 5.0, 0.0, 10_000) == (0.0, 5.0)
+
+
+# -- the tier ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 20 * 3600), max_size=80), st.integers(1, 6))
+def test_no_rolling_day_holds_more_opened_conversations_than_the_tier(steps: list[int], limit: int) -> None:
+    now, opened = NOW, list[datetime]()
+    for step in steps:
+        now += timedelta(seconds=step)
+        wait = pace.tier_wait(opened, limit, now)
+        recent = [at for at in opened if now - at < pace.DAY]
+        assert (wait == timedelta(0)) == (len(recent) < limit), "neither too strict nor too lax"
+        if wait:
+            assert pace.tier_wait(opened, limit, now + wait) == timedelta(0)
+            assert pace.tier_wait(opened, limit, now + wait - timedelta(microseconds=1))
+        else:
+            opened.append(now)
+    for at in opened:
+        assert sum(at - pace.DAY < other <= at for other in opened) <= limit
+
+
+def test_a_tier_of_zero_is_no_limit() -> None:
+    assert pace.tier_wait([NOW] * 100_000, 0, NOW) == timedelta(0)
+
+
+def test_a_tier_that_was_lowered_waits_until_enough_have_aged() -> None:
+    opened = [NOW - timedelta(hours=hour) for hour in (23, 22, 21, 20)]
+    assert pace.tier_wait(opened, 2, NOW) == timedelta(hours=3)
+
+
+def test_a_conversation_is_open_for_less_than_a_day() -> None:
+    just_open, just_closed = NOW - pace.DAY + timedelta(microseconds=1), NOW - pace.DAY
+    assert pace.opens_conversation(None, None, NOW)
+    assert pace.opens_conversation(just_closed, just_closed, NOW)
+    assert not pace.opens_conversation(just_open, None, NOW)
+    assert not pace.opens_conversation(None, just_open, NOW)
+
+
+# -- holds ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_recipient_is_held_four_to_the_power_of_its_refusals() -> None:
+    assert [pace.recipient_hold(n) for n in range(7)] == [1, 4, 16, 64, 256, 900, 900]
+
+
+def test_a_channel_is_held_a_second_doubling_to_a_minute() -> None:
+    assert [pace.channel_hold(n) for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))
+def test_a_retry_doubles_within_a_fifth_and_a_bound(attempt: int, random: float) -> None:
+    even = min(2.0 * 2.0 ** min(attempt - 1, 30), 300)
+    assert even * 0.8 <= pace.retry_delay(attempt, 2, 300, random) <= even * 1.2
