@@ -14,6 +14,7 @@ from bench.processes import cpu_of, cpu_of_family, running
 
 CONNECTIONS = (1, 16, 64)
 _STRANGERS = 50_000
+_ROUNDS = 3
 Tell = Callable[[str], None]
 
 
@@ -88,12 +89,19 @@ async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, tell
 async def _row(
     gateway: Gateway, tenant: Tenant, server: Floor, batch: Floor, connections: int, seconds: float, tell: Tell
 ) -> AcceptRow:
-    tell(f"accept: {connections} connections")
-    accept = await measure.load(gateway.port, gateway.cpu, connections=connections, seconds=seconds, key=tenant.key)
-    tell(f"floor: {connections} connections, bare server")
-    alone = await measure.load(server.port, server.cpu, connections=connections, seconds=seconds)
-    tell(f"floor: {connections} connections, server with batch")
-    batched = await measure.load(batch.port, batch.cpu, connections=connections, seconds=seconds)
+    """In turns, so that whatever else the machine does meanwhile falls on all alike."""
+    rounds: list[list[Sample]] = []
+    for turn in range(_ROUNDS):
+        tell(f"accept and its floors: {connections} connections, round {turn + 1} of {_ROUNDS}")
+        wished, each = {"connections": connections, "warm_up": 0.3}, seconds / _ROUNDS
+        rounds.append(
+            [
+                await measure.load(gateway.port, gateway.cpu, seconds=each, key=tenant.key, **wished),
+                await measure.load(batch.port, batch.cpu, seconds=each, **wished),
+                await measure.load(server.port, server.cpu, seconds=each, **wished),
+            ]
+        )
+    accept, batched, alone = (measure.merge(samples) for samples in zip(*rounds, strict=True))
     tell(f"floor: batches of {connections} without a server")
     direct = await measure.loop(
         "direct",

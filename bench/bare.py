@@ -68,8 +68,9 @@ async def direct(options: argparse.Namespace) -> Turn:
 
     async def turn() -> int:
         now = datetime.now(UTC)
-        await accept_messages(db, channel_id, [submission(now) for _ in range(options.batch)], now)
-        return options.batch
+        batch = [submission(now) for _ in range(options.batch)]
+        await accept_messages(db, channel_id, batch, now)
+        return len(batch)
 
     return turn
 
@@ -81,11 +82,7 @@ async def rows(options: argparse.Namespace) -> Turn:
         await conn.execute(_TABLES)
     life = Life(db, options.batch)
 
-    async def turn() -> int:
-        await life.live()
-        return options.batch
-
-    return turn
+    return life.live
 
 
 class Life:
@@ -98,14 +95,13 @@ class Life:
         self._numbers = count(1)
         self._last = self._channel
 
-    async def live(self) -> None:
-        messages = self._new_ids()
-        await self._commit(
-            (_MESSAGES, messages, [str(FIRST)] * self._batch, [_CONTENT] * self._batch, _now()), news=True
-        )
+    async def live(self) -> int:
+        messages, size = self._new_ids(), self._batch
+        await self._commit((_MESSAGES, messages, [str(FIRST)] * size, [_CONTENT] * size, _now()), news=True)
         await self._commit(self._state(messages, 1))
         for state in (2, 3, 4):
             await self._commit(self._state(messages, state), news=True)
+        return size
 
     def _state(self, messages: list[UUID], state: int) -> tuple[Any, ...]:
         return _STATES, messages, state, ["wamid." + "x" * 50] * self._batch, _now()
@@ -142,8 +138,7 @@ async def posts(options: argparse.Namespace) -> Turn:
         await response.bytes()
 
     async def turn() -> int:
-        await asyncio.gather(*[one() for _ in range(options.batch)])
-        return options.batch
+        return len(await asyncio.gather(*[one() for _ in range(options.batch)]))
 
     return turn
 

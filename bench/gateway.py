@@ -90,7 +90,7 @@ def file_system(folder: Path) -> str:
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """A folder on a real disk: a commit that only reaches memory would flatter us."""
-    places = [Path(tempfile.gettempdir()), Path("/var/tmp"), ROOT]  # noqa: S108
+    places = [Path(tempfile.gettempdir()), Path("/var/tmp"), ROOT]
     place = next(place for place in places if place.is_dir() and file_system(place) not in _IN_MEMORY)
     folder = Path(tempfile.mkdtemp(prefix="gatepost-bench-", dir=place))
     folder.chmod(0o711)  # under root the database runs as another user, who has to pass

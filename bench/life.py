@@ -35,8 +35,8 @@ _CALLBACK_BODY = msgspec.json.encode(
 ).decode()
 
 
-class LifeFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Times in seconds, of all messages together."""
+class Lives(msgspec.Struct, frozen=True, kw_only=True):
+    """What the messages took. Times in seconds, of all messages together."""
 
     messages: int
     seconds: float
@@ -44,12 +44,9 @@ class LifeFindings(msgspec.Struct, frozen=True, kw_only=True):
     accept: Sample
     gateway_cpu: float
     postgres_cpu: float
-    request: Sample
-    callback: Sample
-    post: Sample
-    rows: Sample
 
     def micros(self, seconds: float) -> float:
+        """Seconds in all as microseconds of each message."""
         return seconds / self.messages * 1e6
 
     @property
@@ -57,12 +54,26 @@ class LifeFindings(msgspec.Struct, frozen=True, kw_only=True):
         """Processor time of one message, gateway and PostgreSQL together."""
         return self.micros(self.gateway_cpu + self.postgres_cpu)
 
+
+class BareParts(msgspec.Struct, frozen=True):
+    """What the parts of a life take alone."""
+
+    request: Sample
+    callback: Sample
+    post: Sample
+    rows: Sample
+
     @property
-    def floor_micros(self) -> float:
-        """The same of the bare parts."""
+    def cpu_micros(self) -> float:
+        """Processor time of one message if there were nothing but these."""
         served = self.request.micros(self.request.server) + CALLBACKS * self.callback.micros(self.callback.server)
         made = (1 + WEBHOOKS) * self.post.micros(self.post.cpu)
         return served + made + self.rows.micros(self.rows.cpu + self.rows.postgres)
+
+
+class LifeFindings(msgspec.Struct, frozen=True):
+    lives: Lives
+    parts: BareParts
 
 
 async def measure_life(
@@ -83,7 +94,7 @@ async def measure_life(
         await _register(sandbox_url, gateway, tenant)
         tell(f"life: {messages:,} messages")
         async with Peak(gateway.process) as peak:
-            found = await _live(gateway, tenant, receiver, messages)
+            lives = await _live(gateway, tenant, receiver, messages)
         await _check(gateway, tenant, messages)
         memory = MemoryFindings(
             gateway_rest=rest[0] / MIB,
@@ -93,8 +104,7 @@ async def measure_life(
         )
         if not floors:
             return None, memory
-        parts = await _floors(gateway, port, seconds, tell)
-        return LifeFindings(**found, **parts), memory
+        return LifeFindings(lives, await _floors(gateway, port, seconds, tell)), memory
 
 
 async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
@@ -116,7 +126,7 @@ async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
             raise BenchFailed(f"The sandbox refuses the number: {await answer.text()}")
 
 
-async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int) -> dict[str, object]:
+async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int) -> Lives:
     wished = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
     wished += ["--connections", str(_CONNECTIONS), "--requests", str(messages)]
     before, began = gateway.cpu(), time.time()
@@ -126,14 +136,14 @@ async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int
         accept = await accepting
     await asyncio.sleep(0.5)  # the last attempts are being recorded
     used = gateway.cpu() - before
-    return {
-        "messages": messages,
-        "seconds": last - began,
-        "webhooks": webhooks,
-        "accept": accept,
-        "gateway_cpu": used.gateway,
-        "postgres_cpu": used.postgres,
-    }
+    return Lives(
+        messages=messages,
+        seconds=last - began,
+        webhooks=webhooks,
+        accept=accept,
+        gateway_cpu=used.gateway,
+        postgres_cpu=used.postgres,
+    )
 
 
 async def _told(receiver: Child, expected: int) -> tuple[int, float]:
@@ -167,7 +177,7 @@ async def _check(gateway: Gateway, tenant: Tenant, messages: int) -> None:
         raise BenchFailed(f"Of {messages} messages {read} were read in the end, and {open_} webhooks are open.")
 
 
-async def _floors(gateway: Gateway, receiver_port: int, seconds: float, tell: Tell) -> dict[str, Sample]:
+async def _floors(gateway: Gateway, receiver_port: int, seconds: float, tell: Tell) -> BareParts:
     seconds = min(seconds, 2.0)
     async with floor(gateway, "server") as server:
         tell("floor: bare requests served")
@@ -180,4 +190,4 @@ async def _floors(gateway: Gateway, receiver_port: int, seconds: float, tell: Te
     post = await measure.loop("posts", gateway.cpu, seconds, port=receiver_port)
     tell("floor: bare rows written")
     rows = await measure.loop("rows", gateway.cpu, seconds, dsn=gateway.dsn)
-    return {"request": request, "callback": callback, "post": post, "rows": rows}
+    return BareParts(request, callback, post, rows)

@@ -1,6 +1,6 @@
 """One measurement: a child that drives, and the processor time of everything else meanwhile."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,20 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return seconds / self.count * 1e6 if self.count else 0.0
 
 
+def merge(samples: Sequence[Sample]) -> Sample:
+    """Several rounds as one; of the quantiles the middle round's."""
+    middle = len(samples) // 2
+    return Sample(
+        count=sum(s.count for s in samples),
+        seconds=sum(s.seconds for s in samples),
+        cpu=sum(s.cpu for s in samples),
+        server=sum(s.server for s in samples),
+        postgres=sum(s.postgres for s in samples),
+        p50=sorted(s.p50 for s in samples)[middle],
+        p99=sorted(s.p99 for s in samples)[middle],
+    )
+
+
 async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sample:
     """Follows a driver from its begin to its end."""
     await driver.hear()
@@ -51,20 +65,18 @@ async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sampl
     )
 
 
-async def load(
-    port: int, cpu: Callable[[], Cpu], *, connections: int, seconds: float, key: str = "", **options: object
-) -> Sample:
-    """Puts a server under load for a while."""
-    more = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
-    if "body" not in options:
-        more += ["--body", BODY]
-    wished = ["--port", str(port), "--key", key, "--connections", str(connections), "--seconds", str(seconds)]
-    async with running("bench.load", *wished, *more) as driver:
+async def load(port: int, cpu: Callable[[], Cpu], *, seconds: float, **options: object) -> Sample:
+    """Puts a server under load for a while; options are those of `bench.load`."""
+    wished = {"port": port, "seconds": seconds, "body": BODY, **options}
+    async with running("bench.load", *_arguments(wished)) as driver:
         return await sample(driver, cpu, seconds)
 
 
 async def loop(kind: str, cpu: Callable[[], Cpu], seconds: float, **options: object) -> Sample:
-    """Runs one of the bare loops for a while."""
-    more = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    async with running("bench.bare", "--kind", kind, "--seconds", str(seconds), *more) as driver:
+    """Runs one of the bare loops for a while; options are those of `bench.bare`."""
+    async with running("bench.bare", *_arguments({"kind": kind, "seconds": seconds, **options})) as driver:
         return await sample(driver, cpu, seconds)
+
+
+def _arguments(options: Mapping[str, object]) -> list[str]:
+    return [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]

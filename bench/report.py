@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.accept import AcceptFindings, AcceptRow
-from bench.life import CALLBACKS, WEBHOOKS, LifeFindings
+from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
@@ -73,7 +73,7 @@ def sections(findings: Findings) -> list[Section]:
     if findings.accept:
         found += [_accept(findings.accept), _accept_floors(findings.accept)]
     if findings.life:
-        found += [_life(findings.life), _parts(findings.life)]
+        found += [_life(findings.life), _parts(findings.life.parts)]
     if findings.memory:
         found.append(_memory(findings.memory))
     if findings.start:
@@ -143,33 +143,33 @@ def _floor_row(name: str, sample: Sample) -> list[Cell]:
 
 
 def _life(found: LifeFindings) -> Section:
-    accept = found.accept
+    lives, accept, floor = found.lives, found.lives.accept, found.parts.cpu_micros
     rows: list[list[Cell]] = [
-        ["messages per second, first accept to last webhook", round(found.messages / found.seconds)],
-        ["webhooks per message", round(found.webhooks / found.messages, 3)],
+        ["messages per second, first accept to last webhook", round(lives.messages / lives.seconds)],
+        ["webhooks per message", round(lives.webhooks / lives.messages, 3)],
         ["accepts per second meanwhile (64 connections)", round(accept.rate)],
         ["accept p50 ms meanwhile", round(accept.p50 * 1000, 2)],
         ["accept p99 ms meanwhile", round(accept.p99 * 1000, 2)],
-        ["gateway CPU µs per message", round(found.micros(found.gateway_cpu))],
-        ["PostgreSQL CPU µs per message", round(found.micros(found.postgres_cpu))],
-        ["together µs", round(found.cpu_micros)],
-        ["floor µs (sum of the bare parts)", round(found.floor_micros)],
-        ["together × floor", _ratio(found.cpu_micros, found.floor_micros)],
+        ["gateway CPU µs per message", round(lives.micros(lives.gateway_cpu))],
+        ["PostgreSQL CPU µs per message", round(lives.micros(lives.postgres_cpu))],
+        ["together µs", round(lives.cpu_micros)],
+        ["floor µs (sum of the bare parts)", round(floor)],
+        ["together × floor", _ratio(lives.cpu_micros, floor)],
     ]
-    title = f"The whole life of {found.messages:,} messages (accept, send, three statuses, four webhooks)"
+    title = f"The whole life of {lives.messages:,} messages (accept, send, three statuses, four webhooks)"
     return Section(title, ["figure", "value"], rows)
 
 
-def _parts(found: LifeFindings) -> Section:
-    request, callback, post, rows_ = found.request, found.callback, found.post, found.rows
+def _parts(found: BareParts) -> Section:
+    request, callback, post, written = found.request, found.callback, found.post, found.rows
     parts: list[tuple[str, int, float]] = [
         ("bare request served (accept)", 1, request.micros(request.server)),
         ("bare request served (callback)", CALLBACKS, callback.micros(callback.server)),
         ("bare POST made (send, webhooks)", 1 + WEBHOOKS, post.micros(post.cpu)),
-        ("bare rows written, client's side", 1, rows_.micros(rows_.cpu)),
-        ("bare rows written, PostgreSQL", 1, rows_.micros(rows_.postgres)),
+        ("bare rows written, client's side", 1, written.micros(written.cpu)),
+        ("bare rows written, PostgreSQL", 1, written.micros(written.postgres)),
     ]
-    rows = [[name, times, round(each), round(times * each)] for name, times, each in parts]
+    rows: list[list[Cell]] = [[name, times, round(each), round(times * each)] for name, times, each in parts]
     return Section("Floor of the whole life", ["part", "times", "CPU µs each", "CPU µs per message"], rows)
 
 
@@ -201,7 +201,7 @@ def aims(findings: Findings) -> list[Aim]:
         found.append(Aim("accepts/s at 64 connections", "> 3000", round(row.accept.rate), row.accept.rate > 3000))
         found.append(Aim("of server+batch at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
     if findings.life:
-        cost = findings.life.cpu_micros
+        cost = findings.life.lives.cpu_micros
         found.append(Aim("CPU µs of a whole life, PostgreSQL included", "< 3500", round(cost), cost < 3500))
     if findings.memory:
         rest = findings.memory.gateway_rest
@@ -230,7 +230,7 @@ def show(findings: Findings, console: Console) -> None:
     if machine.others_share > 0.1:
         console.print("[yellow]The machine was busy with other things: trust the ratios and the CPU, not the rates.")
     for section in sections(findings):
-        table = Table(*section.columns, title=section.title, title_justify="left")
+        table = Table(*section.columns, title=section.title, title_justify="left", min_width=len(section.title))
         for column in table.columns[1:]:
             column.justify = "right"
         for row in section.rows:

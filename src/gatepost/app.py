@@ -8,15 +8,11 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 
 import asyncio
 import contextlib
-import signal
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
 import structlog
-import uvicorn
 
 from gatepost import __version__
 from gatepost.admin.channels import ChannelSecrets
@@ -26,9 +22,8 @@ from gatepost.api.app import create_app
 from gatepost.api.cache import TimedCache
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
-from gatepost.clock import Clock, SystemClock
+from gatepost.clock import Clock
 from gatepost.inbound.receive import Receiver
-from gatepost.logs import configure_logs
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
@@ -44,8 +39,6 @@ from gatepost.store import partitions, upkeep
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.deliveries import Target
-from gatepost.store.embedded import EmbeddedPostgres, lock_data_folder, running_dsn
-from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 from gatepost.webhooks.deliver import Post, Round, Secret
 from gatepost.webhooks.guard import Guard
@@ -56,10 +49,6 @@ log = structlog.get_logger("gatepost")
 _IDEMPOTENCY_DAYS = 7
 _secrets = msgspec.json.Decoder(ChannelSecrets)
 _signing = msgspec.json.Decoder(tuple[SigningSecret, ...])
-
-
-class CannotStart(Exception):
-    """Something outside keeps the gateway from starting."""
 
 
 class Gatepost:
@@ -237,132 +226,3 @@ class Gatepost:
 
 def _ref(config: ChannelConfig) -> ChannelRef:
     return ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
-
-
-# -- running --------------------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Database]:
-    """A migrated database for a command: the given one, or that of the data folder, running or started for now."""
-    dsn = settings.database.url or running_dsn(settings.data_folder)
-    if dsn is not None:
-        async with _connected(dsn, settings) as db:
-            yield db
-        return
-    with lock_data_folder(settings.data_folder):
-        async with _embedded(settings) as own, _connected(own, settings) as db:
-            yield db
-
-
-async def serve(
-    settings: Settings,
-    *,
-    role: str = "all",
-    on_ready: Callable[[str], Awaitable[None]] | None = None,
-) -> None:
-    """Runs the gateway until SIGTERM or SIGINT."""
-    configure_logs(settings.log.level, settings.log.format)
-    with _listener(settings) as listener:
-        async with _database(settings) as (dsn, db):
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role)
-            await gatepost.start()
-            try:
-                await _serve_http(gatepost, settings, listener, on_ready)
-            finally:
-                await gatepost.stop()
-    log.info("stopped")
-
-
-async def _serve_http(
-    gatepost: Gatepost,
-    settings: Settings,
-    listener: socket.socket,
-    on_ready: Callable[[str], Awaitable[None]] | None,
-) -> None:
-    config = uvicorn.Config(
-        gatepost.web,
-        http="httptools",
-        ws="none",
-        proxy_headers=False,
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.server.drain_seconds),
-    )
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, server.ask_to_stop)
-    await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
-    url = settings.server.public_url.rstrip("/") or _address(listener)
-    log.info("ready", url=url, version=__version__)
-    if on_ready and not serving.done():
-        await on_ready(url)
-    await serving
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to us: we stop the rest of the house after it."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def ask_to_stop(self) -> None:
-        self.should_exit = True
-
-
-def _listener(settings: Settings) -> socket.socket:
-    server = settings.server
-    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
-    try:
-        return socket.create_server((server.host, server.port), family=family, backlog=2048)
-    except OSError as error:
-        raise CannotStart(f"Cannot listen on {server.host}:{server.port}: {error.strerror}.") from None
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-@asynccontextmanager
-async def _database(settings: Settings) -> AsyncIterator[tuple[str, Database]]:
-    """The database of a gateway: the given one, or our own, which nobody else may be running."""
-    if settings.database.url:
-        async with _connected(settings.database.url, settings) as db:
-            yield settings.database.url, db
-        return
-    with lock_data_folder(settings.data_folder):
-        async with _embedded(settings) as dsn, _connected(dsn, settings) as db:
-            yield dsn, db
-
-
-@asynccontextmanager
-async def _embedded(settings: Settings) -> AsyncIterator[str]:
-    server = EmbeddedPostgres(settings.data_folder)
-    try:
-        yield await server.start()
-    finally:
-        await server.stop()
-
-
-@asynccontextmanager
-async def _connected(dsn: str, settings: Settings) -> AsyncIterator[Database]:
-    await migrate(dsn)
-    db = await Database.connect(dsn, connections=settings.database.connections)
-    try:
-        yield db
-    finally:
-        await db.close()

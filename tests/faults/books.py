@@ -31,7 +31,7 @@ class Books(msgspec.Struct, frozen=True):
     callbacks: list[dict[str, Any]]
 
 
-async def until_settled(stage: Stage, count: int, seconds: float = 15.0) -> None:
+async def until_settled(stage: Stage, count: int, seconds: float = 40.0) -> None:
     """Waits until so many messages have come to their end, and every event to its receiver."""
     give_up = asyncio.get_running_loop().time() + seconds
     while not await _is_settled(stage, count):

@@ -19,7 +19,7 @@ from typing import Any
 
 import uvloop
 
-from gatepost.app import serve
+from gatepost.serving import serve
 from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.settings import load
 from gatepost.store.pool import Database

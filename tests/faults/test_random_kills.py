@@ -29,6 +29,6 @@ async def test_kills_at_random_moments_lose_and_double_nothing(
             doubted |= await in_doubt(stage)
         await stage.start()
         await sending
-        await until_settled(stage, len(clients.told), seconds=30)
+        await until_settled(stage, len(clients.told))
         assert len(clients.told) == 200
         check(await open_books(stage), clients.told, doubted)

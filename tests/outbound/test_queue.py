@@ -82,6 +82,7 @@ class Traffic(RuleBasedStateMachine):
         story = self.story[recipient.phone]
         assert story.flying is None, "one message in flight per recipient"
         assert message is story.first(), "in order, chat before bulk"
+        assert message.not_before <= self.now, "not before its time"
         if message.bulk:
             assert CHAT not in {self.queue.recipient_of(m).place for m in self.queue.messages()}, "chat goes ahead"
         return found
@@ -107,7 +108,7 @@ class Traffic(RuleBasedStateMachine):
         if resting:
             message = data.draw(st.sampled_from(resting))
             self.story[message.phone].waiting.remove(message)
-            self.queue.withdraw(message)
+            self.queue.withdraw(message, self.now)
             self.queue.forget(message, self.now)
 
     @rule(seconds=st.sampled_from([0.5, 3.0, 10.0, 40.0]))

@@ -104,8 +104,8 @@ def load_settings(
 
 
 async def _in_session(action: Callable[..., Awaitable[Answer]], settings: "Settings", arguments: Any) -> Answer:
-    from gatepost.app import opened
     from gatepost.model.errors import Unavailable
+    from gatepost.opening import opened
 
     try:
         async with opened(settings) as db:

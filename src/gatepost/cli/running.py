@@ -77,8 +77,8 @@ async def migrate(session: Session) -> Answer:
 
 def run_gateway(settings: "Settings", *, role: str = "all", on_ready: OnReady | None = None) -> None:
     """Runs the gateway to its end."""
-    from gatepost.app import CannotStart
-    from gatepost.app import serve as serve_gateway
+    from gatepost.serving import CannotStart
+    from gatepost.serving import serve as serve_gateway
 
     try:
         run_loop(serve_gateway(settings, role=role, on_ready=on_ready))

@@ -99,7 +99,7 @@ def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] |
 
 def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
     async def ready(base_url: str) -> None:
-        from gatepost.app import opened
+        from gatepost.opening import opened
 
         async with opened(settings) as db:
             told = await make_ready(Session(settings, db), base_url, sandbox_url)
@@ -148,8 +148,7 @@ Gatepost is running. Stop it with Ctrl-C.
 
   Gateway      {told.base_url}
   Sandbox      {told.sandbox_url}
-  Dashboard    {told.dashboard.url}
-  Sign-in      {told.dashboard.email}  {told.dashboard.password}
+  Owner        {told.dashboard.email}  {told.dashboard.password}
   API keys     {official.api_key}  (official, {official.phone})
                {qr.api_key}  (qr, {qr.phone})
   Kept in      {folder / "quickstart.json"}

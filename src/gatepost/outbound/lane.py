@@ -172,7 +172,7 @@ class Lane:
     async def _expire(self, message: Queued) -> None:
         error = {"code": "expired", "title": "The message waited longer than its ttl", "details": self._why(message)}
         message.state = State.EXPIRED
-        self._queue.withdraw(message)
+        self._queue.withdraw(message, self._clock.monotonic())
         await self._finish(message, End(State.EXPIRED, error=error))
 
     def _why(self, message: Queued) -> str:

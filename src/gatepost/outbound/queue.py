@@ -80,16 +80,18 @@ class Queue:
         if recipient.place == IDLE or (recipient.place == BULK and not message.bulk):
             self.line_up(recipient, now)
 
-    def withdraw(self, message: Queued) -> None:
+    def withdraw(self, message: Queued, now: float) -> None:
         """Takes a message out of its line; it still counts as unsettled."""
         recipient = self._recipients[message.phone]
         line = recipient.bulk if message.bulk else recipient.chat
         if message in line:
             line.remove(message)
+        if recipient.place == CHAT and not recipient.chat:  # what is left may not go yet, and not as chat
+            self.line_up(recipient, now)
 
     def forget(self, message: Queued, now: float) -> None:
         """A message is settled: its recipient's next one may come up."""
-        self.withdraw(message)
+        self.withdraw(message, now)
         if self._messages.pop(message.id, None) is not None:
             self.bulk_count -= message.bulk
         recipient = self._recipients[message.phone]

@@ -1,0 +1,81 @@
+"""The database goes away under a running gateway, and comes back: nothing is promised meanwhile, nothing is lost."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gatepost.store.embedded import EmbeddedPostgres
+from gatepost.store.migrate import migrate
+from tests.conftest import Receiver, scratch_folder
+from tests.faults.books import check, in_doubt, open_books, until_settled
+from tests.faults.callbacks import post_callback, text
+from tests.faults.clients import Clients, Order, plan
+from tests.faults.stage import Stage, set_stage
+
+HUNG = "5511966660000"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddedPostgres]:
+    """A database server that this test may stop."""
+    data = scratch_folder()
+    one = EmbeddedPostgres(data)
+    try:
+        yield one
+    finally:
+        await one.stop()
+        shutil.rmtree(data)
+
+
+async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPostgres, receiver: Receiver) -> None:
+    url = await server.start()
+    await migrate(url)
+    async with set_stage(url, receiver) as stage:
+        await stage.furnish(throughput=60)
+        node = await stage.start()
+        clients = Clients(stage)
+        await clients.send(plan(recipients=5, each=4))
+        # A call that hangs for longer than the lease lasts must not keep the gateway from coming back either.
+        await stage.sandbox("POST", "/control/faults", {"fault": "accept_hang", "to": HUNG, "seconds": 12, "times": 1})
+        await clients.send([[Order(HUNG, 0)]])
+        await until_the_network_has(stage, HUNG)
+        await server.stop()
+        accepted = dict(clients.told)
+        late = asyncio.create_task(clients.send([[Order("5511966661111", number) for number in range(3)]]))
+        await expect_no_promises(stage)
+        await asyncio.sleep(stage.settings.lease.ttl)
+        assert clients.told == accepted
+        assert set(clients.refused) == {503}
+        await server.start()
+        async with asyncio.timeout(5):
+            await until_ready(stage)
+            await stage.until_status(await stage.send(phone="5511966662222", body="Message 0", client_ref="x"), "READ")
+        await late
+        await until_settled(stage, 25)
+        [row] = await stage.rows("SELECT id FROM messages WHERE client_ref = 'x'")
+        check(await open_books(stage), clients.told | {"x": row["id"].hex.upper()}, await in_doubt(stage))
+        assert node.alive
+
+
+async def until_the_network_has(stage: Stage, phone: str) -> None:
+    async with asyncio.timeout(5):
+        while not await stage.ledger("accepted", to=phone):
+            await asyncio.sleep(0.01)
+
+
+async def expect_no_promises(stage: Stage) -> None:
+    """Alive, but not ready; and every write is refused in a way that says to come back."""
+    send = await stage.call("POST", "/api/v1/message/send", {"phone": "5511966663333", "body": "Hello"})
+    assert (send.status, send.json()["error"]["code"]) == (503, "database_unavailable")
+    assert send.json()["error"]["retryable"]
+    assert int(send.headers["retry-after"]) >= 1
+    assert (await post_callback(stage, [text("wamid.late", "5511966664444")])).status == 503
+    assert (await stage.call("GET", "/readyz", key="")).status == 503
+    assert (await stage.call("GET", "/healthz", key="")).status == 200
+
+
+async def until_ready(stage: Stage) -> None:
+    while (await stage.call("GET", "/readyz", key="")).status != 200:
+        await asyncio.sleep(0.05)

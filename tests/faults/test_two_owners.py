@@ -1,0 +1,94 @@
+"""A stopped owner that comes back: another owns the channel by now, and the old one writes nothing and sends nothing."""
+
+import asyncio
+import signal
+from typing import Any
+
+from tests.conftest import Answer, Received, Receiver
+from tests.faults.books import check, open_books, until_settled
+from tests.faults.clients import Clients, Order, plan
+from tests.faults.stage import Node, Stage, set_stage
+
+HELD = "5511977770000"
+# The old owner's call hangs and no status tells of it; the new owner's try is refused, so that the message waits.
+FAULTS: list[dict[str, Any]] = [
+    {"fault": "accept_hang", "to": HELD, "seconds": 1.0, "times": 1},
+    {"fault": "suppress", "to": HELD, "times": 3},
+    {"fault": "http_error", "to": HELD, "status": 503, "nth": 2},
+]
+
+
+async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str, receiver: Receiver) -> None:
+    async with set_stage(database_url, receiver, sending__retry_base=4) as stage:
+        await stage.furnish(throughput=60)
+        for fault in FAULTS:
+            await stage.sandbox("POST", "/control/faults", fault)
+        await stage.start(role="api")
+        receiver.answer = slow_for_a_while(receiver)
+        clients = Clients(stage)
+        sending = asyncio.create_task(clients.send([[Order(HELD, 0)], *plan(recipients=8, each=5)]))
+        old = await stop_in_the_middle(stage)
+        new = stage.launch(role="worker")
+        await sending
+        held = await until_only_one_waits(stage)
+        before = await everything(stage)
+        old.signal(signal.SIGCONT)
+        await until_it_gave_up(old)
+        assert await everything(stage) == before
+        await until_settled(stage, 41)
+        check(await open_books(stage), clients.told, {held})
+        assert {row["epoch"] for row in await stage.rows("SELECT DISTINCT epoch FROM messages")} == {1, 2}
+        await new.kill()
+        await stage.until_status(await stage.send(phone=HELD, body="Message 1"), "READ")
+
+
+def slow_for_a_while(receiver: Receiver) -> Any:
+    """A receiver whose first answers come when the old owner is stopped already."""
+
+    def answer(_: Received) -> Answer:
+        return Answer(delay=0.8 if len(receiver.requests) <= 20 else 0.0)
+
+    return answer
+
+
+async def stop_in_the_middle(stage: Stage) -> Node:
+    """An owner that has much to send, calls under way to the network, and posts under way to the receiver."""
+    node = stage.launch(role="worker")
+    async with asyncio.timeout(15):
+        while not await stage.ledger("accepted", to=HELD) or not stage.receiver.requests:
+            await asyncio.sleep(0.005)
+    node.signal(signal.SIGSTOP)
+    waiting = await stage.rows("SELECT 1 FROM messages WHERE state IN (0, 1)")
+    assert waiting, "the owner had nothing left to do"
+    return node
+
+
+async def until_only_one_waits(stage: Stage) -> str:
+    """The new owner has done everything but one message, which it has tried and will try again."""
+    async with asyncio.timeout(20):
+        while True:
+            rows = await stage.rows("SELECT id, state, attempt, epoch FROM messages WHERE state <> 4")
+            [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state = 0")
+            if [(row["state"], row["attempt"], row["epoch"]) for row in rows] == [(0, 2, 2)] and not open_["n"]:
+                return str(rows[0]["id"].hex)
+            await asyncio.sleep(0.02)
+
+
+async def until_it_gave_up(node: Node) -> None:
+    """The old owner has found out, and what it had under way has come to its end."""
+    async with asyncio.timeout(10):
+        while not any(line["event"] == "channel dropped" for line in node.said()):
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.3)
+
+
+async def everything(stage: Stage) -> list[Any]:
+    """All that an owner could change: its books, and what the network saw of it."""
+    return [
+        await stage.rows("SELECT * FROM messages ORDER BY id"),
+        await stage.rows("SELECT id, seq FROM events ORDER BY id"),
+        await stage.rows("SELECT * FROM deliveries ORDER BY endpoint_id, event_id"),
+        await stage.rows("SELECT event_id, number, at FROM attempts ORDER BY event_id, number, at"),
+        await stage.rows("SELECT owner, epoch, seq FROM channel_heads"),
+        [row["seq"] for row in await stage.ledger("accepted") + await stage.ledger("refused")],
+    ]

@@ -1,0 +1,157 @@
+"""Keys: who gets in, with what, and until when."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+
+from gatepost.admin import accounts, keys
+from gatepost.clock import MovableClock
+from gatepost.model import ids
+from gatepost.model.account import API_ACCESS, new_key
+from gatepost.store.keys import ApiKey
+from tests.gateway.checks import SEND, TEXT, check_refused, written
+from tests.house import House, running_house
+
+CHANNEL = "/api/v1/channel"
+START = datetime(2030, 5, 10, 12, 0, tzinfo=UTC)
+DAY = 86_400
+
+
+async def test_no_key_and_no_real_key(house: House) -> None:
+    before = await written(house)
+    refused = [
+        ({}, "missing_api_key"),
+        ({"authorization": ""}, "missing_api_key"),
+        ({"authorization": house.key}, "invalid_api_key"),
+        ({"authorization": f"Basic {house.key}"}, "invalid_api_key"),
+        ({"authorization": "Bearer"}, "invalid_api_key"),
+        ({"authorization": "Bearer gpk_"}, "invalid_api_key"),
+        ({"authorization": "Bearer nonsense"}, "invalid_api_key"),
+        ({"authorization": f"Bearer {new_key()}"}, "invalid_api_key"),
+        ({"authorization": f"Bearer {house.key[:-1]}"}, "invalid_api_key"),
+        ({"authorization": f"Bearer {house.key}x"}, "invalid_api_key"),
+        ({"authorization": f"Bearer gpk_{'k' * 5000}"}, "invalid_api_key"),
+        ({"authorization": f"Bearer {house.key.lower()}"}, "invalid_api_key"),
+    ]
+    for headers, code in refused:
+        for method, path, body in (("POST", SEND, TEXT), ("GET", CHANNEL, None)):
+            answer = await house.call(method, path, body, key="", headers=headers)
+            check_refused(answer, 401, code, about=headers)
+            assert answer.headers["www-authenticate"] == "Bearer"
+    assert await written(house) == before
+    for word in ("Bearer", "bearer", "BEARER"):
+        answer = await house.call("GET", CHANNEL, key="", headers={"authorization": f"{word} {house.key}"})
+        assert answer.status == 200
+
+
+async def test_the_key_is_asked_for_before_anything_else(house: House) -> None:
+    check_refused(await house.call("POST", SEND, raw=b"{", key=""), 401, "missing_api_key")
+    check_refused(await house.call("POST", SEND, raw=b"x" * 2_000_000, key=""), 401, "missing_api_key")
+    check_refused(await house.call("GET", "/api/v1/messages/x", key=""), 401, "missing_api_key")
+
+
+async def test_a_revoked_key_dies_within_a_second(house: House) -> None:
+    assert (await house.call("GET", CHANNEL)).status == 200
+    revoked_at = time.monotonic()
+    key = await _only_key(house)
+    await keys.revoke_key(house.db, key.channel_id, key.id, house.clock.now())
+    while (answer := await house.call("GET", CHANNEL)).status == 200:
+        assert time.monotonic() < revoked_at + 1
+        await asyncio.sleep(0.02)
+    check_refused(answer, 401, "invalid_api_key")
+
+
+async def test_a_key_ends_at_its_time(database_url: str) -> None:
+    clock = MovableClock(START)
+    async with running_house(database_url, clock=clock) as house:
+        channel_id = (await _only_key(house)).channel_id
+        key = await house.new_key(channel_id, expires_at=START + timedelta(seconds=100))
+        assert (await house.call("GET", CHANNEL, key=key)).status == 200
+        clock.advance(99.9)
+        assert (await house.call("GET", CHANNEL, key=key)).status == 200
+        clock.advance(0.1)
+        check_refused(await house.call("GET", CHANNEL, key=key), 401, "invalid_api_key")
+        assert (await house.call("GET", CHANNEL)).status == 200
+
+
+async def test_a_rotated_key_lives_on_for_the_overlap(database_url: str) -> None:
+    clock = MovableClock(START)
+    async with running_house(database_url, clock=clock, security__key_cache_seconds=0) as house:
+        old = await _only_key(house)
+        new = await keys.rotate_key(house.db, old.channel_id, old.id, overlap=timedelta(hours=1), now=clock.now())
+        for key in (house.key, new.text):
+            assert (await house.call("GET", CHANNEL, key=key)).status == 200
+        clock.advance(3600)
+        check_refused(await house.call("GET", CHANNEL), 401, "invalid_api_key")
+        assert (await house.call("GET", CHANNEL, key=new.text)).status == 200
+
+
+async def test_each_route_asks_for_its_scope(house: House) -> None:
+    channel_id = (await _only_key(house)).channel_id
+    hook = {"url": "http://127.0.0.1:54321/"}
+    routes = [
+        ("send", "POST", SEND, TEXT),
+        ("send", "POST", f"/api/v1/messages/{'0' * 32}/cancel", None),
+        ("read", "GET", f"/api/v1/messages/{'0' * 32}", None),
+        ("read", "GET", f"/api/v1/messages/{'0' * 32}/trace", None),
+        ("read", "GET", "/api/v1/events", None),
+        ("read", "GET", CHANNEL, None),
+        ("read", "GET", "/api/v1/webhooks", None),
+        ("read", "GET", "/api/v1/webhooks/we_x", None),
+        ("read", "GET", "/api/v1/webhooks/we_x/attempts", None),
+        ("manage", "POST", "/api/v1/webhooks", hook),
+        ("manage", "PATCH", "/api/v1/webhooks/we_x", {}),
+        ("manage", "DELETE", "/api/v1/webhooks/we_x", None),
+    ]
+    scoped = {scope: await house.new_key(channel_id, scopes=[scope]) for scope in ("send", "read", "manage", "mcp")}
+    before = await written(house)
+    for needed, method, path, body in routes:
+        for scope in scoped.keys() - {needed}:
+            answer = await house.call(method, path, body, key=scoped[scope])
+            check_refused(answer, 403, "missing_scope", about=(method, path, scope))
+            assert f"'{needed}'" in answer.json()["message"]
+    assert await written(house) == before
+    for needed, method, path, body in routes:
+        assert (await house.call(method, path, body, key=scoped[needed])).status in (200, 201, 404)
+
+
+async def test_trial_add_on_and_suspension(database_url: str) -> None:
+    clock = MovableClock(START)
+    async with running_house(database_url, clock=clock, security__key_cache_seconds=0) as house:
+        clock.advance(14 * DAY - 1)
+        assert (await house.call("GET", CHANNEL)).status == 200
+        clock.advance(1)
+        before = await written(house)
+        for method, path, body in (("GET", CHANNEL, None), ("POST", SEND, TEXT)):
+            answer = await house.call(method, path, body)
+            check_refused(answer, 402, "api_access_required")
+            assert API_ACCESS in answer.json()["message"]
+        assert await written(house) == before
+        await accounts.add_addon(house.db, house.account_id, API_ACCESS, clock.now())
+        assert (await house.call("GET", CHANNEL)).status == 200
+        assert (await house.call("POST", SEND, TEXT)).status == 200
+        await accounts.suspend_account(house.db, house.account_id)
+        check_refused(await house.call("POST", SEND, TEXT), 402, "account_suspended")
+        await accounts.resume_account(house.db, house.account_id)
+        assert (await house.call("POST", SEND, TEXT)).status == 200
+
+
+async def test_last_use_is_recorded(database_url: str) -> None:
+    async with running_house(database_url) as house:
+        unused = await house.new_key((await _only_key(house)).channel_id)
+        before = datetime.now(UTC)
+        await house.call("GET", CHANNEL)
+        check_refused(await house.call("GET", CHANNEL, key=unused + "x"), 401, "invalid_api_key")
+    conn = await asyncpg.connect(database_url)
+    used, never = await conn.fetch("SELECT last_used_at FROM api_keys ORDER BY id")
+    await conn.close()
+    assert before <= used[0] <= datetime.now(UTC)
+    assert never[0] is None
+
+
+async def _only_key(house: House) -> ApiKey:
+    channel_id = ids.read("ch", house.channel)
+    assert channel_id
+    return (await keys.list_keys(house.db, channel_id))[0]

@@ -1,0 +1,102 @@
+"""The month's plan: exact however many ask at once."""
+
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from gatepost.admin import accounts
+from gatepost.clock import MovableClock
+from gatepost.model import times
+from tests.gateway.checks import SEND, TEXT, check_refused, written
+from tests.house import Answer, House, running_house
+
+SMALL = {"plans__small__title": "Small", "plans__small__messages_per_month": 5}
+
+
+async def _tenant(house: House, channels: int = 1) -> tuple[UUID, list[str]]:
+    """An account on the small plan, with a key for each of its channels."""
+    account_id = await house.new_account("small")
+    made = [
+        await house.new_channel(account_id, f"1555100000{number}", f"20000000000000{number}")
+        for number in range(channels)
+    ]
+    return account_id, [await house.new_key(channel.id) for channel in made]
+
+
+async def _used(house: House, account_id: UUID) -> int:
+    return (await accounts.usage_of(house.db, account_id, house.settings.plans, house.clock.now())).used
+
+
+def _check_over(answer: Answer, now: datetime) -> None:
+    error = check_refused(answer, 429, "plan_quota_exceeded")
+    assert error["retryable"] is True
+    wait = int(answer.headers["retry-after"])
+    assert abs(now + timedelta(seconds=wait) - times.month_end(now)) < timedelta(seconds=30)
+    assert answer.headers["ratelimit-policy"].startswith('"plan-month";q=5;w=')
+    assert answer.headers["ratelimit"].startswith('"plan-month";r=0;t=')
+
+
+async def test_one_unit_left_and_two_hundred_who_want_it(database_url: str) -> None:
+    async with running_house(database_url, **SMALL) as house:
+        account_id, (key,) = await _tenant(house)
+        for _ in range(4):
+            assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
+        answers = await asyncio.gather(
+            *(house.call("POST", SEND, {"phone": f"55119{number:08}", "body": "Me"}, key=key) for number in range(200))
+        )
+        assert Counter(answer.status for answer in answers) == {200: 1, 429: 199}
+        for answer in answers:
+            if answer.status == 429:
+                _check_over(answer, datetime.now(UTC))
+        counts = await written(house)
+        assert (counts["messages"], counts["contacts"], counts["used"]) == (5, 2, 5)
+        assert await _used(house, account_id) == 5
+        sent = next(answer for answer in answers if answer.status == 200).json()["data"]["key"]["id"]
+        house.key = key
+        await house.until_status(sent, "READ")
+        assert (await house.sandbox("GET", "/control/ledger/summary"))["total"]["accepted"] == 5
+
+
+async def test_two_channels_share_the_accounts_plan(database_url: str) -> None:
+    async with running_house(database_url, **SMALL) as house:
+        account_id, both = await _tenant(house, channels=2)
+        assert (await house.call("POST", SEND, TEXT)).status == 200
+        answers = await asyncio.gather(*(house.call("POST", SEND, TEXT, key=both[i % 2]) for i in range(100)))
+        assert Counter(answer.status for answer in answers) == {200: 5, 429: 95}
+        assert await _used(house, account_id) == 5
+        assert (await written(house))["messages"] == 6
+        assert (await house.call("POST", SEND, TEXT)).status == 200
+
+
+async def test_a_refused_send_takes_nothing_of_the_plan(database_url: str) -> None:
+    async with running_house(database_url, **SMALL) as house:
+        account_id, (key,) = await _tenant(house)
+        for bad in ({"phone": "x", "body": "Hello"}, TEXT | {"body": ""}, TEXT | {"reply_to": "0" * 32}):
+            assert (await house.call("POST", SEND, bad, key=key)).status == 422
+        assert await _used(house, account_id) == 0
+
+
+async def test_a_new_month_begins_anew(database_url: str) -> None:
+    clock = MovableClock(datetime(2030, 1, 31, 23, 59, 50, tzinfo=UTC))
+    async with running_house(database_url, clock=clock, **SMALL) as house:
+        account_id, (key,) = await _tenant(house)
+        for _ in range(5):
+            assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
+        over = await house.call("POST", SEND, TEXT, key=key)
+        _check_over(over, clock.now())
+        clock.advance(int(over.headers["retry-after"]))
+        assert clock.now().month == 2
+        assert await _used(house, account_id) == 0
+        assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
+        assert await _used(house, account_id) == 1
+
+
+async def test_a_larger_plan_helps_at_once(database_url: str) -> None:
+    async with running_house(database_url, security__key_cache_seconds=0, **SMALL) as house:
+        account_id, (key,) = await _tenant(house)
+        answers = [await house.call("POST", SEND, TEXT, key=key) for _ in range(6)]
+        _check_over(answers[-1], datetime.now(UTC))
+        await accounts.change_plan(house.db, account_id, "starter", plans=house.settings.plans)
+        assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
+        assert await _used(house, account_id) == 6
