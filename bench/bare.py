@@ -31,27 +31,26 @@ from gatepost.store.pool import Database
 Turn = Callable[[], Awaitable[int]]
 
 _TABLES = """
-CREATE TABLE IF NOT EXISTS bench_messages (channel_id uuid, id uuid, state smallint, phone text, content text,
-    network_id text, created_at timestamptz, sent_at timestamptz, PRIMARY KEY (channel_id, id)) WITH (fillfactor = 50);
-CREATE TABLE IF NOT EXISTS bench_events (channel_id uuid, id uuid, seq bigint, body text, PRIMARY KEY (channel_id, id));
-CREATE TABLE IF NOT EXISTS bench_deliveries (channel_id uuid, event_id uuid, state smallint, settled_at timestamptz,
-    PRIMARY KEY (channel_id, event_id)) WITH (fillfactor = 50);
-CREATE TABLE IF NOT EXISTS bench_attempts (channel_id uuid, event_id uuid, number smallint, at timestamptz,
-    status smallint, headers text, PRIMARY KEY (channel_id, event_id, number));
+CREATE TABLE IF NOT EXISTS bench_messages (id uuid PRIMARY KEY, state smallint, phone text, content text,
+    network_id text, created_at timestamptz, sent_at timestamptz) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS bench_events (id uuid PRIMARY KEY, seq bigint, body text);
+CREATE TABLE IF NOT EXISTS bench_deliveries (event_id uuid PRIMARY KEY, state smallint, settled_at timestamptz)
+    WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS bench_attempts (event_id uuid, number smallint, at timestamptz, status smallint,
+    headers text, PRIMARY KEY (event_id, number));
 """
-_MESSAGES = """INSERT INTO bench_messages (channel_id, id, state, phone, content, created_at)
-               SELECT $1, id, 0, phone, content, $5 FROM unnest($2::uuid[], $3::text[], $4::text[])
+_MESSAGES = """INSERT INTO bench_messages (id, state, phone, content, created_at)
+               SELECT id, 0, phone, content, $4 FROM unnest($1::uuid[], $2::text[], $3::text[])
                  AS m (id, phone, content)"""
-_STATES = """UPDATE bench_messages m SET state = $3, network_id = c.network_id, sent_at = $5
-             FROM unnest($2::uuid[], $4::text[]) AS c (id, network_id) WHERE m.channel_id = $1 AND m.id = c.id"""
-_EVENTS = """WITH new AS (INSERT INTO bench_events (channel_id, id, seq, body)
-                          SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[]) RETURNING id)
-             INSERT INTO bench_deliveries (channel_id, event_id, state) SELECT $1, id, 0 FROM new"""
-_ATTEMPTS = """WITH new AS (INSERT INTO bench_attempts (channel_id, event_id, number, at, status, headers)
-                            SELECT $1, id, 1, $3, 200, headers FROM unnest($2::uuid[], $4::text[]) AS a (id, headers)
-                            RETURNING event_id)
-               UPDATE bench_deliveries d SET state = 1, settled_at = $3
-               FROM new WHERE d.channel_id = $1 AND d.event_id = new.event_id"""
+_STATES = """UPDATE bench_messages m SET state = $2, network_id = c.network_id, sent_at = $4
+             FROM unnest($1::uuid[], $3::text[]) AS c (id, network_id) WHERE m.id = c.id"""
+_EVENTS = """WITH new AS (INSERT INTO bench_events (id, seq, body)
+                          SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[]) RETURNING id)
+             INSERT INTO bench_deliveries (event_id, state) SELECT id, 0 FROM new"""
+_ATTEMPTS = """WITH new AS (INSERT INTO bench_attempts (event_id, number, at, status, headers)
+                            SELECT id, 1, $2, 200, headers FROM unnest($1::uuid[], $3::text[]) AS a (id, headers))
+               UPDATE bench_deliveries d SET state = 1, settled_at = $2
+               FROM unnest($1::uuid[]) AS done (id) WHERE d.event_id = done.id"""
 _EVENT_BODY, _CONTENT, _HEADERS = "x" * 500, '{"body":"Hello"}', "x" * 250
 
 
@@ -91,9 +90,8 @@ class Life:
     def __init__(self, db: Database, batch: int) -> None:
         self._db = db
         self._batch = batch
-        self._channel = ids.new_id(datetime.now(UTC))
         self._numbers = count(1)
-        self._last = self._channel
+        self._last = ids.new_id(_now())
 
     async def live(self) -> int:
         messages, size = self._new_ids(), self._batch
@@ -110,13 +108,13 @@ class Life:
         sql, *values = statement
         events = self._new_ids()
         async with self._db.transaction() as conn:
-            await conn.execute(sql, self._channel, *values)
+            await conn.execute(sql, *values)
             if news:
                 numbers = [next(self._numbers) for _ in events]
-                await conn.execute(_EVENTS, self._channel, events, numbers, [_EVENT_BODY] * self._batch)
+                await conn.execute(_EVENTS, events, numbers, [_EVENT_BODY] * self._batch)
         if news:
             async with self._db.transaction() as conn:
-                await conn.execute(_ATTEMPTS, self._channel, events, _now(), [_HEADERS] * self._batch)
+                await conn.execute(_ATTEMPTS, events, _now(), [_HEADERS] * self._batch)
 
     def _new_ids(self) -> list[UUID]:
         fresh = ids.next_ids(self._last, _now(), self._batch)

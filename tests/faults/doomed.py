@@ -2,9 +2,10 @@
 
 point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"
 
-    <name>  a store function that opens a transaction    before, after   its COMMIT
-            CloudNetwork.send, Poster.post               before          the call
-                                                         after           its answer has come
+    <name>  a store function, by its own name    before   its COMMIT, or its one statement
+                                                 after    the same
+            CloudNetwork.send, Poster.post       before   the call
+                                                 after    its answer has come
     <n>     the n-th time, counted from 1
 """
 
@@ -19,8 +20,8 @@ from typing import Any
 
 import uvloop
 
-from gatepost.serving import serve
 from gatepost.networks.cloud.send import CloudNetwork
+from gatepost.serving import serve
 from gatepost.settings import load
 from gatepost.store.pool import Database
 from gatepost.webhooks.post import Poster
@@ -58,13 +59,17 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told:
 
 
 def set_trap(doom: Doom) -> None:
-    """Wraps every commit and every call to the outside."""
-    commit, send, post = Database.transaction, CloudNetwork.send, Poster.post
+    """Wraps every commit, every statement that commits by itself, and every call to the outside."""
+    begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
     def transaction(db: Database) -> AbstractAsyncContextManager[Any]:
-        return around_commit(doom, sys._getframe(1).f_code.co_name, commit(db))
+        return around_commit(doom, sys._getframe(1).f_code.co_name, begin(db))
+
+    def connection(db: Database) -> AbstractAsyncContextManager[Any]:
+        return around_statement(doom, sys._getframe(1).f_code.co_name, connect(db))
 
     setattr(Database, "transaction", transaction)  # noqa: B010
+    setattr(Database, "connection", connection)  # noqa: B010
     setattr(CloudNetwork, "send", around_call(doom, "CloudNetwork.send", send))  # noqa: B010
     setattr(Poster, "post", around_call(doom, "Poster.post", post))  # noqa: B010
 
@@ -76,6 +81,15 @@ async def around_commit(doom: Doom, name: str, transaction: AbstractAsyncContext
         yield conn
         doom.pass_by(name, "before")
     doom.pass_by(name, "after")
+
+
+@asynccontextmanager
+async def around_statement(doom: Doom, name: str, connection: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """One statement without a transaction around it, and the points on both sides of it."""
+    async with connection as conn:
+        doom.pass_by(name, "before")
+        yield conn
+        doom.pass_by(name, "after")
 
 
 def around_call(doom: Doom, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

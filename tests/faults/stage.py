@@ -38,20 +38,17 @@ SECRET_KEY = base64.b64encode(b"k" * 32).decode()
 NUMBER_ID = "100000000000001"
 APP_SECRET = "app-secret"
 # Leases are short, so that a take-over is quick; the time of grace is longer than the network's retry of a callback.
-SHORT = (
-    QUICK
-    | {
-        "lease.ttl": 1.2,
-        "lease.renew": 0.25,
-        "lease.sweep": 0.1,
-        "sending.unknown_grace": 0.7,
-        "cloud.base_url": NOBODY,  # each channel names its sandbox; nothing ever leaves the machine by mistake
-        "server.port": 0,
-        "server.drain_seconds": 3,
-        "security.secret_key": SECRET_KEY,
-        "log.format": "json",
-    }
-)
+SHORT = QUICK | {
+    "lease.ttl": 1.2,
+    "lease.renew": 0.25,
+    "lease.sweep": 0.1,
+    "sending.unknown_grace": 0.7,
+    "cloud.base_url": NOBODY,  # each channel names its sandbox; nothing ever leaves the machine by mistake
+    "server.port": 0,
+    "server.drain_seconds": 3,
+    "security.secret_key": SECRET_KEY,
+    "log.format": "json",
+}
 # Started once for all gateways, with everything imported, also what the web framework would import late: a gateway is
 # then a fork away.
 _processes = multiprocessing.get_context("forkserver")

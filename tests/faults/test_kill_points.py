@@ -18,6 +18,7 @@ COMMITS = {
     "receive_updates": (1, 8),
     "record_attempts": (1, 4),
     "save_cursors": (2,),
+    "save_pace": (2,),
 }
 CALLS = {"CloudNetwork.send": (1, 9), "Poster.post": (1, 15)}
 POINTS = [

@@ -11,7 +11,7 @@ from gatepost.store.embedded import EmbeddedPostgres, running_dsn
 from tests.conftest import Receiver, scratch_folder
 from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, plan
-from tests.faults.stage import Node, SHORT, set_stage
+from tests.faults.stage import SHORT, Node, set_stage
 
 
 @pytest.fixture

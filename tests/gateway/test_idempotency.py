@@ -4,6 +4,7 @@ import asyncio
 import base64
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -111,7 +112,7 @@ async def test_a_new_api_key_of_the_channel_knows_the_old_requests(house: House)
 
 
 async def test_a_refusal_is_not_remembered(database_url: str) -> None:
-    small = {"plans__small__title": "Small", "plans__small__messages_per_month": 1}
+    small: dict[str, Any] = {"plans__small__title": "Small", "plans__small__messages_per_month": 1}
     async with running_house(database_url, security__key_cache_seconds=0, **small) as house:
         await accounts.change_plan(house.db, house.account_id, "small", plans=house.settings.plans)
         assert (await _send(house, "order-1")).status == 200

@@ -3,15 +3,16 @@
 import asyncio
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from gatepost.admin import accounts
 from gatepost.clock import MovableClock
 from gatepost.model import times
-from tests.gateway.checks import SEND, TEXT, check_refused, written
+from tests.gateway.checks import SEND, TEXT, check_refused, feed, written
 from tests.house import Answer, House, running_house
 
-SMALL = {"plans__small__title": "Small", "plans__small__messages_per_month": 5}
+SMALL: dict[str, Any] = {"plans__small__title": "Small", "plans__small__messages_per_month": 5}
 
 
 async def _tenant(house: House, channels: int = 1) -> tuple[UUID, list[str]]:
@@ -52,9 +53,9 @@ async def test_one_unit_left_and_two_hundred_who_want_it(database_url: str) -> N
         counts = await written(house)
         assert (counts["messages"], counts["contacts"], counts["used"]) == (5, 2, 5)
         assert await _used(house, account_id) == 5
-        sent = next(answer for answer in answers if answer.status == 200).json()["data"]["key"]["id"]
         house.key = key
-        await house.until_status(sent, "READ")
+        for event in [event for event in await feed(house) if event["type"] == "message_notification"]:
+            await house.until_status(event["data"]["key"]["id"], "READ")
         assert (await house.sandbox("GET", "/control/ledger/summary"))["total"]["accepted"] == 5
 
 

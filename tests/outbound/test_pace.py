@@ -53,10 +53,38 @@ def test_after_a_pause_the_whole_burst_may_go_and_then_one_per_interval(interval
     assert wait == pytest.approx(interval, abs=100 * TINY)
 
 
-def test_the_pair_limit_is_forty_five_at_once_and_then_one_in_six_seconds() -> None:
-    every_second = [1000.0] * 60 + [1000.0 + second for second in range(1, 61)]
-    used = let_through(every_second, 6, 45)
-    assert used == [1000.0] * 45 + [1000.0 + second for second in range(6, 61, 6)]
+def lent(moments: list[float], interval: float, burst: int) -> list[float]:
+    """Which of these moments `lend` would use."""
+    started, due, used = 0.0, 0.0, []
+    for now in moments:
+        wait, after_started, after_due = pace.lend(started, due, now, interval, burst)
+        if wait:
+            assert (after_started, after_due) == (started, due)
+            assert pace.lend(started, due, now + wait + TINY, interval, burst)[0] == 0.0
+        else:
+            used.append(now)
+        started, due = after_started, after_due
+    return used
+
+
+def test_a_pair_may_borrow_forty_five_and_pays_back_six_seconds_for_each() -> None:
+    every_second = [1000.0 + second for second in range(1000)]
+    assert lent([1000.0] * 60 + every_second, 6, 45)[:46] == [1000.0] * 45 + [1270.0]
+    assert lent(every_second, 6, 45)[:8] == [1000, 1001, 1002, 1003, 1004, 1005, 1036, 1037]
+
+
+def test_who_keeps_to_one_in_six_seconds_never_waits() -> None:
+    evenly = [1000.0 + 6 * i for i in range(100)]
+    assert lent(evenly, 6, 45) == evenly
+
+
+@given(pauses, st.floats(0.01, 10), st.integers(1, 50))
+def test_a_loan_never_exceeds_its_burst_and_is_paid_back(pauses: list[float], interval: float, burst: int) -> None:
+    used = lent(moments_of(pauses), interval, burst)
+    for i, start in enumerate(used):
+        assert sum(start <= at < start + interval - TINY for at in used[i:]) <= 2 * burst
+        for j in range(i, len(used)):
+            assert j - i + 1 <= burst + (used[j] - start) / interval + 1 + TINY
 
 
 @pytest.mark.parametrize("rate", [1, 20, 80, 250, 500, 1000])

@@ -1,18 +1,17 @@
 """The REST door as one ASGI app: routes, the gate in front of them, and the errors behind."""
 
-import os
 from typing import Any
 
 from litestar import Litestar, Router
 from litestar.connection import ASGIConnection
 from litestar.di import Provide
-from litestar.enums import ScopeType
 from litestar.handlers import BaseRouteHandler
 from litestar.openapi import OpenAPIConfig
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, Scope
 
 from gatepost.api import channel, events, health, hot, messages, webhooks
 from gatepost.api.errors import answer_error
+from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
 from gatepost.model.account import Caller
 
@@ -29,7 +28,6 @@ ROUTES: list[Any] = [
     events.list_events,
     channel.show_channel,
 ]
-HOT: list[Any] = [hot.send_message, hot.cloud_callback]
 HEALTH: list[Any] = [health.healthz, health.readyz]
 
 
@@ -38,7 +36,6 @@ def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> 
     app = Litestar(
         [
             Router("/", route_handlers=[*HEALTH, *([] if public_only else ROUTES)], guards=[admit]),
-            *([] if public_only else HOT),
         ],
         request_max_body_size=gateway.body_limit,
         dependencies={
@@ -52,7 +49,7 @@ def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> 
     app.state.gateway = gateway
     if app.openapi_schema.paths is not None and not public_only:
         app.openapi_schema.paths.update(hot.described())
-    return RequestIds(app)
+    return Front(app, gateway, hot=not public_only)
 
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
@@ -66,25 +63,3 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
 def _caller(scope: Scope) -> Caller:
     caller: Caller = scope["state"]["caller"]
     return caller
-
-
-class RequestIds:
-    """Gives every request an id, and every answer the header that tells it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != ScopeType.HTTP:
-            await self._app(scope, receive, send)
-            return
-        request_id = "req_" + os.urandom(12).hex()
-        scope.setdefault("state", {})["request_id"] = request_id
-        header = (b"x-request-id", request_id.encode())
-
-        async def tagged(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], header]
-            await send(message)
-
-        await self._app(scope, receive, tagged)

@@ -14,6 +14,15 @@ _NAMED = re.compile(r"field `([^`]+)`")
 _encode = msgspec.json.Encoder().encode
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """An HTTP answer, whoever gives it."""
+
+    status: int
+    body: bytes
+    kind: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
 async def read_body(request: Request[Any, Any, Any], decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
     """The body as the type it should be, and its very bytes."""
     check_json(request.headers.get("content-type"))

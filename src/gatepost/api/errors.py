@@ -8,6 +8,7 @@ import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException
 
+from gatepost.api.body import Answer
 from gatepost.model.errors import (
     BadRequest,
     Conflict,
@@ -47,19 +48,25 @@ _encode = msgspec.json.Encoder().encode
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The framework's door to the one shape of failures."""
+    answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"])
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body, status_code=answer.status, headers=headers, media_type=MediaType.JSON)
+
+
+def error_answer(error: Exception, request_id: str, path: str) -> Answer:
     """Every failure, in the one shape that the contract names."""
-    request_id = request.scope["state"].get("request_id", "")
     if isinstance(error, GatepostError) and type(error) in _STATUS:
         return _answer(_STATUS[type(error)], error, request_id)
     if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
         code, message = _FRAMEWORK[error.status_code]
         return _answer(error.status_code, GatepostError(message, code), request_id)
-    log.error("request failed", path=request.scope["path"], request_id=request_id, exc_info=error)
+    log.error("request failed", path=path, request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)
 
 
-def _answer(status: int, error: GatepostError, request_id: str) -> Response[bytes]:
+def _answer(status: int, error: GatepostError, request_id: str) -> Answer:
     body = {
         "success": False,
         "message": error.message,
@@ -71,7 +78,8 @@ def _answer(status: int, error: GatepostError, request_id: str) -> Response[byte
             "docs": f"docs/errors.md#{error.code}",
         },
     }
-    return Response(_encode(body), status_code=status, headers=_headers(error), media_type=MediaType.JSON)
+    headers = tuple((name.encode(), value.encode()) for name, value in _headers(error).items())
+    return Answer(status, _encode(body), headers=headers)
 
 
 def _headers(error: GatepostError) -> dict[str, str]:

@@ -1,64 +1,75 @@
-"""The two routes that carry the load, as plain ASGI handlers: the framework's conveniences cost more than their work.
+"""The two routes that carry the load, without the framework: its conveniences cost more than their whole work.
 
-They share the gate, the errors and the OpenAPI document with all other routes.
+They share the gate, the errors and the OpenAPI document with all other routes; `front.py` leads requests to them.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from litestar import asgi
-from litestar.enums import ScopeType
 from litestar.exceptions import MethodNotAllowedException
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Operation, PathItem, RequestBody, Schema
-from litestar.types import HTTPScope, Receive, Scope, Send
+from litestar.types import HTTPScope, Receive
 
-from gatepost.api.body import check_json, decode
+from gatepost.api.body import Answer, check_json, decode
 from gatepost.api.callbacks import receive_callback, verify_callback
 from gatepost.api.gateway import Gateway
-from gatepost.model.errors import TooLarge
+from gatepost.model.errors import NotFound, TooLarge
 from gatepost.model.message import SendRequest
 from gatepost.outbound.accept import idempotency_key
 
 SEND = "/api/v1/message/send"
-CALLBACK = "/callbacks/cloud"
+CALLBACKS = "/callbacks/cloud/"
+_JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
+_REPLAYED = ((b"idempotent-replayed", b"true"),)
 _send_request = msgspec.json.Decoder(SendRequest)
 
+Handler = Callable[[Gateway, HTTPScope, Receive], Awaitable[Answer]]
 
-@asgi(SEND, copy_scope=False)
-async def send_message(scope: Scope, receive: Receive, send: Send) -> None:
+
+def hot_route(method: str, path: str) -> Handler | None:
+    """The handler of a hot route; None when the framework has to look."""
+    if path == SEND:
+        return send_message if method == "POST" else wrong_method
+    if path.startswith(CALLBACKS):
+        return {"POST": take_callback, "GET": shake_hands}.get(method, wrong_method)
+    return None
+
+
+async def wrong_method(_gateway: Gateway, _scope: HTTPScope, _receive: Receive) -> Answer:
+    raise MethodNotAllowedException
+
+
+async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
     """Accepts a message for sending. The answer comes once it is durable."""
-    scope = check_method(scope, "POST")
-    gateway: Gateway = scope["litestar_app"].state.gateway
     headers = read_headers(scope)
     caller = await gateway.gate.admit(headers.get(b"authorization"), "send")
     check_json(headers.get(b"content-type"))
     body = await read_all(headers, receive, gateway.body_limit)
     key = idempotency_key(headers.get(b"idempotency-key"), body)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
-    extra = [(b"idempotent-replayed", b"true")] if accepted.replayed else []
-    await answer(send, accepted.answer, b"application/json", extra)
+    return Answer(200, accepted.answer, _JSON, _REPLAYED if accepted.replayed else ())
 
 
-@asgi(CALLBACK, is_mount=True, copy_scope=False)
-async def cloud_callback(scope: Scope, receive: Receive, send: Send) -> None:
-    """Where the official network calls: the handshake by GET, signed updates by POST."""
-    scope = check_method(scope, "POST", "GET")
-    gateway: Gateway = scope["litestar_app"].state.gateway
-    channel = scope["path"].strip("/")
-    if scope["method"] == "GET":
-        challenge = await verify_callback(gateway, channel, scope["query_string"])
-        await answer(send, challenge.encode(), b"text/plain; charset=utf-8")
-        return
+async def take_callback(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
+    """Signed updates of the official network. It hears yes only when they are stored."""
     headers = read_headers(scope)
     body = await read_all(headers, receive, gateway.callback_limit)
-    await receive_callback(gateway, channel, body, headers.get(b"x-hub-signature-256"))
-    await answer(send, b"", b"text/plain; charset=utf-8")
+    await receive_callback(gateway, _channel(scope), body, headers.get(b"x-hub-signature-256"))
+    return Answer(200, b"", _TEXT)
 
 
-def check_method(scope: Scope, *allowed: str) -> HTTPScope:
-    if scope["type"] != ScopeType.HTTP or scope["method"] not in allowed:
-        raise MethodNotAllowedException
-    return scope
+async def shake_hands(gateway: Gateway, scope: HTTPScope, _receive: Receive) -> Answer:
+    """The network's handshake when the callback address is set."""
+    challenge = await verify_callback(gateway, _channel(scope), scope["query_string"])
+    return Answer(200, challenge.encode(), _TEXT)
+
+
+def _channel(scope: HTTPScope) -> str:
+    channel = scope["path"][len(CALLBACKS) :]
+    if "/" in channel:
+        raise NotFound("There is nothing at this address.")
+    return channel
 
 
 def read_headers(scope: HTTPScope) -> dict[bytes, str]:
@@ -74,9 +85,9 @@ async def read_all(headers: dict[bytes, str], receive: Receive, limit: int) -> b
     while more:
         message: Any = await receive()
         body += message.get("body", b"")
-        if len(body) > limit:  # a body that comes in chunks has no length of its own
-            raise _too_large(limit)
         more = message.get("more_body", False)
+        if len(body) > limit:
+            raise _too_large(limit)
     return body
 
 
@@ -84,18 +95,12 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"The body may have at most {limit:,} bytes.")
 
 
-async def answer(send: Send, body: bytes, kind: bytes, extra: list[tuple[bytes, bytes]] | None = None) -> None:
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *(extra or [])]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
-
-
 def described() -> dict[str, PathItem]:
     """The send route for the OpenAPI document, which lists the framework's own routes by itself."""
     _, components = msgspec.json.schema_components([SendRequest], ref_template="#/components/schemas/{name}")
     fields = components["SendRequest"]["properties"]
-    properties = {name: Schema(description=str(field)) for name, field in fields.items()}
-    body = Schema(title="SendRequest", required=components["SendRequest"]["required"], properties=properties)  # type: ignore[arg-type]
+    properties: dict[str, Any] = {name: Schema(description=str(field)) for name, field in fields.items()}
+    body = Schema(title="SendRequest", required=components["SendRequest"]["required"], properties=properties)
     operation = Operation(
         summary="Send a message",
         operation_id="send_message",

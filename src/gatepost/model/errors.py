@@ -42,6 +42,7 @@ class GatepostError(Exception):
         self.code = code or self.default_code
         self.fields = fields
         self.retry_after = retry_after
+        self.retryable = type(self).retryable or retry_after is not None
         self.limit = limit
 
 

@@ -72,6 +72,7 @@ def message_data(
     timestamp: datetime,
     reply_to: UUID | None,
     client_ref: str | None,
+    scheduled: bool = False,
 ) -> dict[str, Any]:
     """The data of `message_notification`."""
     data: dict[str, Any] = {
@@ -85,7 +86,7 @@ def message_data(
         "context": {"reply_to": ids.message_id(reply_to)} if reply_to else None,
     }
     if not incoming:
-        data["status"] = STATUS[State.QUEUED]
+        data["status"] = "SCHEDULED" if scheduled else STATUS[State.QUEUED]
         data["client_ref"] = client_ref
     return data
 

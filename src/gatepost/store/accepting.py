@@ -247,6 +247,7 @@ def _created(event_id: UUID, id_: UUID, draft: Draft, contact_id: UUID, name: st
         timestamp=now,
         reply_to=draft.reply_to,
         client_ref=draft.client_ref,
+        scheduled=draft.send_at is not None,
     )
     return NewEvent(event_id, events.MESSAGE, "created", data)
 

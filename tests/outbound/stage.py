@@ -1,0 +1,217 @@
+"""A stage for one channel: a real database, a clock that is moved by hand, and a network that lives inside the test.
+
+stage = await make_stage(db)
+await stage.accept("5511999998888", "Hello")
+await stage.drive(10)                  the lane does all that is due within ten seconds of the clock
+stage.network.calls                    what the network was asked, and when
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from inspect import isawaitable
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+
+from gatepost.admin import accounts, channels
+from gatepost.clock import MovableClock
+from gatepost.inbound.receive import Receiver
+from gatepost.model import ids
+from gatepost.model.account import Caller, Plan
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import STATUS, SendRequest
+from gatepost.networks.base import Incoming, Outgoing, Receipt, Sent, Status
+from gatepost.outbound.accept import Acceptor
+from gatepost.outbound.lane import Lane, Limits
+from gatepost.outbound.ledger import Ledger
+from gatepost.outbound.verdict import Rules
+from gatepost.store.heads import Lease, claim_channel, release_channel
+from gatepost.store.messages import StoredMessage, get_message
+from gatepost.store.pool import Database
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+PLANS = {"unlimited": Plan("Unlimited")}
+FAST = Limits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=0)
+RULES = Rules(in_flight=256, read_ahead=5000, unknown_grace=30, retry_base=2, retry_most=300, attempts=3)
+
+Answer = Callable[[Outgoing], Receipt | Awaitable[Receipt]]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One message as the network got it; `at` counts seconds since the stage was set."""
+
+    at: float
+    message: Outgoing
+
+    @property
+    def body(self) -> str:
+        body: str = msgspec.json.decode(self.message.content)["body"]
+        return body
+
+
+class TestNetwork:
+    """A network of the test's own: notes every call, and answers what the test says."""
+
+    __test__ = False
+
+    def __init__(self, clock: MovableClock) -> None:
+        self.calls: list[Call] = []
+        self.answer: Answer = lambda message: Sent(f"wamid.{message.id.hex}.{message.attempt}")
+        self.most_at_once = 0
+        self._clock = clock
+        self._start = clock.monotonic()
+        self._flying: list[str] = []
+
+    async def send(self, message: Outgoing) -> Receipt:
+        assert message.phone not in self._flying, "two messages of one conversation at once"
+        self._flying.append(message.phone)
+        self.most_at_once = max(self.most_at_once, len(self._flying))
+        self.calls.append(Call(round(self._clock.monotonic() - self._start, 3), message))
+        try:
+            receipt = self.answer(message)
+            return await receipt if isawaitable(receipt) else receipt
+        finally:
+            self._flying.remove(message.phone)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    @property
+    def bodies(self) -> list[str]:
+        return [call.body for call in self.calls]
+
+    @property
+    def times(self) -> list[float]:
+        return [call.at for call in self.calls]
+
+
+class Stage:
+    """One channel, whoever owns it at the moment, and the hands to use it."""
+
+    def __init__(self, db: Database, clock: MovableClock, caller: Caller) -> None:
+        self.db = db
+        self.clock = clock
+        self.caller = caller
+        self.channel_id = caller.channel_id
+        self.ref = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+        self.network = TestNetwork(clock)
+        self.acceptor = Acceptor(db, clock, PLANS, lambda _: None, 1000)
+        self.receiver = Receiver(db, clock, lambda _: None, 1000)
+        self.lane: Lane
+        self.lease: Lease
+
+    async def take_over(
+        self, limits: Limits = FAST, rules: Rules = RULES, *, connected: bool = True, alive: Callable[[], bool] = bool
+    ) -> Lane:
+        """Claims the channel for a new owner, whoever had it before, and gives its lane."""
+        if hasattr(self, "lease"):
+            await release_channel(self.db, self.lease, seen_seq=None, work_at=None)
+        lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
+        assert lease is not None
+        ledger = Ledger(self.db, self.clock, 0.0)
+        network = self.network if connected else None
+        lives = (lambda: True) if alive is bool else alive
+        self.lease = lease
+        self.lane = Lane(ledger, self.clock, lease, self.ref, network, limits, rules, lives)
+        return self.lane
+
+    async def accept(self, phone: str, body: str = "Hello", **wishes: Any) -> UUID:
+        """Accepts a message; gives its id."""
+        accepted = await self.acceptor.accept(self.caller, SendRequest(phone=phone, body=body, **wishes))
+        self.ring()
+        return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
+
+    async def accept_many(self, phones: list[str], **wishes: Any) -> list[UUID]:
+        calls = (self.accept(phone, f"{i}", **wishes) for i, phone in enumerate(phones))
+        return await asyncio.gather(*calls)
+
+    def ring(self) -> None:
+        if hasattr(self, "lane"):
+            self.lane.ring()
+
+    async def drive(self, seconds: float) -> None:
+        """Lets the lane do everything that falls due within this time, moving the clock from one thing to the next."""
+        end = self.clock.monotonic() + seconds
+        while True:
+            again = await self.settle()
+            now = self.clock.monotonic()
+            if again is None or again >= end:
+                self.clock.advance(end - now)
+                await self.settle()
+                return
+            self.clock.advance(max(again - now, 1e-6))
+
+    async def settle(self) -> float | None:
+        """Does what is due at this very moment; gives when something is due next, which lies ahead."""
+        for _ in range(2000):
+            called, again = len(self.network.calls), await self.lane.step()
+            await self.lane.settled()
+            if len(self.network.calls) == called and (again is None or again > self.clock.monotonic()):
+                return again
+        raise AssertionError("the lane turns in circles")
+
+    async def report(self, message_id: UUID, *statuses: str, attempt: int = 1) -> None:
+        """Statuses from the network, one report each."""
+        for status in statuses:
+            network_id = f"wamid.{message_id.hex}.{attempt}"
+            update = Status(network_id, status, self.clock.now(), message_id, attempt)
+            await self.receiver.receive(self.channel_id, self.ref, [update])
+
+    async def hear(self, phone: str, text: str = "Hi") -> None:
+        """A person writes."""
+        content = msgspec.json.encode({"body": text}).decode()
+        incoming = Incoming(f"wamid.{uuid4().hex}", phone, "Ana", "text", content, self.clock.now())
+        await self.receiver.receive(self.channel_id, self.ref, [incoming])
+
+    async def message(self, message_id: UUID) -> StoredMessage:
+        message = await get_message(self.db, self.channel_id, message_id)
+        assert message is not None
+        return message
+
+    async def status(self, message_id: UUID) -> str:
+        return STATUS[(await self.message(message_id)).state]
+
+    async def acks(self, message_id: UUID) -> list[str]:
+        """The statuses that events have told of a message, in their order."""
+        key = ids.message_id(message_id)
+        bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
+        told = [body["data"] for body in bodies if body["data"]["key"]["id"] == key]
+        return [data["status"] for data in told]
+
+    async def rows(self, table: str, tail: str = "") -> list[Any]:
+        async with self.db.connection() as conn:
+            return list(await conn.fetch(f"SELECT * FROM {table} WHERE channel_id = $1 {tail}", self.channel_id))
+
+    async def check_floor(self) -> UUID:
+        """The floor may not pass anything that is still to be sent."""
+        async with self.db.connection() as conn:
+            floor: UUID = await conn.fetchval(
+                "SELECT send_floor FROM channel_heads WHERE channel_id = $1", self.channel_id
+            )
+        unsettled = await self.rows("messages", "AND NOT incoming AND state IN (0, 1) AND send_at IS NULL")
+        assert all(row["id"] > floor for row in unsettled)
+        return floor
+
+
+async def make_stage(db: Database) -> Stage:
+    """A new account with one channel, and a clock that stands at NOW."""
+    account = await accounts.create_account(db, "Test", "unlimited", plans=PLANS, trial_days=14, now=NOW)
+    phone = f"1555{uuid4().int % 10**7:07d}"
+    channel = await channels.create_qr(db, account.id, phone=phone, name="Test", limits={}, now=NOW)
+    caller = Caller(
+        key_id=uuid4(),
+        channel_id=channel.id,
+        account_id=account.id,
+        kind="official",
+        phone=phone,
+        plan="unlimited",
+        scopes=frozenset({"send"}),
+        suspended=False,
+        api_access=True,
+        trial_ends_at=NOW + timedelta(days=14),
+        expires_at=None,
+        revoked_at=None,
+    )
+    return Stage(db, MovableClock(NOW), caller)

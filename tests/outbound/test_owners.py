@@ -1,0 +1,179 @@
+"""One owner after another: nothing twice, nothing lost, and a stale one writes nothing."""
+
+import asyncio
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from gatepost.model.message import State
+from gatepost.networks.base import Outgoing, Receipt, Sent
+from gatepost.store.heads import StaleOwner, claim_channel, release_channel
+from gatepost.store.sending import Intent, cancel_message, mark_sending
+from tests.conftest import run_apart
+from tests.outbound.stage import FAST, Stage
+
+PHONES = [f"55119000000{i:02d}" for i in range(60)]
+
+
+def taken(message: Outgoing) -> Receipt:
+    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+
+
+async def test_the_next_owner_reads_on_from_the_floor(stage: Stage) -> None:
+    await stage.take_over(msgspec.structs.replace(FAST, throughput=10))
+    ids = await stage.accept_many([PHONES[i % 7] for i in range(20)])
+    await stage.drive(1.05)
+    sent_before = len(stage.network.calls)
+    assert 5 < sent_before < 15
+    await stage.lane.stop()
+    assert await stage.check_floor() in ids
+    await stage.take_over()
+    await stage.drive(1)
+    assert sorted(call.message.id for call in stage.network.calls) == sorted(ids)
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+
+
+async def test_a_crash_before_any_note_of_the_floor_loses_and_doubles_nothing(stage: Stage) -> None:
+    await stage.take_over(msgspec.structs.replace(FAST, throughput=10))
+    ids = await stage.accept_many(PHONES[:10])
+    for _ in range(3):
+        await stage.lane.step()
+        await stage.lane.settled()
+        stage.clock.advance(0.1)
+    await stage.take_over()
+    await stage.drive(1)
+    assert sorted(call.message.id for call in stage.network.calls) == sorted(ids)
+
+
+async def test_a_crash_during_a_send_is_an_unknown_outcome(stage: Stage) -> None:
+    never = asyncio.Event()
+
+    async def hang(message: Outgoing) -> Receipt:
+        await never.wait()
+        return taken(message)
+
+    stage.network.answer = hang
+    crashed = await stage.take_over()
+    told, untold, behind = [await stage.accept(phone) for phone in (PHONES[0], PHONES[1], PHONES[1])]
+    await crashed.step()
+    async with asyncio.timeout(5):
+        while len(stage.network.calls) < 2:
+            await asyncio.sleep(0.005)
+    stage.network.answer = taken
+    stage.network._flying.clear()  # the one who was calling is gone
+    await stage.take_over()
+    await stage.drive(5)
+    await stage.report(told, "sent")
+    await stage.drive(60)
+    assert [(c.at, c.message.id, c.message.attempt) for c in stage.network.calls[2:]] == [
+        (30, untold, 2),
+        (30, behind, 1),
+    ]
+    assert [await stage.status(id_) for id_ in (told, untold, behind)] == ["SENT"] * 3
+    stage.network._flying.extend([PHONES[0], PHONES[1]])
+    never.set()
+    await crashed.settled()
+
+
+async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
+    stale = await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await release_channel(stage.db, stage.lease, seen_seq=None, work_at=None)
+    newer = await claim_channel(stage.db, stage.channel_id, UUID(int=1), 60)
+    assert newer is not None
+    before = (await stage.rows("messages"), await stage.rows("events"))
+    await stale.step()
+    await stale.settled()
+    assert stage.network.calls == []
+    assert (await stage.rows("messages"), await stage.rows("events")) == before
+    async with asyncio.timeout(2):
+        await stale.run()  # ends by itself
+    assert await stage.status(id_) == "PENDING"
+
+
+async def test_an_owner_that_turns_stale_during_a_send_leaves_the_result_to_the_next(stage: Stage) -> None:
+    async def lose_the_lease(message: Outgoing) -> Receipt:
+        await release_channel(stage.db, stage.lease, seen_seq=None, work_at=None)
+        assert await claim_channel(stage.db, stage.channel_id, UUID(int=1), 60)
+        return taken(message)
+
+    stage.network.answer = lose_the_lease
+    stale = await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stale.step()
+    await stale.settled()
+    message = await stage.message(id_)
+    assert (message.state, message.attempt, message.network_id) == (State.SENDING, 1, None)
+    assert await stage.acks(id_) == ["PENDING"]
+
+
+async def test_an_owner_past_its_lease_calls_nobody(stage: Stage) -> None:
+    alive = True
+    await stage.take_over(alive=lambda: alive)
+    alive = False
+    await stage.accept(PHONES[0])
+    await stage.lane.step()
+    await stage.lane.settled()
+    assert stage.network.calls == []
+
+
+async def test_intents_of_a_stale_lease_are_refused(stage: Stage) -> None:
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    old, contact_id = stage.lease, (await stage.message(id_)).contact_id
+    await stage.take_over()
+    with pytest.raises(StaleOwner):
+        await mark_sending(stage.db, old, [Intent(id_, contact_id, 1, True)], stage.clock.now())
+    assert (await stage.rows("conversations"))[0]["opened_at"] is None
+
+
+async def test_a_message_is_canceled_or_sent_but_never_both(stage: Stage) -> None:
+    await stage.take_over()
+    ids = await stage.accept_many([PHONES[i % 60] for i in range(120)])
+    contacts = {row["id"]: row["contact_id"] for row in await stage.rows("messages")}
+    now = stage.clock.now()
+
+    async def race(id_: UUID) -> tuple[bool, bool]:
+        going = mark_sending(stage.db, stage.lease, [Intent(id_, contacts[id_], 1, False)], now)
+        canceling = cancel_message(stage.db, stage.ref, stage.channel_id, id_, now)
+        ((intended,), (before, _)) = await asyncio.gather(going, canceling)
+        return intended.go, before is State.QUEUED
+
+    outcomes = [await race(id_) for id_ in ids]
+    assert all(went != canceled for went, canceled in outcomes)
+    for id_, (went, _) in zip(ids, outcomes, strict=True):
+        assert (await stage.message(id_)).state is (State.SENDING if went else State.CANCELED)
+
+
+async def test_a_ring_is_not_lost_when_the_database_is_away(stage: Stage) -> None:
+    await stage.take_over()
+    await stage.drive(1)
+    id_ = await stage.accept(PHONES[0])
+    async with stage.db.connection() as conn:
+        pid = await conn.fetchval("SELECT pg_backend_pid()")
+    run_apart(hang_up_on_others(stage, pid))
+    running = asyncio.create_task(stage.lane.run())
+    async with asyncio.timeout(10):
+        while await stage.status(id_) != "SENT":
+            stage.clock.advance(0.2)
+            stage.lane._bell.set()  # time passes for the loop as well
+            await asyncio.sleep(0.02)
+    await stage.lane.stop()
+    await running
+
+
+async def hang_up_on_others(stage: Stage, pid: int) -> None:
+    """Ends every connection of the stage's pool, in a thread of its own, so that the pool cannot notice yet."""
+    import asyncpg  # noqa: PLC0415
+
+    params = stage.db._pool._connect_args[0]
+    conn = await asyncpg.connect(params)
+    try:
+        await conn.execute(
+            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+        )
+    finally:
+        await conn.close()
+    del pid

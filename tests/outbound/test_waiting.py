@@ -1,0 +1,232 @@
+"""Those who wait: for the tier, for their time, for a lost answer, and in vain."""
+
+import msgspec
+import pytest
+
+from gatepost.model.errors import Conflict
+from gatepost.networks.base import Outgoing, Receipt, Sent, Unknown
+from gatepost.outbound.cancel import cancel_message
+from gatepost.outbound.lane import Limits
+from tests.outbound.stage import FAST, NOW, RULES, Stage, timedelta
+
+PHONES = [f"55119000000{i:02d}" for i in range(60)]
+HOUR, DAY = 3600.0, 86_400.0
+SMALL_TIER = msgspec.structs.replace(FAST, tier=5)
+
+
+def lost(_message: Outgoing) -> Receipt:
+    return Unknown("The network's answer was lost")
+
+
+def taken(message: Outgoing) -> Receipt:
+    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+
+
+# -- the tier ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_tier_opens_exactly_so_many_conversations_in_any_day(stage: Stage) -> None:
+    await stage.take_over(SMALL_TIER)
+    await stage.accept_many(PHONES[:3], ttl=7 * 86_400)
+    await stage.drive(10 * HOUR)
+    await stage.accept_many(PHONES[3:13], ttl=7 * 86_400)
+    await stage.drive(3 * DAY)
+    assert [round(at / HOUR, 3) for at in stage.network.times] == [0, 0, 0, 10, 10, 24, 24, 24, 34, 34, 48, 48, 48]
+    await stage.check_floor()
+
+
+async def test_who_wrote_is_answered_at_once_although_the_tier_is_full(stage: Stage) -> None:
+    await stage.take_over(SMALL_TIER)
+    await stage.accept_many(PHONES[:7])
+    await stage.drive(HOUR)
+    assert len(stage.network.calls) == 5
+    await stage.hear(PHONES[9])
+    await stage.accept(PHONES[9], "an answer")
+    await stage.drive(0)
+    assert stage.network.bodies[5:] == ["an answer"]
+    await stage.hear(PHONES[6])  # one of those who wait writes: the window opens, the tier is not needed
+    await stage.drive(1)
+    assert [call.message.phone for call in stage.network.calls[6:]] == [PHONES[6]]
+    used = msgspec.json.decode((await stage.rows("channel_heads"))[0]["pace"])
+    assert used["tier"] == {"used": 5, "limit": 5}
+    assert used["waiting"]["because"] == "The number may open no more conversations within 24 hours"
+
+
+async def test_a_conversation_that_is_open_goes_on_although_the_tier_is_full(stage: Stage) -> None:
+    await stage.take_over(SMALL_TIER)
+    await stage.accept_many(PHONES[:5] * 3)
+    await stage.drive(1)
+    assert len(stage.network.calls) == 15
+    await stage.accept(PHONES[2], "later")
+    await stage.drive(1)
+    assert stage.network.bodies[-1] == "later"
+
+
+async def test_the_next_owner_counts_what_the_last_one_opened(stage: Stage) -> None:
+    await stage.take_over(SMALL_TIER)
+    await stage.accept_many(PHONES[:4])
+    await stage.drive(HOUR)
+    await stage.take_over(SMALL_TIER)
+    await stage.accept_many(PHONES[4:8], ttl=7 * 86_400)
+    await stage.drive(HOUR)
+    assert len(stage.network.calls) == 5
+    await stage.drive(DAY)
+    assert [round(at / HOUR, 3) for at in stage.network.times[4:]] == [1, 24, 24, 24]
+
+
+async def test_a_refused_opening_frees_its_place_when_the_person_had_written(stage: Stage) -> None:
+    """Read as closed, open by the time of sending: nothing is counted."""
+    await stage.accept_many(PHONES[:5])
+    await stage.take_over(Limits(throughput=1, pair_seconds=0, pair_burst=100, tier=5))
+    await stage.lane.step()
+    await stage.lane.settled()
+    for phone in PHONES[1:5]:
+        await stage.hear(phone)
+    await stage.drive(10)
+    await stage.accept_many(PHONES[10:14])
+    await stage.drive(10)
+    assert len(stage.network.calls) == 9
+
+
+# -- their time -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_scheduled_message_waits_for_its_time_and_is_then_ahead_of_nobody(stage: Stage) -> None:
+    await stage.take_over()
+    later = await stage.accept(PHONES[0], "later", send_at=NOW + timedelta(seconds=90))
+    await stage.accept(PHONES[0], "now")
+    await stage.drive(89)
+    assert stage.network.bodies == ["now"]
+    assert stage.lane.next_scheduled == NOW + timedelta(seconds=90)
+    assert await stage.status(later) == "PENDING"
+    await stage.drive(2)
+    assert [(call.at, call.body) for call in stage.network.calls] == [(0, "now"), (90, "later")]
+    assert await stage.rows("scheduled") == []
+    assert stage.lane.next_scheduled is None
+
+
+async def test_more_than_memory_holds_may_be_scheduled_for_one_moment(stage: Stage) -> None:
+    limits = msgspec.structs.replace(FAST, throughput=10)
+    await stage.take_over(limits, msgspec.structs.replace(RULES, read_ahead=4))
+    await stage.accept_many(PHONES[:30], send_at=NOW + timedelta(seconds=60))
+    await stage.drive(59)
+    assert stage.network.calls == []
+    await stage.drive(10)
+    assert len({call.message.id for call in stage.network.calls}) == len(stage.network.calls) == 30
+    assert await stage.rows("scheduled") == []
+
+
+async def test_a_canceled_message_never_leaves(stage: Stage) -> None:
+    await stage.take_over()
+    kept = await stage.accept(PHONES[0], "kept", send_at=NOW + timedelta(seconds=60))
+    gone = await stage.accept(PHONES[0], "gone", send_at=NOW + timedelta(seconds=60))
+    await stage.drive(1)
+    await cancel_message(stage.db, stage.caller, await stage.message(gone), stage.clock.now())
+    await stage.drive(120)
+    assert stage.network.bodies == ["kept"]
+    assert await stage.acks(gone) == ["PENDING", "CANCELED"]
+    for settled in (kept, gone):
+        with pytest.raises(Conflict):
+            await cancel_message(stage.db, stage.caller, await stage.message(settled), stage.clock.now())
+
+
+async def test_a_message_canceled_while_it_waits_in_memory_is_let_go(stage: Stage) -> None:
+    await stage.take_over(msgspec.structs.replace(FAST, throughput=1))
+    first, second, third = await stage.accept_many([PHONES[0]] * 3)
+    await stage.drive(0.5)
+    await cancel_message(stage.db, stage.caller, await stage.message(second), stage.clock.now())
+    await stage.drive(10)
+    assert [call.message.id for call in stage.network.calls] == [first, third]
+    assert stage.lane.idle
+    assert await stage.check_floor() == third
+
+
+# -- a lost answer ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_lost_answer_is_waited_for_and_then_tried_again(stage: Stage) -> None:
+    stage.network.answer = lost
+    await stage.take_over()
+    id_, behind = await stage.accept(PHONES[0]), await stage.accept(PHONES[0], "behind")
+    await stage.drive(10)
+    await stage.accept(PHONES[1], "others go on")
+    stage.network.answer = taken
+    await stage.drive(30)
+    calls = [(call.at, call.message.id, call.message.attempt) for call in stage.network.calls]
+    assert calls[:1] == [(0, id_, 1)]
+    assert calls[2:] == [(30, id_, 2), (30, behind, 1)]
+    assert await stage.acks(id_) == ["PENDING", "SENT"]
+    assert (await stage.message(id_)).attempt == 2
+
+
+async def test_a_status_settles_a_lost_answer_without_a_second_send(stage: Stage) -> None:
+    stage.network.answer = lost
+    await stage.take_over()
+    id_, behind = await stage.accept(PHONES[0]), await stage.accept(PHONES[0], "behind")
+    await stage.drive(5)
+    stage.network.answer = taken
+    await stage.report(id_, "delivered")
+    await stage.drive(60)
+    assert [call.message.id for call in stage.network.calls] == [id_, behind]
+    assert stage.network.times[1] <= 6, "the next one need not wait for the grace to end"
+    assert await stage.acks(id_) == ["PENDING", "DELIVERED"]
+    assert await stage.check_floor() == behind
+
+
+async def test_with_on_unknown_fail_it_is_never_sent_twice(stage: Stage) -> None:
+    stage.network.answer = lost
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0], on_unknown="fail")
+    await stage.drive(29)
+    assert await stage.status(id_) == "PENDING"
+    await stage.drive(2)
+    assert await stage.acks(id_) == ["PENDING", "FAILED"]
+    assert "unknown_outcome" in ((await stage.message(id_)).error or "")
+    assert len(stage.network.calls) == 1
+
+
+async def test_a_lost_answer_past_its_ttl_is_not_tried_again(stage: Stage) -> None:
+    stage.network.answer = lost
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0], ttl=10)
+    await stage.drive(60)
+    assert (await stage.status(id_), len(stage.network.calls)) == ("FAILED", 1)
+
+
+async def test_a_scheduled_message_settled_by_a_status_leaves_the_timetable(stage: Stage) -> None:
+    stage.network.answer = lost
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0], send_at=NOW + timedelta(seconds=10))
+    await stage.drive(15)
+    await stage.report(id_, "sent")
+    await stage.drive(60)
+    assert len(stage.network.calls) == 1
+    assert await stage.rows("scheduled") == []
+    assert stage.lane.idle
+    assert stage.lane.next_scheduled is None
+
+
+# -- in vain ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_expires_in_the_queue_and_says_why(stage: Stage) -> None:
+    await stage.take_over(connected=False)
+    short, long = await stage.accept(PHONES[0], ttl=5), await stage.accept(PHONES[0], ttl=500)
+    later = await stage.accept(PHONES[1], ttl=5, send_at=NOW + timedelta(seconds=20))
+    await stage.drive(4)
+    assert await stage.status(short) == "PENDING"
+    await stage.drive(2)
+    assert await stage.acks(short) == ["PENDING", "EXPIRED"]
+    assert msgspec.json.decode((await stage.message(short)).error or "")["details"] == "The channel is not connected"
+    await stage.drive(30)
+    assert [await stage.status(id_) for id_ in (long, later)] == ["PENDING", "EXPIRED"]
+    assert await stage.rows("scheduled") == []
+    await stage.check_floor()
+
+
+async def test_a_message_that_waits_for_the_tier_expires_with_that_reason(stage: Stage) -> None:
+    await stage.take_over(msgspec.structs.replace(FAST, tier=1))
+    _, second = await stage.accept_many(PHONES[:2], ttl=60)
+    await stage.drive(120)
+    assert await stage.status(second) == "EXPIRED"
+    assert "no more conversations" in ((await stage.message(second)).error or "")
