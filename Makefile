@@ -32,8 +32,8 @@ lock: $(UV)
 	  --python-version 3.11 --extra dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
 .venv/run: requirements.txt pyproject.toml | $(UV)
-	@test -e .venv/dev || ( $(UV) venv -q --allow-existing .venv && $(UV) pip install -q --require-hashes -r requirements.txt \
-	  && $(UV) pip install -q --no-deps -e . )
+	@if test -e .venv/dev; then $(MAKE) -s .venv/dev; else $(UV) venv -q --allow-existing .venv \
+	  && $(UV) pip sync -q --require-hashes requirements.txt && $(UV) pip install -q --no-deps -e .; fi
 	@touch $@
 
 .venv/dev: requirements-dev.txt pyproject.toml | $(UV)

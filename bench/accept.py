@@ -1,7 +1,7 @@
 """Durable accepts: how many a second, how quick, and how far from the floors measured beside them."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import msgspec
 import psutil
@@ -31,7 +31,8 @@ class AcceptRow(msgspec.Struct, frozen=True):
 class AcceptFindings(msgspec.Struct, frozen=True):
     rows: list[AcceptRow]
     strangers: Sample
-    raw_batch: Sample
+    framework_server: Sample
+    framework_batch: Sample
 
 
 class Floor(msgspec.Struct, frozen=True):
@@ -46,7 +47,7 @@ class Floor(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def floor(gateway: Gateway, kind: str, stack: str = "litestar") -> AsyncIterator[Floor]:
+async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterator[Floor]:
     """A floor server beside a gateway, on the same database."""
     async with running("bench.floors", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
         told = await child.hear()
@@ -65,25 +66,20 @@ async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:
 
 
 async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, tell: Tell) -> AcceptFindings:
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(floor(gateway, "server"))
-        batch = await stack.enter_async_context(floor(gateway, "batch"))
-        raw = await stack.enter_async_context(floor(gateway, "batch", "asgi"))
+    async with floor(gateway, "server") as server, floor(gateway, "batch") as batch:
         rows = [await _row(gateway, tenant, server, batch, n, seconds, tell) for n in CONNECTIONS]
-        most = CONNECTIONS[-1]
-        tell(f"accept: {most} connections, recipients never seen before")
-        strangers = await measure.load(
-            gateway.port,
-            gateway.cpu,
-            connections=most,
-            seconds=seconds,
-            key=tenant.key,
-            first=FIRST + RECIPIENTS,
-            recipients=_STRANGERS,
-        )
-        tell(f"floor: {most} connections, server with batch, no framework")
-        raw_batch = await measure.load(raw.port, raw.cpu, connections=most, seconds=seconds)
-    return AcceptFindings(rows, strangers, raw_batch)
+    most = CONNECTIONS[-1]
+    tell(f"accept: {most} connections, recipients never seen before")
+    wished = {"connections": most, "key": tenant.key, "first": FIRST + RECIPIENTS, "recipients": _STRANGERS}
+    strangers = await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished)
+    on_framework = [await _on_framework(gateway, kind, most, seconds, tell) for kind in ("server", "batch")]
+    return AcceptFindings(rows, strangers, *on_framework)
+
+
+async def _on_framework(gateway: Gateway, kind: str, connections: int, seconds: float, tell: Tell) -> Sample:
+    tell(f"floor: {connections} connections, {kind} on the framework")
+    async with floor(gateway, kind, "litestar") as bare:
+        return await measure.load(bare.port, bare.cpu, seconds=min(seconds, 2.0), connections=connections)
 
 
 async def _row(

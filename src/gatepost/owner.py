@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import structlog
 
 from gatepost.clock import Clock
-from gatepost.model.errors import GatepostError
+from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.outbound.lane import Lane
 from gatepost.settings import Lease as LeaseSettings
 from gatepost.store.deliveries import Target, read_targets, save_cursors
@@ -27,6 +27,7 @@ from gatepost.webhooks.deliver import Round
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
 _REFRESH_EVERY = 1.0
+_AVOID = 10.0  # seconds before a channel that could not be served is tried again
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 
 
@@ -159,9 +160,11 @@ class Owner:
         self._make_round = make_round
         self._tune = tune
         self._holdings: dict[UUID, Holding] = {}
+        self._avoid: dict[UUID, float] = {}
         self._wake = asyncio.Event()
         self._swept_at = clock.monotonic()
         self._loops: list[asyncio.Task[Any]] = []
+        self._endings: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         self._loops = [asyncio.create_task(self._sweep_loop()), asyncio.create_task(self._renew_loop())]
@@ -186,7 +189,8 @@ class Owner:
         for loop in self._loops[:1]:
             loop.cancel()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*(h.end() for h in self._holdings.values())), seconds)
+            endings = [*(holding.end() for holding in self._holdings.values()), *self._endings]
+            await asyncio.wait_for(asyncio.gather(*endings), seconds)
         for loop in self._loops:
             loop.cancel()
         for holding in self._holdings.values():
@@ -210,12 +214,23 @@ class Owner:
 
     async def sweep(self) -> None:
         """One look around."""
+        now = self._clock.monotonic()
         for channel_id in await wanting_owner(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
-            if channel_id not in self._holdings:
-                await self._claim(channel_id)
+            if channel_id not in self._holdings and now >= self._avoid.get(channel_id, now):
+                await self._try_claim(channel_id)
         ends = await ends_of(self._db, list(self._holdings)) if self._holdings else {}
         for channel_id, holding in list(self._holdings.items()):
             await self._tend(channel_id, holding, ends.get(channel_id))
+
+    async def _try_claim(self, channel_id: UUID) -> None:
+        """A channel that cannot be served (its secrets cannot be read, say) must not keep us from the others."""
+        try:
+            await self._claim(channel_id)
+        except Unavailable:
+            raise
+        except Exception:
+            log.exception("channel cannot be served", channel=channel_id.hex)
+            self._avoid[channel_id] = self._clock.monotonic() + _AVOID
 
     async def _claim(self, channel_id: UUID) -> None:
         asked_at = self._clock.monotonic()
@@ -257,8 +272,19 @@ class Owner:
         log.warning("channel dropped", channel=channel_id.hex, alive=holding.alive())
         del self._holdings[channel_id]
         holding.valid_until = 0.0
-        await holding.end()
-        await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+        ending = asyncio.create_task(self._end(holding))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    async def _end(self, holding: Holding) -> None:
+        """Apart from the sweep: what is in flight may take its time, and no other channel waits for it."""
+        try:
+            await holding.end()
+            await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+        except GatepostError as error:
+            log.warning("channel not given back", channel=holding.lease.channel_id.hex, reason=error.message)
+        except Exception:
+            log.exception("channel ended badly", channel=holding.lease.channel_id.hex)
 
     async def _renew_loop(self) -> None:
         while True:
@@ -269,9 +295,12 @@ class Owner:
 
     async def renew(self) -> None:
         """Keeps the leases. A lease that another took meanwhile ends here and now."""
-        asked_at = self._clock.monotonic()
-        kept = await renew_leases(self._db, self.id, list(self._holdings), self._settings.ttl)
-        for channel_id, holding in self._holdings.items():
+        asked_at, asked = (
+            self._clock.monotonic(),
+            dict(self._holdings),
+        )  # one that is claimed meanwhile is not asked for
+        kept = await renew_leases(self._db, self.id, list(asked), self._settings.ttl)
+        for channel_id, holding in asked.items():
             holding.valid_until = self._valid_until(asked_at) if channel_id in kept else 0.0
 
     def _valid_until(self, asked_at: float) -> float:

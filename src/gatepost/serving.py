@@ -67,9 +67,14 @@ async def _serve_http(
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
     url = settings.server.public_url.rstrip("/") or _address(listener)
     log.info("ready", url=url, version=__version__)
-    if on_ready and not serving.done():
-        await on_ready(url)
-    await serving
+    try:
+        if on_ready and not serving.done():
+            await on_ready(url)
+    except BaseException:
+        server.ask_to_stop()
+        raise
+    finally:
+        await serving
 
 
 class _Server(uvicorn.Server):

@@ -30,7 +30,7 @@ from gatepost.outbound.queue import BUSY, PARKED, TIER, Queue, Recipient
 from gatepost.outbound.reading import Reader
 from gatepost.outbound.verdict import Again, Await, End, Rules, judge
 from gatepost.store.heads import Lease, StaleOwner, save_pace
-from gatepost.store.sending import Intent, Queued, Result, read_states, windows_open
+from gatepost.store.sending import Intent, Queued, Result, conversations_open, read_states
 
 log = structlog.get_logger("gatepost.send")
 _TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
@@ -154,12 +154,12 @@ class Lane:
             return
         now, wall = self._clock.monotonic(), self._clock.now()
         contacts = [message.contact_id for _, message in waiting]
-        wrote = await windows_open(self._ledger.db, self.lease.channel_id, contacts, wall)
+        open_ = await conversations_open(self._ledger.db, self.lease.channel_id, contacts, wall)
         free = not self._tier_is_full(wall)
         for recipient, message in waiting:
-            if message.contact_id in wrote:
-                message.last_in_at = wall
-            if message.contact_id in wrote or free:
+            if message.contact_id in open_:
+                recipient.note_opened(wall)
+            if message.contact_id in open_ or free:
                 self._queue.line_up(recipient, now)
 
     def _expire_due(self) -> None:
@@ -247,7 +247,7 @@ class Lane:
         """One attempt, from the intent to the result."""
         counted = opens
         try:
-            if message.state is State.SENDING and (message.fail_unknown or message.expires_at <= wall):
+            if message.state is State.SENDING and self._gives_up(message, wall):
                 await self._finish(message, End(State.FAILED, error=_unknown_outcome()))
                 return
             intent = Intent(message.id, message.contact_id, message.attempt + 1, opens)
@@ -259,7 +259,7 @@ class Lane:
             message.attempt += 1
             message.state = State.SENDING
             if intended.opened:
-                message.opened_at = wall
+                recipient.note_opened(wall)
             receipt = await self._send(message)
             await self._follow(recipient, message, receipt)
         except Unavailable:
@@ -269,6 +269,10 @@ class Lane:
                 self._reader.opened.remove(wall)
             if recipient.place == BUSY:
                 self._queue.line_up(recipient, self._clock.monotonic())
+
+    def _gives_up(self, message: Queued, wall: datetime) -> bool:
+        """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
+        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._rules.attempts
 
     async def _send(self, message: Queued) -> Receipt:
         """The call to the network, and only while the lease holds."""

@@ -11,6 +11,7 @@ A recipient stands in one place at a time. Chat goes ahead of bulk. No clock and
 import heapq
 from collections import deque
 from collections.abc import Iterator
+from datetime import datetime
 from uuid import UUID
 
 from gatepost.store.sending import Queued
@@ -32,6 +33,11 @@ class Recipient:
         self.burst_started = 0.0
         self.pair_due = 0.0
         self.refusals = 0
+
+    def note_opened(self, at: datetime) -> None:
+        """The conversation is open now: whatever else waits for this person opens none."""
+        for message in (*self.chat, *self.bulk):
+            message.opened_at = at
 
     @property
     def head(self) -> Queued | None:

@@ -14,7 +14,7 @@ from gatepost.model.message import State
 from gatepost.store.contacts import Contact, ensure_contacts
 from gatepost.store.heads import lock_head
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statuses import Change, write_changes
+from gatepost.store.statuses import Change, park, write_changes
 
 _NETWORK_MEMORY = timedelta(days=30)
 
@@ -121,7 +121,7 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Rep
             channel_id,
             [r.network_id for r in reports],
             [ids.new_id(now) for _ in reports],
-            [str(int(r.state)) for r in reports],
+            [park(r.state, r.error) for r in reports],
         )
 
 
@@ -181,13 +181,14 @@ async def _note_last_in(
     for message in fresh:
         contact_id = people[message.phone].id
         newest[contact_id] = max(message.at, newest.get(contact_id, message.at))
+    in_order = sorted(newest)  # sending opens conversations without the channel's lock, in this order too
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, n.at)
            FROM unnest($2::uuid[], $3::timestamptz[]) AS n (contact_id, at)
            WHERE v.channel_id = $1 AND v.contact_id = n.contact_id""",
         channel_id,
-        list(newest),
-        list(newest.values()),
+        in_order,
+        [newest[contact_id] for contact_id in in_order],
     )
 
 

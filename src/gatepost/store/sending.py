@@ -11,7 +11,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import State, may_follow
 from gatepost.store.heads import Lease, StaleOwner, lock_head
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statuses import Change, write_changes
+from gatepost.store.statuses import Change, Parked, unpark, write_changes
 
 _DAY = timedelta(hours=24)
 
@@ -127,12 +127,12 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
     return {row["id"]: State(row["state"]) for row in rows}
 
 
-async def windows_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
-    """Which of these people wrote within the last 24 hours."""
+async def conversations_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
+    """With which of these people a conversation is open: somebody wrote within the last 24 hours."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT contact_id FROM conversations
-               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND last_in_at > $3""",
+               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND (last_in_at > $3 OR opened_at > $3)""",
             channel_id,
             list(contact_ids),
             now - _DAY,
@@ -235,7 +235,7 @@ async def mark_results(
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
 
 
-def _change_for(row: Any, result: Result, parked: dict[str, list[State]], now: datetime) -> Change | None:
+def _change_for(row: Any, result: Result, parked: dict[str, list[Parked]], now: datetime) -> Change | None:
     """What this result does to its row: nothing when a status or a cancel has been faster."""
     change = Change.of(row)
     if result.state in (State.QUEUED, State.FAILED):
@@ -248,12 +248,14 @@ def _change_for(row: Any, result: Result, parked: dict[str, list[State]], now: d
     if result.network_id:
         change.learn(result.network_id)
     change.step(result.state, result.error)
-    for state in parked.get(result.network_id or "", ()):
-        change.step(state, None)
+    for status in parked.get(result.network_id or "", ()):
+        change.step(status.state, status.error)
     return change if change.changed else None
 
 
-async def _take_parked(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]) -> dict[str, list[State]]:
+async def _take_parked(
+    conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]
+) -> dict[str, list[Parked]]:
     """Statuses that came before we knew the network's id of their message."""
     rows = await conn.fetch(
         """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
@@ -261,10 +263,10 @@ async def _take_parked(conn: "Connection[Any]", channel_id: UUID, network_ids: S
         channel_id,
         list(network_ids),
     )
-    parked: dict[str, list[State]] = {}
+    parked: dict[str, list[Parked]] = {}
     for row in rows:
-        parked.setdefault(row["network_id"], []).append(State(int(row["status"])))
-    return {network_id: sorted(states) for network_id, states in parked.items()}
+        parked.setdefault(row["network_id"], []).append(unpark(row["status"]))
+    return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
 
 
 async def _unschedule(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> None:
@@ -286,7 +288,7 @@ async def cancel_message(
         head = await lock_head(conn, channel_id)
         row = await conn.fetchrow(
             """SELECT id, state, attempt, phone, client_ref, network_id, send_at FROM messages
-               WHERE channel_id = $1 AND id = $2 AND NOT incoming""",
+               WHERE channel_id = $1 AND id = $2 AND NOT incoming FOR NO KEY UPDATE""",  # its owner may be sending it
             channel_id,
             message_id,
         )

@@ -28,6 +28,23 @@ class Step(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None
 
 
+class Parked(msgspec.Struct, frozen=True):
+    """A status that came before we knew the network's id of its message."""
+
+    state: State
+    error: dict[str, Any] | None
+
+
+def park(state: State, error: dict[str, Any] | None) -> str:
+    """A status as it is kept until its message is known."""
+    return msgspec.json.encode(Parked(state, error)).decode()
+
+
+def unpark(text: str) -> Parked:
+    """The status behind `park`."""
+    return msgspec.json.decode(text, type=Parked)
+
+
 class Change(msgspec.Struct):
     """One message's changes within a batch."""
 

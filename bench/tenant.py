@@ -1,0 +1,79 @@
+"""Whose messages are sent: one account, one channel, one key, and the recipients."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from bench.gateway import Gateway
+from bench.load import FIRST, RECIPIENTS
+from gatepost.admin import accounts, channels, endpoints, keys
+from gatepost.admin.vault import Vault, load_or_make_key
+from gatepost.model import ids
+from gatepost.settings import load
+from gatepost.store.contacts import ensure_contacts
+from gatepost.store.pool import Database
+
+NUMBER_ID, PHONE = "100000000000001", "15550001111"
+TOKEN, APP_SECRET, VERIFY_TOKEN = "bench-token", "bench-app-secret", "bench-verify"
+_OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_000, "tier": 0}
+
+
+class Tenant(msgspec.Struct, frozen=True):
+    """Whose messages are sent."""
+
+    account_id: UUID
+    channel_id: UUID
+    key: str
+
+    @property
+    def channel(self) -> str:
+        return ids.show("ch", self.channel_id)
+
+
+async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = None) -> Tenant:
+    """An account without a quota, a channel without limits, a key, and an endpoint if there is to be one."""
+    settings, now = load(config, environ={}), datetime.now(UTC)
+    vault = Vault(load_or_make_key("", gateway.data))
+    db = await Database.connect(gateway.dsn, connections=2)
+    try:
+        account = await accounts.create_account(db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now)
+        channel = await channels.create_official(
+            db,
+            vault,
+            account.id,
+            phone=PHONE,
+            name="Bench",
+            number=channels.CloudNumber(NUMBER_ID),
+            token=TOKEN,
+            app_secret=APP_SECRET,
+            verify_token=VERIFY_TOKEN,
+            limits={"throughput": 1000, "pair_seconds": 0, "tier": 0},
+            now=now,
+        )
+        await _open_limits(db, channel.id)
+        if webhook_url:
+            await endpoints.create_endpoint(db, vault, channel.id, webhook_url, now=now)
+        key = await keys.create_key(db, channel.id, "Bench", now=now)
+        return Tenant(account.id, channel.id, key.text)
+    finally:
+        await db.close()
+
+
+async def _open_limits(db: Database, channel_id: UUID) -> None:
+    """Beyond what a person may set: here the gateway itself is to be the limit."""
+    async with db.connection() as conn:
+        limits = msgspec.json.encode(_OPEN_LIMITS).decode()
+        await conn.execute("UPDATE channels SET limits = $2 WHERE id = $1", channel_id, limits)
+
+
+async def meet_recipients(gateway: Gateway, tenant: Tenant) -> None:
+    """Makes the contacts beforehand: what is measured then does not depend on how many are new."""
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        async with db.transaction() as conn:
+            phones = [str(FIRST + i) for i in range(RECIPIENTS)]
+            await ensure_contacts(conn, tenant.channel_id, phones, datetime.now(UTC))
+    finally:
+        await db.close()
