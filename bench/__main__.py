@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import platform
 import signal
 import sys
 from datetime import UTC, datetime
@@ -12,10 +13,11 @@ import psutil
 from rich.console import Console
 
 from bench.accept import Tell, measure_accept
-from bench.gateway import data_folder, file_system, fsync_seconds
+from bench.findings import Findings, Machine
+from bench.folder import data_folder, file_system, fsync_seconds
 from bench.life import measure_life
 from bench.processes import ROOT, BenchFailed, cpu_of_family
-from bench.report import Findings, Machine, machine_name, show, write
+from bench.report import show, write
 from bench.start import measure_start
 
 PARTS = ("accept", "life", "memory", "start")
@@ -53,11 +55,10 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
             start = await measure_start(folder, tell)
         if "life" in wanted or "memory" in wanted:
             life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
-    cores, python, system = machine_name()
     machine = Machine(
-        cores=cores,
-        python=python,
-        system=system,
+        cores=psutil.cpu_count() or 0,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
         file_system=kind,
         fsync_ms=fsync * 1000,
         others_share=busy.others_share(),
@@ -66,10 +67,10 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
 
 
 async def run(options: argparse.Namespace, console: Console) -> None:
-    """Measures, prints and writes. SIGTERM ends it as Ctrl-C does: with all that it started."""
+    """Measures, prints and writes. Ctrl-C and SIGTERM end it, and all that it started."""
     task = asyncio.current_task()
     assert task is not None
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     findings = await measure(options, lambda words: console.print(f"[dim]· {words}"))
     show(findings, console)

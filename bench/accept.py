@@ -7,10 +7,12 @@ import msgspec
 import psutil
 
 from bench import measure
-from bench.gateway import Cpu, Gateway, Tenant, data_folder, make_tenant, meet_recipients, running_gateway, write_config
+from bench.folder import data_folder, write_config
+from bench.gateway import Cpu, Gateway, running_gateway
 from bench.load import FIRST, RECIPIENTS
 from bench.measure import Sample
 from bench.processes import cpu_of, cpu_of_family, running
+from bench.tenant import Tenant, make_tenant, meet_recipients
 
 CONNECTIONS = (1, 16, 64)
 _STRANGERS = 50_000

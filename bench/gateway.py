@@ -1,40 +1,23 @@
-"""The gateway under test: a process as users run it, on a data folder of its own, with one channel."""
+"""The gateway under test: a process as users run it, from its start to its end."""
 
 import asyncio
 import contextlib
-import os
-import shutil
 import socket
 import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from uuid import UUID
 
 import msgspec
 import psutil
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import PyreqwestError
 
-from bench.load import FIRST, RECIPIENTS
 from bench.processes import ROOT, BenchFailed, cpu_of, cpu_of_family, end
-from gatepost.admin import accounts, channels, endpoints, keys
-from gatepost.admin.vault import Vault, load_or_make_key
-from gatepost.model import ids
-from gatepost.settings import load
-from gatepost.store.contacts import ensure_contacts
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.place import find_cluster
 from gatepost.store.embedded.postmaster import find_postmaster, shut_down
-from gatepost.store.pool import Database
-
-_IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
-_OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_000, "tier": 0}
-NUMBER_ID, PHONE = "100000000000001", "15550001111"
-TOKEN, APP_SECRET, VERIFY_TOKEN = "bench-token", "bench-app-secret", "bench-verify"
 
 
 class Cpu(msgspec.Struct, frozen=True):
@@ -61,9 +44,6 @@ class Gateway:
 
     def cpu(self) -> Cpu:
         return Cpu(cpu_of(self.process), cpu_of_family(self.postmaster))
-
-
-# -- the process ------------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
@@ -125,5 +105,3 @@ async def _end_database(data: Path) -> None:
         postmaster = find_postmaster(cluster) if cluster else None
         if postmaster is not None:
             await shut_down(postmaster, 10.0)
-
-

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from bench import gateway as house
 from bench import measure
 from bench.accept import Tell, floor
 from bench.floors import CALLBACK
-from bench.gateway import Gateway, Tenant
+from bench.folder import write_config
+from bench.gateway import Gateway, new_client, running_gateway
 from bench.measure import Sample
 from bench.memory import MIB, MemoryFindings, Peak
 from bench.processes import BenchFailed, Child, resident, running, shared_out
+from bench.tenant import NUMBER, Tenant, make_tenant
 from gatepost.store.pool import Database
 
 WEBHOOKS, CALLBACKS = 4, 3
@@ -85,12 +86,12 @@ async def measure_life(
         sandbox_url = (await sandbox.hear_text()).split()[-1]
         receiver = await stack.enter_async_context(running("bench.receiver"))
         port = (await receiver.hear())["port"]
-        config = house.write_config(folder, sandbox_url)
+        config = write_config(folder, sandbox_url)
         tell("life: starting a gateway, a sandbox and a receiver")
-        gateway = await stack.enter_async_context(house.running_gateway(folder, config))
+        gateway = await stack.enter_async_context(running_gateway(folder, config))
         await asyncio.sleep(2.0)
         rest = (resident(gateway.process), shared_out(gateway.postmaster))
-        tenant = await house.make_tenant(gateway, config, f"http://127.0.0.1:{port}/hook")
+        tenant = await make_tenant(gateway, config, f"http://127.0.0.1:{port}/hook")
         await _register(sandbox_url, gateway, tenant)
         tell(f"life: {messages:,} messages")
         async with Peak(gateway.process) as peak:
@@ -110,16 +111,12 @@ async def measure_life(
 async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
     """Makes the number known to the network, without any limits of the network's."""
     number = {
-        "phone_number_id": house.NUMBER_ID,
-        "phone": house.PHONE,
-        "token": house.TOKEN,
-        "app_secret": house.APP_SECRET,
-        "verify_token": house.VERIFY_TOKEN,
+        **NUMBER,
         "callback_url": f"http://127.0.0.1:{gateway.port}/callbacks/cloud/{tenant.channel}",
         "limits": {"throughput": None, "pair_interval": None},
         "delays": _DELAYS,
     }
-    async with house.new_client() as client:
+    async with new_client() as client:
         request = client.post(f"{sandbox_url}/control/numbers").body_bytes(msgspec.json.encode(number))
         answer = await request.headers({"content-type": "application/json"}).build().send()
         if answer.status != 200:

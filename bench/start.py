@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 
 from bench.accept import Tell
-from bench.gateway import running_gateway, write_config
+from bench.folder import write_config
+from bench.gateway import running_gateway
 
 
 class StartFindings(msgspec.Struct, frozen=True):

@@ -15,8 +15,14 @@ from gatepost.settings import load
 from gatepost.store.contacts import ensure_contacts
 from gatepost.store.pool import Database
 
-NUMBER_ID, PHONE = "100000000000001", "15550001111"
-TOKEN, APP_SECRET, VERIFY_TOKEN = "bench-token", "bench-app-secret", "bench-verify"
+# The number as the network knows it.
+NUMBER = {
+    "phone_number_id": "100000000000001",
+    "phone": "15550001111",
+    "token": "bench-token",
+    "app_secret": "bench-app-secret",
+    "verify_token": "bench-verify",
+}
 _OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_000, "tier": 0}
 
 
@@ -43,12 +49,12 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
             db,
             vault,
             account.id,
-            phone=PHONE,
+            phone=NUMBER["phone"],
             name="Bench",
-            number=channels.CloudNumber(NUMBER_ID),
-            token=TOKEN,
-            app_secret=APP_SECRET,
-            verify_token=VERIFY_TOKEN,
+            number=channels.CloudNumber(NUMBER["phone_number_id"]),
+            token=NUMBER["token"],
+            app_secret=NUMBER["app_secret"],
+            verify_token=NUMBER["verify_token"],
             limits={"throughput": 1000, "pair_seconds": 0, "tier": 0},
             now=now,
         )

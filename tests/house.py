@@ -226,6 +226,7 @@ def _quick_sandbox() -> SandboxSettings:
         {
             "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.05},
             "limits": {"throughput": None, "pair_interval": None},
+            "callbacks": {"connections": 1},  # statuses come in their order, so that every test sees each of them
         },
         SandboxSettings,
     )

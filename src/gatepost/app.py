@@ -63,7 +63,7 @@ class Gatepost:
         self._guard = Guard(settings.webhooks.allow)
         self._bell = Bell(db, dsn, self._heard)
         self._acceptor = Acceptor(db, clock, settings.plans, self.ring, settings.api.queue)
-        self._receiver = Receiver(db, clock, self.ring, settings.api.queue)
+        self._receiver = Receiver(db, clock, self.ring, settings.api.queue, settings.cloud.linger)
         self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
         self._owner: Owner | None = None
         self._loops: list[asyncio.Task[None]] = []

@@ -295,10 +295,8 @@ class Owner:
 
     async def renew(self) -> None:
         """Keeps the leases. A lease that another took meanwhile ends here and now."""
-        asked_at, asked = (
-            self._clock.monotonic(),
-            dict(self._holdings),
-        )  # one that is claimed meanwhile is not asked for
+        asked_at = self._clock.monotonic()
+        asked = dict(self._holdings)  # one that is claimed meanwhile is not asked for, and stays
         kept = await renew_leases(self._db, self.id, list(asked), self._settings.ttl)
         for channel_id, holding in asked.items():
             holding.valid_until = self._valid_until(asked_at) if channel_id in kept else 0.0

@@ -76,6 +76,7 @@ class Lease(_Section, frozen=True):
 
 
 class Cloud(_Section, frozen=True):
+    linger: float
     base_url: str
     version: str
     timeout: float

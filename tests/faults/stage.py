@@ -204,8 +204,9 @@ async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve_sandbox("127.0.0.1", 0, settings, ready=port.set_result, signals=False))
     try:
-        await asyncio.wait({port, task}, return_when=asyncio.FIRST_COMPLETED)
-        yield f"http://127.0.0.1:{port.result()}"
+        async with asyncio.timeout(10):
+            bound = await port
+        yield f"http://127.0.0.1:{bound}"
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):

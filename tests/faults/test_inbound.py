@@ -78,12 +78,12 @@ def forgeries(body: bytes) -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("how", sorted(forgeries(b"{}")))
-async def test_a_forged_callback_is_refused_and_leaves_no_trace(stage: Stage, how: str) -> None:
+async def test_a_forged_callback_is_refused_and_leaves_no_trace(stage: Stage) -> None:
     body = body_of([text("wamid.forged", "5511944440000")])
     before = await traces(stage)
-    assert (await post_raw(stage, body, forgeries(body)[how])).status == 401
-    assert await traces(stage) == before
+    for how, proof in forgeries(body).items():
+        assert (await post_raw(stage, body, proof)).status == 401, how
+        assert await traces(stage) == before, how
     assert (await post_raw(stage, body, signed(body))).status == 200
     assert await incoming(stage) == 1
 

@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import hmac
 
+from gatepost.admin import channels
+from gatepost.model import ids
 from tests.gateway.checks import SEND, TEXT, check_refused, written
 from tests.house import House, running_house
 
@@ -113,3 +115,37 @@ async def test_a_callback_may_be_large_but_not_endless(database_url: str) -> Non
 
 def _sign(body: bytes) -> str:
     return hmac.new(b"app-secret", body, hashlib.sha256).hexdigest()
+
+
+async def test_more_than_can_be_written_is_refused_and_not_lost(database_url: str) -> None:
+    async with running_house(database_url, api__queue=2) as house:
+        answers = await asyncio.gather(*(house.call("POST", SEND, TEXT) for _ in range(60)))
+        taken = [answer for answer in answers if answer.status == 200]
+        refused = [answer for answer in answers if answer.status != 200]
+        assert taken
+        assert refused
+        for answer in refused:
+            error = check_refused(answer, 503, "overloaded")
+            assert error["retryable"] is True
+            assert answer.headers["retry-after"] == "1"
+        assert (await written(house))["messages"] == len(taken)
+        assert len({answer.json()["data"]["key"]["id"] for answer in taken}) == len(taken)
+
+
+async def test_a_channel_deleted_under_its_caller(house: House) -> None:
+    """For a moment the key is still trusted; nothing may break over it."""
+    message_id = await house.send(**TEXT)
+    channel_id = ids.read("ch", house.channel)
+    assert channel_id
+    await channels.delete_channel(house.db, house.account_id, channel_id)
+    for method, path, body in (
+        ("POST", SEND, TEXT),
+        ("POST", f"/api/v1/messages/{message_id}/cancel", None),
+        ("GET", f"/api/v1/messages/{message_id}/trace", None),
+        ("GET", "/api/v1/channel", None),
+        ("GET", "/api/v1/events", None),
+        ("POST", "/api/v1/webhooks", {"url": "http://127.0.0.1:54321/"}),
+    ):
+        assert (await house.call(method, path, body)).status in (200, 401, 404), (method, path)
+    address = f"/callbacks/cloud/{house.channel}?hub.mode=subscribe&hub.verify_token=verify"
+    assert (await house.call("GET", address, key="")).status in (200, 404)

@@ -1,7 +1,7 @@
 """Receiving: whatever a network reports becomes rows and events, once, and before the network hears yes."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -33,11 +33,11 @@ class _Parcel(msgspec.Struct, frozen=True):
 class Receiver:
     """The one way in for what networks report."""
 
-    def __init__(self, db: Database, clock: Clock, ring: Callable[[UUID], None], queue: int) -> None:
+    def __init__(self, db: Database, clock: Clock, ring: Callable[[UUID], None], queue: int, linger: float) -> None:
         self._db = db
         self._clock = clock
         self._ring = ring
-        self._batch: Batch[UUID, _Parcel, None] = Batch(self._write, size=128, limit=queue)
+        self._batch: Batch[UUID, _Parcel, None] = Batch(self._write, size=128, limit=queue, linger=linger)
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         """Takes in the updates of one report. Returns once they are durable."""
@@ -51,32 +51,32 @@ class Receiver:
         now = self._clock.now()
         updates = [update for parcel in parcels for update in parcel.updates]
         reports = [_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES]
-        messages = [_message(self._sane(u)) for u in updates if isinstance(u, Incoming)]
+        messages = [_message(u, _sane(u.at, now)) for u in updates if isinstance(u, Incoming)]
         await receive_updates(self._db, parcels[-1].channel, channel_id, reports, messages, now)
         self._ring(channel_id)
         return [None] * len(parcels)
-
-    def _sane(self, incoming: Incoming) -> Incoming:
-        """A time far off would name a partition that does not exist."""
-        now = self._clock.now()
-        at = min(max(incoming.at, now - timedelta(days=7)), now + timedelta(hours=1))
-        return msgspec.structs.replace(incoming, at=at)
 
 
 def _report(status: Status) -> Report:
     return Report(status.network_id, _STATES[status.status], status.message_id, error_shown(status.error))
 
 
-def _message(incoming: Incoming) -> Message:
+def _sane(at: datetime, now: datetime) -> datetime:
+    """A time far off would name a partition that does not exist."""
+    return min(max(at, now - timedelta(days=7)), now + timedelta(hours=1))
+
+
+def _message(incoming: Incoming, at: datetime) -> Message:
     return Message(
-        id=ids.derived_id(incoming.at, incoming.network_id),
+        id=ids.derived_id(at, incoming.network_id),
         network_id=incoming.network_id,
         phone=incoming.phone,
         name=incoming.name,
         type=incoming.type,
         content=incoming.content,
-        at=incoming.at,
+        at=at,
         reply_to=incoming.reply_to,
+        moved=at != incoming.at,
     )
 
 

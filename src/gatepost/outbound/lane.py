@@ -20,6 +20,7 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
+from gatepost.model import times
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
@@ -373,10 +374,13 @@ class Lane:
             shown["waiting"] = {"because": "The channel is not connected", "until": None}
         elif self._queue.waiting_for_tier():
             until = wall + pace.tier_wait(opened, self._limits.tier, wall)
-            shown["waiting"] = {"because": "The number may open no more conversations within 24 hours", "until": until}
+            shown["waiting"] = {
+                "because": "The number may open no more conversations within 24 hours",
+                "until": times.show(until),
+            }
         elif now < self._held_until:
             until = wall + timedelta(seconds=self._held_until - now)
-            shown["waiting"] = {"because": self._held_because, "until": until}
+            shown["waiting"] = {"because": self._held_because, "until": times.show(until)}
         return shown
 
     async def _wait(self, again: float | None) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from gatepost.clock import Clock
+from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.queue import Queue
@@ -49,10 +50,14 @@ class Reader:
 
     async def _read_new(self) -> None:
         self.more = False
-        marks = await self._look()
-        for bulk in (False, True):
-            if marks.last_message_id > self._cursors[bulk]:
-                await self._read_on(bulk, marks.last_message_id)
+        try:
+            marks = await self._look()
+            for bulk in (False, True):
+                if marks.last_message_id > self._cursors[bulk]:
+                    await self._read_on(bulk, marks.last_message_id)
+        except GatepostError:  # the bell has rung, and nobody rings again for the same news
+            self.more = True
+            raise
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
         while (self._queue.bulk_count if bulk else self._queue.chat_count) < self._rules.read_ahead:
@@ -67,15 +72,23 @@ class Reader:
 
     async def _read_scheduled(self, now: datetime) -> None:
         """Their rows in the timetable stay until they are settled, so that a crash forgets none."""
-        for message in await read_scheduled(self._db, self._channel_id, now, self._rules.read_ahead):
+        loaded = self._loaded()
+        room = self._rules.read_ahead - len(loaded)
+        if room <= 0:  # looked at again when something has left
+            self.next_scheduled, self.more = None, True
+            return
+        for message in await read_scheduled(self._db, self._channel_id, now, loaded, room):
             self._add(message)
         await self._look()
 
     async def _look(self) -> Marks:
-        loaded = [message.id for message in self._queue.messages() if message.send_at is not None]
-        marks = await read_marks(self._db, self._channel_id, loaded)
+        marks = await read_marks(self._db, self._channel_id, self._loaded())
         self.next_scheduled = marks.next_scheduled
         return marks
+
+    def _loaded(self) -> list[UUID]:
+        """The scheduled messages that are in the queue by now."""
+        return [message.id for message in self._queue.messages() if message.send_at is not None]
 
     def _add(self, message: Queued) -> None:
         """Queues a message. One that an earlier owner was sending has an unknown outcome, and waits for a status."""

@@ -114,7 +114,7 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
                ORDER BY at""",
             *keys,
         )
-        pace = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+        pace = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id) or "{}"
     return Trace(
         _structs(TracedEvent, events), _structs(TracedDelivery, deliveries), _structs(TracedAttempt, attempts), pace
     )

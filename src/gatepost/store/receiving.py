@@ -13,7 +13,7 @@ from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import State
 from gatepost.store.contacts import Contact, ensure_contacts
 from gatepost.store.heads import lock_head
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, keys_and_span
 from gatepost.store.statuses import Change, park, write_changes
 
 _NETWORK_MEMORY = timedelta(days=30)
@@ -39,6 +39,7 @@ class Message(msgspec.Struct, frozen=True):
     content: str
     at: datetime
     reply_to: str | None
+    moved: bool = False  # its own time was too far off, so its id is not the same each time
 
 
 async def receive_updates(
@@ -53,7 +54,7 @@ async def receive_updates(
     async with db.transaction() as conn:
         head = await lock_head(conn, channel_id)
         changes = await _apply(conn, channel_id, reports, now)
-        fresh = await _unknown_messages(conn, channel_id, messages)
+        fresh = await _unknown_messages(conn, channel_id, messages, now)
         event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
         told = await _store_messages(conn, channel_id, fresh, event_ids, now) if fresh else []
         await write_changes(conn, head, channel, changes, now, told=told)
@@ -85,9 +86,9 @@ async def _changes_by_id(conn: "Connection[Any]", channel_id: UUID, message_ids:
         return {}
     rows = await conn.fetch(
         """SELECT id, state, phone, client_ref, network_id FROM messages
-           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND NOT incoming""",
+           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming""",
         channel_id,
-        message_ids,
+        *keys_and_span(message_ids),
     )
     return {row["id"]: Change.of(row) for row in rows}
 
@@ -125,16 +126,23 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Rep
         )
 
 
-async def _unknown_messages(conn: "Connection[Any]", channel_id: UUID, messages: Sequence[Message]) -> list[Message]:
+async def _unknown_messages(
+    conn: "Connection[Any]", channel_id: UUID, messages: Sequence[Message], now: datetime
+) -> list[Message]:
     """Leaves out what was taken in before, and doubles within the batch."""
     if not messages:
         return []
-    unique = {message.id: message for message in messages}
+    unique = {message.network_id if message.moved else message.id: message for message in messages}
     rows = await conn.fetch(
-        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])", channel_id, list(unique)
+        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
+        channel_id,
+        *keys_and_span([message.id for message in unique.values()]),
     )
-    known = {row["id"] for row in rows}
-    return [message for message in unique.values() if message.id not in known]
+    known: set[UUID | str] = {row["id"] for row in rows}
+    moved = {message.network_id for message in unique.values() if message.moved}
+    if moved:
+        known |= {row["network_id"] for row in await _find_by_network_id(conn, channel_id, moved, now)}
+    return [message for key, message in unique.items() if key not in known]
 
 
 async def _store_messages(

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State, may_follow
 from gatepost.store.heads import Lease, StaleOwner, lock_head
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, keys_and_span
 from gatepost.store.statuses import Change, Parked, unpark, write_changes
 
 _DAY = timedelta(hours=24)
@@ -59,20 +59,39 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
         return await _queued(conn, channel_id, rows)
 
 
-async def read_scheduled(db: Database, channel_id: UUID, until: datetime, most: int) -> list[Queued]:
-    """The scheduled messages whose time has come."""
+async def read_scheduled(
+    db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], most: int
+) -> list[Queued]:
+    """The scheduled messages whose time has come, but for those `loaded` already."""
     async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM
-                  (SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $2
-                   ORDER BY send_at, message_id LIMIT $3) s
-                JOIN messages m ON m.channel_id = $1 AND m.id = s.message_id {_JOINS}
-                WHERE m.state IN (0, 1) ORDER BY m.send_at, m.id""",
+        due = await conn.fetch(
+            """SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $2
+                 AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
             channel_id,
             until,
+            list(loaded),
             most,
         )
+        wanted = [row["message_id"] for row in due]
+        rows = await conn.fetch(  # apart from the look above, so that the planner sees which partitions are meant
+            f"""SELECT {_COLUMNS} FROM messages m {_JOINS}
+                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.state IN (0, 1) ORDER BY m.send_at, m.id""",
+            channel_id,
+            wanted,
+        )
+        await _forget_settled(conn, channel_id, until, set(wanted) - {row["id"] for row in rows})
         return await _queued(conn, channel_id, rows)
+
+
+async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
+    """A status may settle a scheduled message behind its owner's back: its line in the timetable is left over."""
+    if settled:
+        await conn.execute(
+            "DELETE FROM scheduled WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
+            channel_id,
+            until,
+            sorted(settled),
+        )
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -120,9 +139,10 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
     """How messages with an unknown outcome stand by now."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            "SELECT id, state FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])",
+            """SELECT id, state FROM messages
+               WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
             channel_id,
-            list(message_ids),
+            *keys_and_span(message_ids),
         )
     return {row["id"]: State(row["state"]) for row in rows}
 
@@ -219,9 +239,9 @@ async def mark_results(
         rows = await conn.fetch(
             """SELECT id, state, attempt, phone, client_ref, network_id,
                       EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
-               FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])""",
+               FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
             lease.channel_id,
-            [result.message_id for result in results],
+            *keys_and_span([result.message_id for result in results]),
         )
         known = [r.network_id for r in results if r.network_id]
         parked = await _take_parked(conn, lease.channel_id, known) if rows and rows[0]["some_parked"] else {}

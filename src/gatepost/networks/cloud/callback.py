@@ -82,20 +82,32 @@ def token_ok(verify_token: str, given: str | None) -> bool:
 def read_updates(body: bytes, phone_number_id: str) -> tuple[list[Update], int]:
     """The updates of this number, and how many could not be read."""
     try:
-        callback = _decode_callback(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        callback = _decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadCallback(str(error)) from None
     updates: list[Update] = []
     unread = 0
     for change in (change for entry in callback.entry for change in entry.changes if change.field == "messages"):
         try:
             value = _decode_value(change.value)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             unread += 1
             continue
         if value.metadata.phone_number_id == phone_number_id:
             unread += _read_value(value, updates)
     return updates, unread
+
+
+def _decode(body: bytes) -> _Callback:
+    """Half a surrogate pair in one name must not cost the whole callback: what is refused is mended and read again."""
+    try:
+        return _decode_callback(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_callback(_mended(body))
+
+
+def _mended(body: bytes) -> bytes:
+    return json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _read_value(value: _Value, updates: list[Update]) -> int:
@@ -144,7 +156,7 @@ def _read_message(message: dict[str, Any], names: dict[str, str]) -> Incoming:
         phone=_phone(message["from"]),
         name=names.get(message["from"]),
         type=_clean(type_)[:64],
-        content=json.dumps(message.get(type_, {}), ensure_ascii=True),
+        content=json.dumps(message.get(type_, {}), ensure_ascii=True, allow_nan=False),
         at=_time(message["timestamp"]),
         reply_to=_clean(_text(context["id"])) if isinstance(context, dict) and context.get("id") else None,
     )
@@ -155,7 +167,7 @@ def _names(contacts: list[msgspec.Raw]) -> dict[str, str]:
     for raw in contacts:
         try:
             contact = _decode_contact(raw)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         if contact.wa_id and contact.profile.name:
             names[contact.wa_id] = _clean(contact.profile.name)[:256]

@@ -20,6 +20,7 @@ def _load_reactions() -> dict[int, Reaction]:
 
 _REACTIONS = _load_reactions()
 _MAYBE_TAKEN = (502, 504)  # a proxy on the way gave up: the message may be through
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, IndexError)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -103,14 +104,14 @@ def request_body(message: Outgoing) -> dict[str, Any]:
 
 def read_answer(status: int, body: bytes) -> Receipt:
     """What the network's answer means."""
-    if status == 200:
+    if 200 <= status < 300:
         try:
             return Sent(_decode_taken(body).messages[0].id)
-        except (msgspec.MsgspecError, IndexError):
-            return Unknown("The network answered 200 without a message id")
+        except _UNREADABLE:
+            return Unknown(f"The network answered {status} without a message id")
     try:
         error = _decode_refusal(body).error
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         return _without_words(status)
     fallback = Reaction.RETRY if status >= 500 or status == 429 else Reaction.FINAL
     details = error.error_data.details if isinstance(error.error_data, _ErrorData) else error.error_data

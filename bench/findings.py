@@ -1,0 +1,63 @@
+"""Everything that one run found, and the aims it is held against."""
+
+from datetime import datetime
+
+import msgspec
+
+from bench.accept import AcceptFindings
+from bench.life import LifeFindings
+from bench.memory import MemoryFindings
+from bench.start import StartFindings
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it was measured; figures of another machine compare only by their ratios."""
+
+    cores: int
+    python: str
+    system: str
+    file_system: str
+    fsync_ms: float
+    others_share: float  # of the processors' time, used by programs that are no part of the bench
+
+
+class Aim(msgspec.Struct, frozen=True):
+    """What a figure should be. Missing it fails nothing: it is there to be seen."""
+
+    name: str
+    wanted: str
+    found: float
+    met: bool
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything of one run."""
+
+    at: datetime
+    machine: Machine
+    accept: AcceptFindings | None = None
+    life: LifeFindings | None = None
+    memory: MemoryFindings | None = None
+    start: StartFindings | None = None
+
+
+def aims(findings: Findings) -> list[Aim]:
+    """The figures that we want, and how they came out."""
+    found = []
+    if findings.accept:
+        row = findings.accept.rows[-1]
+        share = row.accept.rate / row.batch.rate
+        found.append(Aim("accepts/s at 64 connections", "> 3000", round(row.accept.rate), row.accept.rate > 3000))
+        found.append(Aim("of server+batch at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
+        share = row.accept.rate / findings.accept.framework_batch.rate
+        found.append(Aim("of server+batch on Litestar at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
+    if findings.life:
+        cost = findings.life.lives.cpu_micros
+        found.append(Aim("CPU µs of a whole life, PostgreSQL included", "< 3500", round(cost), cost < 3500))
+    if findings.memory:
+        rest = findings.memory.gateway_rest
+        found.append(Aim("gateway MiB at rest", "< 150", round(rest, 1), rest < 150))
+    if findings.start:
+        second = findings.start.second
+        found.append(Aim("seconds from second start to ready", "≤ 4", round(second, 2), second <= 4))
+    return found

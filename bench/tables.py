@@ -1,0 +1,151 @@
+"""The findings as tables. Every ratio is against a floor of the same run."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from bench.accept import AcceptFindings, AcceptRow
+from bench.findings import Aim, Findings, aims
+from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
+from bench.measure import Sample
+from bench.memory import MemoryFindings
+from bench.start import StartFindings
+
+Cell = str | int | float | None
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One table."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+def sections(findings: Findings) -> list[Section]:
+    """All tables for what was measured."""
+    found: list[Section] = []
+    if findings.accept:
+        found += [_accept(findings.accept), _accept_floors(findings.accept)]
+    if findings.life:
+        found += [_life(findings.life), _parts(findings.life.parts)]
+    if findings.memory:
+        found.append(_memory(findings.memory))
+    if findings.start:
+        found.append(_start(findings.start))
+    return [*found, _aims(aims(findings))]
+
+
+def _ratio(one: float, other: float) -> float:
+    return round(one / other, 2) if other else 0.0
+
+
+def _cost(sample: Sample) -> float:
+    """Microseconds of server and database for one request."""
+    return sample.micros(sample.server + sample.postgres)
+
+
+def _accept(found: AcceptFindings) -> Section:
+    most = found.rows[-1]
+    new = msgspec.structs.replace(most, accept=found.strangers)
+    rows = [_accept_row(str(row.connections), row) for row in found.rows]
+    rows.append(_accept_row(f"{most.connections}, all recipients new", new))
+    columns = ["connections", "accepts/s", "p50 ms", "p99 ms", "of server+batch", "of bare server", "of bare batch"]
+    columns += ["CPU × server+batch", "gateway µs", "PostgreSQL µs", "load µs"]
+    return Section("Durable accepts (gateway with role api, one channel)", columns, rows)
+
+
+def _accept_row(name: str, row: AcceptRow) -> list[Cell]:
+    accept = row.accept
+    return [
+        name,
+        round(accept.rate),
+        round(accept.p50 * 1000, 2),
+        round(accept.p99 * 1000, 2),
+        _ratio(accept.rate, row.batch.rate),
+        _ratio(accept.rate, row.server.rate),
+        _ratio(accept.rate, row.direct.rate),
+        _ratio(_cost(accept), _cost(row.batch)),
+        round(accept.micros(accept.server)),
+        round(accept.micros(accept.postgres)),
+        round(accept.micros(accept.cpu)),
+    ]
+
+
+def _accept_floors(found: AcceptFindings) -> Section:
+    rows: list[list[Cell]] = []
+    for row in found.rows:
+        n = row.connections
+        rows.append(_floor_row(f"{n}: bare server (no database)", row.server))
+        rows.append(_floor_row(f"{n}: server+batch (one plain row each)", row.batch))
+        rows.append(_floor_row(f"{n}: bare batch (the gateway's own commit, no server)", row.direct))
+    most = found.rows[-1].connections
+    rows.append(_floor_row(f"{most}: bare server on Litestar", found.framework_server))
+    rows.append(_floor_row(f"{most}: server+batch on Litestar", found.framework_batch))
+    columns = ["connections: floor", "per second", "p50 ms", "p99 ms", "server µs", "PostgreSQL µs", "driver µs"]
+    return Section("Floors of accepting, measured beside it", columns, rows)
+
+
+def _floor_row(name: str, sample: Sample) -> list[Cell]:
+    timed = sample.p50 > 0
+    return [
+        name,
+        round(sample.rate),
+        round(sample.p50 * 1000, 2) if timed else None,
+        round(sample.p99 * 1000, 2) if timed else None,
+        round(sample.micros(sample.server)),
+        round(sample.micros(sample.postgres)),
+        round(sample.micros(sample.cpu)),
+    ]
+
+
+def _life(found: LifeFindings) -> Section:
+    lives, accept, floor = found.lives, found.lives.accept, found.parts.cpu_micros
+    rows: list[list[Cell]] = [
+        ["messages per second, first accept to last webhook", round(lives.messages / lives.seconds)],
+        ["webhooks per message", round(lives.webhooks / lives.messages, 3)],
+        ["accepts per second meanwhile (64 connections)", round(accept.rate)],
+        ["accept p50 ms meanwhile", round(accept.p50 * 1000, 2)],
+        ["accept p99 ms meanwhile", round(accept.p99 * 1000, 2)],
+        ["gateway CPU µs per message", round(lives.micros(lives.gateway_cpu))],
+        ["PostgreSQL CPU µs per message", round(lives.micros(lives.postgres_cpu))],
+        ["together µs", round(lives.cpu_micros)],
+        ["floor µs (sum of the bare parts)", round(floor)],
+        ["together × floor", _ratio(lives.cpu_micros, floor)],
+    ]
+    title = f"The whole life of {lives.messages:,} messages (accept, send, three statuses, four webhooks)"
+    return Section(title, ["figure", "value"], rows)
+
+
+def _parts(found: BareParts) -> Section:
+    request, callback, post, written = found.request, found.callback, found.post, found.rows
+    parts: list[tuple[str, int, float]] = [
+        ("bare request served (accept)", 1, request.micros(request.server)),
+        ("bare request served (callback)", CALLBACKS, callback.micros(callback.server)),
+        ("bare POST made (send, webhooks)", 1 + WEBHOOKS, post.micros(post.cpu)),
+        ("bare rows written, client's side", 1, written.micros(written.cpu)),
+        ("bare rows written, PostgreSQL", 1, written.micros(written.postgres)),
+    ]
+    rows: list[list[Cell]] = [[name, times, round(each), round(times * each)] for name, times, each in parts]
+    return Section("Floor of the whole life", ["part", "times", "CPU µs each", "CPU µs per message"], rows)
+
+
+def _memory(found: MemoryFindings) -> Section:
+    rows: list[list[Cell]] = [
+        ["gateway (RSS)", round(found.gateway_rest, 1), round(found.gateway_peak, 1)],
+        ["PostgreSQL, all processes (PSS)", round(found.postgres_rest, 1), round(found.postgres_after, 1)],
+    ]
+    return Section("Memory", ["MiB", "at rest", "whole life: gateway's peak, PostgreSQL's end"], rows)
+
+
+def _start(found: StartFindings) -> Section:
+    rows: list[list[Cell]] = [
+        ["first start (makes the database)", round(found.first, 2)],
+        ["second start", round(found.second, 2)],
+    ]
+    return Section("From start to ready", ["start", "seconds"], rows)
+
+
+def _aims(found: Sequence[Aim]) -> Section:
+    rows = [[aim.name, aim.wanted, aim.found, "yes" if aim.met else "no"] for aim in found]
+    return Section("Aims", ["figure", "wanted", "found", "met"], rows)

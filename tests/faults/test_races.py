@@ -1,0 +1,54 @@
+"""Two who reach for the same message at the same moment: one of them wins, and the other is told."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+
+from gatepost.model import ids
+from gatepost.store.heads import claim_channel
+from gatepost.store.sending import Intent, mark_sending
+from tests.conftest import Receiver
+from tests.faults.stage import Stage, set_stage
+
+
+async def until_waiting(stage: Stage, wanted: int) -> None:
+    """So many statements wait for a lock."""
+    async with asyncio.timeout(10):
+        while True:
+            [row] = await stage.rows(
+                """SELECT count(*) AS n FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+            )
+            if row["n"] >= wanted:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_a_message_is_sent_or_canceled_but_never_both(database_url: str, receiver: Receiver) -> None:
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish()
+        await stage.start(role="api")
+        message_id = await stage.send(phone="5511933330000", body="Hello")
+        [row] = await stage.rows("SELECT id, contact_id FROM messages")
+        lease = await claim_channel(stage.db, stage.channel_id, uuid4(), 60)
+        assert lease is not None
+        intent = Intent(row["id"], row["contact_id"], 1, True)
+        conn: Any = await asyncpg.connect(database_url)
+        try:
+            async with conn.transaction():
+                await conn.execute("SELECT 1 FROM messages WHERE id = $1 FOR UPDATE", row["id"])
+                intending = asyncio.create_task(mark_sending(stage.db, lease, [intent], datetime.now(UTC)))
+                await until_waiting(stage, 1)
+                canceling = asyncio.create_task(stage.call("POST", f"/api/v1/messages/{message_id}/cancel"))
+                await until_waiting(stage, 2)
+        finally:
+            await conn.close()
+        [intended], canceled = await intending, await canceling
+        assert intended.go
+        assert (canceled.status, canceled.json()["error"]["code"]) == (409, "wrong_state")
+        [state] = await stage.rows("SELECT state FROM messages")
+        assert state["state"] == 1
+        assert ids.message_id(row["id"]) == message_id

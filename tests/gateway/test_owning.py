@@ -1,0 +1,74 @@
+"""Who sends, and what first: chat before bulk, and one node accepting what another sends."""
+
+import asyncio
+import time
+
+from gatepost.app import Gatepost
+from gatepost.clock import SystemClock
+from gatepost.store.pool import Database
+from tests.conftest import Receiver, serve_app
+from tests.gateway.checks import SEND, TEXT, check_refused, until
+from tests.house import FAST_NETWORK, House, running_house
+
+
+async def _order_of_arrival(house: House, count: int) -> list[str]:
+    async def arrived() -> list[str] | None:
+        entries = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        return [entry["content"]["body"] for entry in entries] if len(entries) == count else None
+
+    found: list[str] = await until(arrived)
+    return found
+
+
+async def test_chat_goes_ahead_of_a_campaign(house: House) -> None:
+    slow = FAST_NETWORK | {"throughput": 20}
+    channel = await house.new_channel(house.account_id, "15550004444", "100000000000004", slow)
+    house.key = await house.new_key(channel.id)
+    campaign = [{"phone": f"55119000000{number:02}", "body": "Campaign", "priority": "bulk"} for number in range(40)]
+    await asyncio.gather(*(house.send(**message) for message in campaign))
+    await house.send(phone="5511999998888", body="Reply")
+    gone = (await house.sandbox("GET", "/control/ledger/summary"))["total"].get("accepted", 0)
+    arrived = await _order_of_arrival(house, 41)
+    assert gone < 30
+    assert arrived.index("Reply") <= gone + 4
+
+
+async def test_messages_to_one_person_keep_their_order(house: House) -> None:
+    for number in range(10):
+        await house.send(phone="5511999998888", body=f"Line {number}")
+    assert await _order_of_arrival(house, 10) == [f"Line {number}" for number in range(10)]
+
+
+async def test_one_node_accepts_and_another_sends(database_url: str, receiver: Receiver) -> None:
+    async with running_house(database_url, role="api", lease__sweep=5) as house:
+        waiting = await house.send(**TEXT)
+        assert (await house.call("GET", "/readyz", key="")).status == 200
+        db = await Database.connect(database_url, connections=4)
+        worker = Gatepost(house.settings, db, database_url, SystemClock(), "worker")
+        await worker.start()
+        try:
+            await house.until_status(waiting, "READ")
+            await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
+            began = time.monotonic()
+            message_id = await house.send(**TEXT)
+            await house.until_status(message_id, "READ")
+            assert time.monotonic() - began < 3  # the bell: a sweep alone would take five seconds
+            await receiver.wait_for(4)
+        finally:
+            await worker.stop()
+            await db.close()
+
+
+async def test_a_worker_answers_for_its_health_only(database_url: str) -> None:
+    async with running_house(database_url) as house:
+        db = await Database.connect(database_url, connections=2)
+        worker = Gatepost(house.settings, db, database_url, SystemClock(), "worker")
+        await worker.start()
+        try:
+            async with serve_app(worker.web) as url:
+                assert (await house.call("GET", url + "/healthz", key="")).status == 200
+                assert (await house.call("GET", url + "/readyz", key="")).status == 200
+                check_refused(await house.call("POST", url + SEND, TEXT), 404, "not_found")
+        finally:
+            await worker.stop()
+            await db.close()

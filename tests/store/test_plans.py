@@ -1,0 +1,208 @@
+"""The plans of the hot statements: no scan of a big table, and one partition where an id is known.
+
+Looked at twice: on partitions that have just been filled and have no statistics, and after ANALYZE.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from uuid import UUID
+
+import asyncpg
+import msgspec
+import pytest
+
+from gatepost.model import ids
+from gatepost.model.message import State
+from gatepost.networks.base import Incoming, Status
+from gatepost.store.attempts import list_attempts
+from gatepost.store.deliveries import Attempt, DeliveryState, next_retry, read_pending, read_retries, record_attempts
+from gatepost.store.events import read_feed
+from gatepost.store.messages import get_message, read_trace
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from gatepost.store.sending import (
+    Intent,
+    Result,
+    cancel_message,
+    mark_results,
+    mark_sending,
+    read_queue,
+    read_scheduled,
+    read_states,
+)
+from tests.conftest import PostgresServer, copied_database, run_apart
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store.watching import BIG, Plan, fill, watched_database
+
+PHONE = "5511999998888"
+ENDPOINT = UUID(int=7)
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A busy channel: its past, and ten messages that wait."""
+
+    stage: Stage
+    waiting: list[UUID]
+
+
+Observed = dict[str, list[Plan]]
+
+
+@pytest.fixture(scope="module", params=["fresh", "analyzed"])
+def observed(request: pytest.FixtureRequest, postgres_server: PostgresServer) -> Observed:
+    """Give the plans of everything that a busy channel does, on partitions without statistics or with them."""
+    return run_apart(observe(postgres_server, analyze=request.param == "analyzed"))
+
+
+async def observe(server: PostgresServer, *, analyze: bool) -> Observed:
+    async with copied_database(server, "gatepost") as url:
+        plain = await Database.connect(url, connections=2)
+        await make_partitions(plain, NOW - timedelta(days=70), 7)
+        await make_partitions(plain, NOW, 7)
+        async with watched_database(url) as (db, plans):
+            scene = await set_scene(db, url)
+            if analyze:
+                async with plain.connection() as conn:
+                    await conn.execute("ANALYZE")
+            found: Observed = {}
+            for work in WORKS:
+                plans.clear()
+                await work(scene)
+                found[work.__name__] = list(plans)
+        await plain.close()
+    return found
+
+
+async def set_scene(db: Database, url: str) -> Scene:
+    """Ten weeks behind it, and most of it in the youngest partition."""
+    stage = await make_stage(db)
+    await add_endpoint(url, stage.channel_id)
+    channel_id, weeks, day = stage.channel_id, timedelta(days=70), timedelta(days=1)
+    await fill(url, channel_id, ENDPOINT, count=4_000, start=NOW - weeks, end=NOW - 7 * day, salt="past")
+    await fill(url, channel_id, ENDPOINT, count=9_000, start=NOW - day, end=NOW, salt="week")
+    return Scene(stage, await stage.accept_many([PHONE] * 9 + ["5511999997777"]))
+
+
+async def add_endpoint(url: str, channel_id: UUID) -> None:
+    conn = await asyncpg.connect(url)
+    await conn.execute(
+        """INSERT INTO endpoints (channel_id, id, url, events, headers, secret, state, cursor, created_at, updated_at)
+           VALUES ($1, $2, 'http://127.0.0.1/', $3, '{}', '', 'active', $4, $5, $5)""",
+        channel_id,
+        ENDPOINT,
+        ["message_notification", "ack_notification"],
+        ids.floor_id(NOW),
+        NOW,
+    )
+    await conn.close()
+
+
+# -- the hot statements, each by the function that runs it ------------------------------------------------------------
+
+
+async def accept(s: Scene) -> None:
+    await s.stage.accept(PHONE, "one more")
+
+
+async def read_the_queue(s: Scene) -> None:
+    after = UUID(int=s.waiting[0].int - 1)
+    for bulk in (False, True):
+        found = await read_queue(s.stage.db, s.stage.channel_id, bulk=bulk, after=after, most=500)
+        assert len(found) == (0 if bulk else 10)
+
+
+async def send(s: Scene) -> None:
+    await s.stage.take_over()
+    contact = (await s.stage.message(s.waiting[0])).contact_id
+    now = s.stage.clock.now()
+    await mark_sending(s.stage.db, s.stage.lease, [Intent(id_, contact, 1, True) for id_ in s.waiting], now)
+    results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in s.waiting]
+    await mark_results(s.stage.db, s.stage.lease, s.stage.ref, results, now)
+    assert set((await read_states(s.stage.db, s.stage.channel_id, s.waiting)).values()) == {State.SENT}
+
+
+async def schedule(s: Scene) -> None:
+    await s.stage.accept(PHONE, "later", send_at=NOW + timedelta(seconds=5))
+    assert len(await read_scheduled(s.stage.db, s.stage.channel_id, NOW + timedelta(seconds=9), [], 100)) == 1
+
+
+async def cancel(s: Scene) -> None:
+    await cancel_message(s.stage.db, s.stage.ref, s.stage.channel_id, s.waiting[0], NOW)
+
+
+async def look(s: Scene) -> None:
+    message = await get_message(s.stage.db, s.stage.channel_id, s.waiting[0])
+    assert message is not None
+    await read_trace(s.stage.db, s.stage.channel_id, message.event_ids)
+
+
+async def hear_statuses(s: Scene) -> None:
+    updates = [Status(f"wamid.{id_.hex}.1", "delivered", NOW, id_, 1) for id_ in s.waiting]
+    await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
+
+
+async def hear_people(s: Scene) -> None:
+    updates = [Incoming(f"in.{i}", PHONE, "Ana", "text", "{}", NOW) for i in range(10)]
+    await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
+
+
+async def deliver(s: Scene) -> None:
+    await s.stage.take_over()
+    db, channel_id = s.stage.db, s.stage.channel_id
+    due = await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 50)
+    assert len(due) >= 10
+    again = [attempt(item.event_id, 1, DeliveryState.PENDING) for item in due]
+    await record_attempts(db, s.stage.lease, again, NOW)
+    assert len(await read_retries(db, channel_id, ENDPOINT, NOW, [], 50)) == len(due)
+    await next_retry(db, channel_id, ENDPOINT, [])
+    done = [attempt(item.event_id, 2, DeliveryState.DELIVERED) for item in due]
+    await record_attempts(db, s.stage.lease, done, NOW)
+
+
+def attempt(event_id: UUID, number: int, state: DeliveryState) -> Attempt:
+    again = NOW if state is DeliveryState.PENDING else None
+    return Attempt(ENDPOINT, event_id, number, NOW, 5.0, 200, None, "http://x", "{}", None, None, state, again)
+
+
+async def feed(s: Scene) -> None:
+    assert len(await read_feed(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), None, 100)) >= 30
+    assert len(await read_feed(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), ["ack_notification"], 5)) == 5
+
+
+async def read_log(s: Scene) -> None:
+    assert len(await list_attempts(s.stage.db, s.stage.channel_id, ENDPOINT, None, 20)) == 20
+
+
+async def stray_status(s: Scene) -> None:
+    await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, [Status("wamid.nobody's", "read", NOW)])
+
+
+Work = Callable[[Scene], Awaitable[None]]
+BY_ID: list[Work] = [read_the_queue, accept, look, hear_people, schedule, send, cancel, hear_statuses, deliver, feed]
+WORKS: list[Work] = [*BY_ID, read_log, stray_status]
+
+
+@pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
+def test_no_big_table_is_scanned(observed: Observed, work: Work) -> None:
+    assert observed[work.__name__]
+    for plan in observed[work.__name__]:
+        assert plan.seq_scans() == [], plan.query
+        assert plan.rows_filtered < 500, plan.query
+
+
+@pytest.mark.parametrize("work", BY_ID, ids=lambda work: work.__name__)
+def test_an_id_leads_to_its_partition(observed: Observed, work: Work) -> None:
+    """Only reading on from a cursor may look into the partitions that were made ahead, which are empty."""
+    for plan in observed[work.__name__]:
+        if "network_id = ANY" not in plan.query:
+            most = 3 if "LIMIT" in plan.query else 1
+            assert all(len(plan.touched(table)) <= most for table in BIG), plan.query
+
+
+def test_the_networks_id_is_looked_for_in_the_last_thirty_days_only(observed: Observed) -> None:
+    (plan,) = [plan for plan in observed["stray_status"] if "network_id = ANY" in plan.query]
+    assert 5 <= len(plan.touched("messages")) <= 8
+
+
+def test_the_log_reads_no_more_than_it_shows(observed: Observed) -> None:
+    assert observed["read_log"][0].buffers < 400

@@ -1,0 +1,171 @@
+"""A database that explains itself: every statement is first run under EXPLAIN ANALYZE and undone, then run for real.
+
+So the SQL stays where it lives, and what is judged is the plan that the program gets, with its own session settings.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from gatepost.store import pool
+from gatepost.store.pool import Database
+
+BIG = ("messages", "events", "deliveries", "attempts")
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One statement, and how it was carried out."""
+
+    query: str
+    tree: dict[str, Any]
+    milliseconds: float
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        """Every node that did something."""
+        todo = [self.tree]
+        while todo:
+            node = todo.pop()
+            todo += node.get("Plans", ())
+            if node["Actual Loops"]:
+                yield node
+
+    def seq_scans(self) -> list[str]:
+        return [n["Relation Name"] for n in self.nodes() if n["Node Type"] == "Seq Scan" and is_partition(n)]
+
+    def touched(self, table: str) -> set[str]:
+        """The partitions of a table that were read."""
+        names = {n["Relation Name"] for n in self.nodes() if "Scan" in n["Node Type"] and is_partition(n)}
+        return {name for name in names if name.startswith(table + "_2")}
+
+    @property
+    def buffers(self) -> int:
+        return int(self.tree["Shared Hit Blocks"] + self.tree["Shared Read Blocks"])
+
+    @property
+    def rows_filtered(self) -> int:
+        return sum(n.get("Rows Removed by Filter", 0) * n["Actual Loops"] for n in self.nodes())
+
+
+def is_partition(node: dict[str, Any]) -> bool:
+    name = node.get("Relation Name", "")
+    return any(name.startswith(table + "_2") for table in BIG)
+
+
+class _Watched(asyncpg.Connection):
+    """A connection that notes the plan of everything it runs."""
+
+    seen: ClassVar[list[Plan]] = []
+
+    async def fetch(self, query: str, *args: Any, **options: Any) -> Any:
+        await self._explain(query, args)
+        return await super().fetch(query, *args, **options)
+
+    async def fetchrow(self, query: str, *args: Any, **options: Any) -> Any:
+        await self._explain(query, args)
+        return await super().fetchrow(query, *args, **options)
+
+    async def fetchval(self, query: str, *args: Any, **options: Any) -> Any:
+        await self._explain(query, args)
+        return await super().fetchval(query, *args, **options)
+
+    async def execute(self, query: str, *args: Any, **options: Any) -> str:
+        if args:
+            await self._explain(query, args)
+        return await super().execute(query, *args, **options)
+
+    async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
+        """Prepared, so that the plan is chosen as for the real thing: `plan_cache_mode` counts here too."""
+        await super().execute(f"PREPARE watched AS {query}")
+        undone = self.transaction()
+        await undone.start()
+        try:
+            with_values = f"EXECUTE watched ({', '.join(map(literal, args))})" if args else "EXECUTE watched"
+            text = await super().fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {with_values}")
+        finally:
+            await undone.rollback()
+            await super().execute("DEALLOCATE watched")
+        (told,) = msgspec.json.decode(text)
+        self.seen.append(Plan(query, told["Plan"], told["Planning Time"] + told["Execution Time"]))
+
+
+def literal(value: Any) -> str:
+    """A value in SQL; its type is the parameter's."""
+    return "NULL" if value is None else "'" + _text(value).replace("'", "''") + "'"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "{" + ",".join("NULL" if one is None else _quoted(_text(one)) for one in value) + "}"
+    if isinstance(value, bytes):
+        return "\\x" + value.hex()
+    return str(int(value) if isinstance(value, int) else value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@asynccontextmanager
+async def watched_database(url: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
+    """A database with the program's own settings, and the list of the plans it has used so far."""
+    _Watched.seen = []
+    made = await asyncpg.create_pool(
+        url,
+        min_size=1,
+        max_size=4,
+        server_settings=pool._SESSION,
+        connection_class=_Watched,
+        reset=pool._leave_as_is,
+    )
+    try:
+        yield Database(made), _Watched.seen
+    finally:
+        await made.close()
+
+
+_ID = """(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5({salt} || i), 1, 3)
+          || 'a' || substr(md5({salt} || i), 4, 15))::uuid"""
+
+
+async def fill(
+    url: str, channel_id: UUID, endpoint_id: UUID, *, count: int, start: datetime, end: datetime, salt: str
+) -> None:
+    """A channel's past: settled messages, each with an event that was delivered, spread evenly over the time."""
+    conn = await asyncpg.connect(url)
+    try:
+        moments = """(SELECT i, $2::timestamptz + ($3::timestamptz - $2) * (i::float8 / $4) AS at
+                      FROM generate_series(0, $4 - 1) i) t"""
+        id_ = _ID.format(salt=f"'{salt}'")
+        times = (channel_id, start, end, count)
+        await conn.execute(
+            f"""INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, attempt, phone, type, content,
+                                      network_id, created_at, expires_at, event_ids)
+                SELECT $1, {id_}, gen_random_uuid(), false, false, 4, 1, '5511' || i, 'text', '{{"body":"Hello"}}',
+                       'wamid.{salt}.' || i, at, at + interval '1 day', ARRAY[{id_}] FROM {moments}""",
+            *times,
+        )
+        await conn.execute(
+            f"""INSERT INTO events (channel_id, id, seq, type, body)
+                SELECT $1, {id_}, i, 'message_notification', repeat('x', 400) FROM {moments}""",
+            *times,
+        )
+        await conn.execute(
+            f"""INSERT INTO deliveries (channel_id, endpoint_id, event_id, state, attempts, settled_at)
+                SELECT $1, $5, {id_}, 1, 1, at FROM {moments}""",
+            *times,
+            endpoint_id,
+        )
+        await conn.execute(
+            f"""INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, url,
+                                      request_headers)
+                SELECT $1, $5, {id_}, 1, at, 5, 200, 'http://127.0.0.1/', '{{}}' FROM {moments}""",
+            *times,
+            endpoint_id,
+        )
+    finally:
+        await conn.close()
