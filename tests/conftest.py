@@ -141,7 +141,7 @@ class TestServer(uvicorn.Server):
 async def serve_app(app: Any) -> AsyncIterator[str]:
     """Serve an ASGI app on a free port of 127.0.0.1, in the running loop, and give its base URL."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        # asyncio sets this on connections only for sockets that name their protocol; without it each answer waits 40 ms.
+        # asyncio sets this only for sockets that name their protocol; without it each answer waits 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
         server = TestServer(config)

@@ -14,7 +14,6 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from gatepost import __version__
 from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.endpoints import SigningSecret
 from gatepost.admin.vault import Vault, channel_context, endpoint_context, load_or_make_key
@@ -67,7 +66,7 @@ class Gatepost:
         self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
         self._owner: Owner | None = None
         self._loops: list[asyncio.Task[None]] = []
-        self.web = create_app(self._gateway(), __version__, public_only=role == "worker")
+        self.web = create_app(self._gateway(), public_only=role == "worker")
 
     async def start(self) -> None:
         """Starts the loops that this role has."""

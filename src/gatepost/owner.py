@@ -57,6 +57,7 @@ class Holding:
         self._running: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = 0.0
+        self._stale = False
 
     def alive(self) -> bool:
         """Whether we may still act for the channel."""
@@ -78,14 +79,17 @@ class Holding:
 
     def refresh(self) -> None:
         """Settings or endpoints may have changed."""
+        self._stale = True
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
         """At most once a second, and never less than a second after something may have changed."""
-        await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
-        with contextlib.suppress(GatepostError):
-            await self._refresh()
+        while self._stale and self.alive():
+            await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
+            self._stale = False
+            with contextlib.suppress(GatepostError):
+                await self._refresh()
 
     @property
     def broken(self) -> bool:

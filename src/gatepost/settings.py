@@ -141,8 +141,9 @@ def load(
     if config is not None:
         _merge(values, _read(config))
     for name, text in environ.items():
-        if name.startswith(PREFIX) and "__" in name:
-            _put(values, name[len(PREFIX) :].lower().split("__"), _parse(text))
+        path = name.removeprefix(PREFIX).lower().split("__")
+        if name.startswith(PREFIX) and (len(path) > 1 or path[0] in values):
+            _put(values, path, _parse(text))
     for dotted, value in (overrides or {}).items():
         if value is not None:
             _put(values, dotted.split("."), value)
@@ -155,7 +156,7 @@ def load(
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # not to be read, not text, or not TOML
         raise BadSettings(f"Cannot read {path}: {error}") from None
 
 
@@ -170,6 +171,8 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
 def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
     for name in path[:-1]:
         values = values.setdefault(name, {})
+        if not isinstance(values, dict):
+            raise BadSettings(f"Bad setting: '{name}' is a value and has no '{path[-1]}'")
     values[path[-1]] = value
 
 

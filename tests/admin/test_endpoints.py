@@ -15,7 +15,6 @@ from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.model.event import TYPES
 from gatepost.store import endpoints as rows
-from gatepost.store import partitions
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
 
@@ -155,8 +154,8 @@ async def test_what_is_given_changes_and_the_rest_stays(db: Database, vault: Vau
 
 async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault, tenants: Tenants) -> None:
     made = (await make(db, vault, tenants.my_channel)).endpoint
-    assert await rows.disable_endpoint(db, tenants.my_channel, made.id, "It answered 410.")
-    assert not await rows.disable_endpoint(db, tenants.my_channel, made.id, "Again.")
+    gone = rows.EndpointChange(state="disabled", reason="It answered 410.")
+    assert await rows.update_endpoint(db, tenants.my_channel, made.id, gone, NOW)
     off = await endpoints.change_endpoint(db, tenants.my_channel, made.id, url="https://new.example/", now=LATER)
     assert (off.state, off.reason) == ("disabled", "It answered 410.")
     on = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state="active", now=LATER)
@@ -221,22 +220,5 @@ async def test_endpoints_of_another_channel_are_not_found(db: Database, vault: V
     for call in calls:
         with pytest.raises(NotFound):
             await call
-    assert not await rows.disable_endpoint(db, tenants.my_channel, theirs.id, "x")
     assert await endpoints.list_endpoints(db, tenants.my_channel) == []
     assert await endpoints.list_endpoints(db, tenants.their_channel) == [theirs]
-
-
-async def test_attempts_are_listed_newest_first(db: Database, vault: Vault, tenants: Tenants) -> None:
-    made = (await make(db, vault, tenants.my_channel)).endpoint
-    await partitions.make_partitions(db, NOW, 7)
-    older, newer = ids.new_id(NOW), ids.new_id(LATER)
-    tries = [(older, 1, 500, "It answered 500."), (older, 2, 200, None), (newer, 1, None, "It did not answer.")]
-    async with db.connection() as conn:
-        await conn.executemany(
-            """INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
-                                     request_headers) VALUES ($1, $2, $3, $4, $5, 1.5, $6, $7, 'https://a', '{}')""",
-            [(tenants.my_channel, made.id, event, number, NOW, status, why) for event, number, status, why in tries],
-        )
-    listed = await rows.list_attempts(db, tenants.my_channel, made.id, 2)
-    assert [(one.event_id, one.number, one.status) for one in listed] == [(newer, 1, None), (older, 2, 200)]
-    assert await rows.list_attempts(db, tenants.their_channel, made.id, 2) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.model.message import ACK, State
+from gatepost.model.message import State
 from tests.conftest import Received
 from tests.faults.stage import Stage
 
@@ -35,11 +35,11 @@ async def until_settled(stage: Stage, count: int, seconds: float = 40.0) -> None
     """Waits until so many messages have come to their end, and every event to its receiver."""
     give_up = asyncio.get_running_loop().time() + seconds
     while not await _is_settled(stage, count):
-        assert asyncio.get_running_loop().time() < give_up, await _picture(stage)
+        assert asyncio.get_running_loop().time() < give_up, await picture(stage)
         await asyncio.sleep(0.05)
 
 
-async def _picture(stage: Stage) -> str:
+async def picture(stage: Stage) -> str:
     """What is stuck, for whoever has to find out why."""
     messages = await stage.rows("SELECT state, attempt, count(*) FROM messages GROUP BY 1, 2 ORDER BY 1, 2")
     deliveries = await stage.rows("SELECT state, attempts, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2")
@@ -175,8 +175,3 @@ def repeated(books: Books) -> Counter[str]:
     """How often each message went out, for those that went out more than once."""
     counts = Counter(row["biz_opaque_callback_data"].split(":")[1] for row in books.accepted)
     return Counter({message_id: count for message_id, count in counts.items() if count > 1})
-
-
-def acks(books: Books) -> set[int]:
-    """All acknowledgement numbers that were told."""
-    return {event["data"]["ack"] for event in books.events if event["type"] == "ack_notification"} & set(ACK.values())

@@ -1,6 +1,6 @@
-"""The real gateway in a process of its own, which may kill itself at a named point. Nothing in src/ knows of it.
+"""The real gateway in a process of its own, which kills or stops itself at a named point. Nothing in src/ knows of it.
 
-point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"
+point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" behind it, it stops instead of dying
 
     <name>  a store function, by its own name    before   its COMMIT, or its one statement
                                                  after    the same
@@ -28,18 +28,19 @@ from gatepost.webhooks.post import Poster
 
 
 class Doom:
-    """The one point at which this process ends."""
+    """The one point at which this process ends or stops."""
 
     def __init__(self, point: str) -> None:
-        self._name, self._when, count = point.split(":")
+        self._name, self._when, count, *how = point.split(":")
         self._left = int(count)
+        self._signal = signal.Signals[how[0]] if how else signal.SIGKILL
 
     def pass_by(self, name: str, when: str) -> None:
-        """Ends the process, as a power cut would, if this is the point."""
+        """Ends the process as a power cut would, or stops it, if this is the point."""
         if (name, when) == (self._name, self._when):
             self._left -= 1
             if self._left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), self._signal)
 
 
 def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told: Connection) -> None:

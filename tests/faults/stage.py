@@ -20,6 +20,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+import psutil
 from pyreqwest.client import Client, ClientBuilder
 
 from gatepost.admin import channels, endpoints
@@ -75,6 +76,10 @@ class Node:
     @property
     def alive(self) -> bool:
         return self._process.is_alive()
+
+    @property
+    def stopped(self) -> bool:
+        return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
 
     def signal(self, number: int) -> None:
         """Sends a signal to this very process."""

@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 from tests.conftest import Answer, Received, Receiver
-from tests.faults.books import check, open_books, until_settled
+from tests.faults.books import check, in_doubt, open_books, picture, until_settled
 from tests.faults.clients import Clients, Order, plan
 from tests.faults.stage import Node, Stage, set_stage
 
@@ -19,7 +19,7 @@ FAULTS: list[dict[str, Any]] = [
 
 
 async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__retry_base=2, lease__ttl=2, lease__renew=0.4) as stage:
+    async with set_stage(database_url, receiver, sending__retry_base=3, lease__ttl=2, lease__renew=0.4) as stage:
         await stage.furnish(throughput=60)
         for fault in FAULTS:
             await stage.sandbox("POST", "/control/faults", fault)
@@ -43,6 +43,30 @@ async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str,
         assert row["epoch"] == first + 1
         await new.kill()
         await stage.until_status(await stage.send(phone=HELD, body="Message 1"), "READ")
+
+
+async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_seconds(
+    database_url: str, receiver: Receiver
+) -> None:
+    async with set_stage(database_url, receiver) as stage:
+        await stage.furnish(throughput=60)
+        await stage.start(role="api")
+        old = stage.launch(role="worker", point="mark_results:before:2:SIGSTOP")
+        await old.ready()
+        clients = Clients(stage)
+        sending = asyncio.create_task(clients.send(plan(recipients=5, each=3)))
+        while not old.stopped:
+            await asyncio.sleep(0.01)
+        first, doubted = await epoch(stage), await in_doubt(stage)
+        stage.launch(role="worker")
+        await sending
+        await until_settled(stage, 15)
+        before = await everything(stage)
+        old.signal(signal.SIGCONT)
+        await until_it_gave_up(old)
+        assert await everything(stage) == before
+        assert await epoch(stage) == first + 1
+        check(await open_books(stage), clients.told, doubted)
 
 
 def slow_for_a_while(receiver: Receiver) -> Any:
@@ -74,14 +98,15 @@ async def epoch(stage: Stage) -> int:
 
 async def until_only_one_waits(stage: Stage, first: int) -> str:
     """The new owner has done everything but one message, which it has tried and will try again."""
-    async with asyncio.timeout(20):
-        while True:
-            rows = await stage.rows("SELECT id, state, attempt, epoch FROM messages WHERE state <> 4")
-            [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state = 0")
-            tried = [(row["state"], row["attempt"], row["epoch"]) for row in rows]
-            if tried == [(0, 2, first + 1)] and not open_["n"]:
-                return str(rows[0]["id"].hex)
-            await asyncio.sleep(0.02)
+    give_up = asyncio.get_running_loop().time() + 30
+    while True:
+        rows = await stage.rows("SELECT id, state, attempt, epoch FROM messages WHERE state <> 4")
+        [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state = 0")
+        tried = [(row["state"], row["attempt"], row["epoch"]) for row in rows]
+        if tried == [(0, 2, first + 1)] and not open_["n"]:
+            return str(rows[0]["id"].hex)
+        assert asyncio.get_running_loop().time() < give_up, await picture(stage)
+        await asyncio.sleep(0.02)
 
 
 async def until_it_gave_up(node: Node) -> None:

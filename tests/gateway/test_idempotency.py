@@ -51,7 +51,7 @@ async def test_which_keys_there_are(house: House) -> None:
     for good in ("k", "k" * 255, '"' + "q" * 255 + '"', "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", '"'):
         assert (await _send(house, good)).status == 200, good
     before = await written(house)
-    for bad in ("", '""', "k" * 256, '"' + "q" * 256 + '"', "two words", "tab\there"):
+    for bad in ("", '""', "k" * 256, '"' + "q" * 256 + '"', "two words", "tab\there", "é"):
         check_refused(await _send(house, bad), 400, "invalid_idempotency_key", about=bad)
     assert await written(house) | {"events": 0} == before | {"events": 0}
 

@@ -140,6 +140,18 @@ async def test_switches_headers_and_signatures(house: House, receiver: Receiver)
     assert {request.json()["id"] for request in requests} == {event["id"] for event in await feed(house)}
 
 
+async def test_an_endpoint_made_while_the_channel_is_busy(house: House, receiver: Receiver) -> None:
+    """One event, and silence after it: the new endpoint must be found without a further push."""
+    await house.until_status(await house.send(**TEXT), "READ")
+    hook = await _make(house, receiver.url + "/hook", events={"ack_notification": False})
+    message_id = await house.send(**TEXT)
+    (told,) = await receiver.wait_for(1, timeout=5)
+    assert told.json()["data"]["key"]["id"] == message_id
+    await house.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": False})
+    await house.until_status(await house.send(**TEXT), "READ")
+    assert len(receiver.requests) == 1
+
+
 async def test_the_log_of_attempts(house: House, receiver: Receiver) -> None:
     receiver.answer = Answer(200, {"X-Said": "yes"}, "Danke ✓".encode())
     hook = await _make(house, receiver.url + "/hook", headers={"X-Shop": "7"})

@@ -64,6 +64,10 @@ def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_referen
     }
 
 
+def test_a_message_for_later_is_told_as_scheduled() -> None:
+    assert rendered(message(scheduled=True))["data"]["status"] == "SCHEDULED"
+
+
 def test_an_incoming_message_has_no_status() -> None:
     data = rendered(message(incoming=True, name=None, client_ref=None))["data"]
     assert data["direction"] == "in"
@@ -75,7 +79,7 @@ def test_an_incoming_message_has_no_status() -> None:
 
 def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:
     for state, ack in ACK.items():
-        data = event.ack_data(id_=MESSAGE, phone=PHONE, state=state, previous=State.QUEUED, client_ref=None)
+        data = event.ack_data(id_=MESSAGE, phone=PHONE, state=state, previous="PENDING", client_ref=None)
         shown = rendered(data, event.ACKNOWLEDGE)["data"]
         assert (shown["status"], shown["ack"], shown["previous"]) == (STATUS[state], ack, "PENDING")
         assert shown["key"] == event.message_key(PHONE, MESSAGE, incoming=False)
@@ -84,9 +88,7 @@ def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:
 
 def test_a_failure_brings_its_reason() -> None:
     error = {"code": 131026, "title": "Undeliverable", "details": None}
-    data = event.ack_data(
-        id_=MESSAGE, phone=PHONE, state=State.FAILED, previous=State.SENT, client_ref="x", error=error
-    )
+    data = event.ack_data(id_=MESSAGE, phone=PHONE, state=State.FAILED, previous="SENT", client_ref="x", error=error)
     assert rendered(data)["data"]["error"] == error
 
 

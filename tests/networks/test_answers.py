@@ -16,7 +16,7 @@ from gatepost.networks.cloud.callback_data import pack, unpack
 from gatepost.networks.cloud.send import CloudNetwork, make_client, read_answer, request_body
 from tests.conftest import Answer, Received, Receiver
 
-ID = ids.new_id(datetime(2026, 11, 15, tzinfo=UTC))
+ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
 TABLE = tomllib.loads(resources.files("gatepost.networks.cloud").joinpath("errors.toml").read_text())
 ROWS = [(code, Reaction(name)) for name, row in TABLE.items() for code in row["codes"]]
 

@@ -18,7 +18,7 @@ from gatepost.networks.cloud.callback_data import pack
 NUMBER = "100000000000001"
 AT = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 STAMP = str(int(AT.timestamp()))
-ID = ids.new_id(AT)
+ID = ids.derived_id(AT, "wamid")
 
 
 def callback(*values: Any, field: str = "messages") -> bytes:

@@ -1,5 +1,6 @@
 """Those who wait: for the tier, for their time, for a lost answer, and in vain."""
 
+import asyncio
 from datetime import timedelta
 
 import msgspec
@@ -226,6 +227,22 @@ async def test_a_message_expires_in_the_queue_and_says_why(stage: Stage) -> None
     assert [await stage.status(id_) for id_ in (long, later)] == ["PENDING", "EXPIRED"]
     assert await stage.rows("scheduled") == []
     await stage.check_floor()
+
+
+async def test_a_message_that_is_leaving_does_not_expire_although_chat_came_in_behind_it(stage: Stage) -> None:
+    await stage.take_over()
+    leaving = await stage.accept(PHONES[0], "leaving", priority="bulk", ttl=5)
+    async with stage.db.transaction() as conn:  # holds up the commit of the intent
+        await conn.fetchrow("SELECT 1 FROM messages WHERE channel_id = $1 FOR UPDATE", stage.channel_id)
+        await stage.lane.step()
+        await stage.accept(PHONES[0], "chat")
+        stage.clock.advance(6)
+        await stage.lane.step()
+        await asyncio.sleep(0.05)
+    await stage.lane.settled()
+    await stage.drive(1)
+    assert stage.network.bodies == ["leaving", "chat"]
+    assert await stage.acks(leaving) == ["PENDING", "SENT"]
 
 
 async def test_a_message_that_waits_for_the_tier_expires_with_that_reason(stage: Stage) -> None:

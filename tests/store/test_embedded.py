@@ -14,7 +14,6 @@ from pathlib import Path
 import asyncpg
 import psutil
 import pytest
-from tests.conftest import PostgresServer, scratch_folder
 
 from gatepost.store.embedded import (
     DataFolderInUse,
@@ -25,6 +24,7 @@ from gatepost.store.embedded import (
 )
 from gatepost.store.embedded.conf import KEPT_LOGS, trim_logs
 from gatepost.store.embedded.postmaster import find_postmaster
+from tests.conftest import PostgresServer, scratch_folder
 
 HOLDER = """
 import sys, time

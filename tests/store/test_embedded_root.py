@@ -10,12 +10,12 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.conftest import scratch_folder
 
 from gatepost.store.embedded import EmbeddedPostgres, EmbeddedPostgresError, lock_data_folder, running_dsn
 from gatepost.store.embedded.place import NOTE
 from gatepost.store.embedded.postmaster import find_postmaster
 from gatepost.store.embedded.programs import wheel_folder
+from tests.conftest import scratch_folder
 
 # Starts and stops a server, as the user given; imports come first, for that user may not reach the interpreter.
 CHILD = """

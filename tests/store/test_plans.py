@@ -122,8 +122,12 @@ async def send(s: Scene) -> None:
 
 
 async def schedule(s: Scene) -> None:
-    await s.stage.accept(PHONE, "later", send_at=NOW + timedelta(seconds=5))
+    id_ = await s.stage.accept(PHONE, "later", send_at=NOW + timedelta(seconds=5))
     assert len(await read_scheduled(s.stage.db, s.stage.channel_id, NOW + timedelta(seconds=9), [], 100)) == 1
+    await s.stage.take_over()
+    result = Result(id_, 0, State.EXPIRED, scheduled=True)
+    await mark_results(s.stage.db, s.stage.lease, s.stage.ref, [result], NOW)
+    assert await s.stage.rows("scheduled") == []
 
 
 async def cancel(s: Scene) -> None:
@@ -187,20 +191,20 @@ def test_no_big_table_is_scanned(observed: Observed, work: Work) -> None:
     assert observed[work.__name__]
     for plan in observed[work.__name__]:
         assert plan.seq_scans() == [], plan.query
-        assert plan.rows_filtered < 500, plan.query
+        assert plan.rows_read + plan.rows_filtered < 500, plan.query
 
 
 @pytest.mark.parametrize("work", BY_ID, ids=lambda work: work.__name__)
 def test_an_id_leads_to_its_partition(observed: Observed, work: Work) -> None:
     """Only reading on from a cursor may look into the partitions that were made ahead, which are empty."""
     for plan in observed[work.__name__]:
-        if "network_id = ANY" not in plan.query:
+        if "wanted (network_id)" not in plan.query:
             most = 3 if "LIMIT" in plan.query else 1
             assert all(len(plan.touched(table)) <= most for table in BIG), plan.query
 
 
 def test_the_networks_id_is_looked_for_in_the_last_thirty_days_only(observed: Observed) -> None:
-    (plan,) = [plan for plan in observed["stray_status"] if "network_id = ANY" in plan.query]
+    (plan,) = [plan for plan in observed["stray_status"] if "wanted (network_id)" in plan.query]
     assert 5 <= len(plan.touched("messages")) <= 8
 
 

@@ -47,6 +47,10 @@ class Plan(msgspec.Struct, frozen=True):
         return int(self.tree["Shared Hit Blocks"] + self.tree["Shared Read Blocks"])
 
     @property
+    def rows_read(self) -> int:
+        return int(sum(n["Actual Rows"] * n["Actual Loops"] for n in self.nodes() if is_partition(n)))
+
+    @property
     def rows_filtered(self) -> int:
         return sum(n.get("Rows Removed by Filter", 0) * n["Actual Loops"] for n in self.nodes())
 

@@ -6,10 +6,9 @@ from litestar import Litestar, Router
 from litestar.connection import ASGIConnection
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
-from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp, Scope
 
-from gatepost.api import channel, events, health, hot, messages, webhooks
+from gatepost.api import channel, events, health, messages, webhooks
 from gatepost.api.errors import answer_error
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
@@ -31,7 +30,7 @@ ROUTES: list[Any] = [
 HEALTH: list[Any] = [health.healthz, health.readyz]
 
 
-def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> ASGIApp:
+def create_app(gateway: Gateway, *, public_only: bool = False) -> ASGIApp:
     """The app for one process."""
     app = Litestar(
         [
@@ -43,12 +42,10 @@ def create_app(gateway: Gateway, version: str, *, public_only: bool = False) -> 
             "caller": Provide(_caller, sync_to_thread=False),
         },
         exception_handlers={Exception: answer_error},
-        openapi_config=OpenAPIConfig("Gatepost", version),
+        openapi_config=None,
         logging_config=None,
     )
     app.state.gateway = gateway
-    if app.openapi_schema.paths is not None and not public_only:
-        app.openapi_schema.paths.update(hot.described())
     return Front(app, gateway, hot=not public_only)
 
 

@@ -60,13 +60,13 @@ def error_answer(error: Exception, request_id: str, path: str) -> Answer:
         return _answer(_STATUS[type(error)], error, request_id)
     if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
         code, message = _FRAMEWORK[error.status_code]
-        return _answer(error.status_code, GatepostError(message, code), request_id)
+        return _answer(error.status_code, GatepostError(message, code), request_id, error.headers)
     log.error("request failed", path=path, request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)
 
 
-def _answer(status: int, error: GatepostError, request_id: str) -> Answer:
+def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> Answer:
     body = {
         "success": False,
         "message": error.message,
@@ -78,7 +78,7 @@ def _answer(status: int, error: GatepostError, request_id: str) -> Answer:
             "docs": f"docs/errors.md#{error.code}",
         },
     }
-    headers = tuple((name.encode(), value.encode()) for name, value in _headers(error).items())
+    headers = tuple((name.encode(), value.encode()) for name, value in (_headers(error) | (more or {})).items())
     return Answer(status, _encode(body), headers=headers)
 
 

@@ -1,6 +1,6 @@
 """The two routes that carry the load, without the framework: its conveniences cost more than their whole work.
 
-They share the gate, the errors and the OpenAPI document with all other routes; `front.py` leads requests to them.
+They share the gate and the errors with all other routes; `front.py` leads requests to them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 from litestar.exceptions import MethodNotAllowedException
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Operation, PathItem, RequestBody, Schema
 from litestar.types import HTTPScope, Receive
 
 from gatepost.api.body import Answer, check_json, decode
@@ -36,8 +35,8 @@ def hot_route(method: str, path: str) -> Handler | None:
     return None
 
 
-async def wrong_method(_gateway: Gateway, _scope: HTTPScope, _receive: Receive) -> Answer:
-    raise MethodNotAllowedException
+async def wrong_method(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -> Answer:
+    raise MethodNotAllowedException(headers={"allow": "POST" if scope["path"] == SEND else "GET, POST"})
 
 
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
@@ -93,18 +92,3 @@ async def read_all(headers: dict[bytes, str], receive: Receive, limit: int) -> b
 
 def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"The body may have at most {limit:,} bytes.")
-
-
-def described() -> dict[str, PathItem]:
-    """The send route for the OpenAPI document, which lists the framework's own routes by itself."""
-    _, components = msgspec.json.schema_components([SendRequest], ref_template="#/components/schemas/{name}")
-    fields = components["SendRequest"]["properties"]
-    properties: dict[str, Any] = {name: Schema(description=str(field)) for name, field in fields.items()}
-    body = Schema(title="SendRequest", required=components["SendRequest"]["required"], properties=properties)
-    operation = Operation(
-        summary="Send a message",
-        operation_id="send_message",
-        request_body=RequestBody(content={"application/json": OpenAPIMediaType(schema=body)}, required=True),
-        responses={"200": OpenAPIResponse(description="Accepted: it is durable, and will be sent")},
-    )
-    return {SEND: PathItem(post=operation)}

@@ -7,8 +7,9 @@ from gatepost.admin.accounts import Usage
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
 from gatepost.store.accounts import Account
+from gatepost.store.attempts import LoggedAttempt
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.endpoints import Attempt, Endpoint
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.keys import ApiKey
 from gatepost.store.users import User
 
@@ -97,7 +98,7 @@ def endpoint_view(endpoint: Endpoint) -> View:
     }
 
 
-def attempt_view(attempt: Attempt) -> View:
+def attempt_view(attempt: LoggedAttempt) -> View:
     return {
         "event": ids.show("evt", attempt.event_id),
         "number": attempt.number,

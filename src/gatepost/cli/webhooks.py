@@ -145,10 +145,10 @@ async def attempts(
 ) -> Answer:
     """List the latest tries to deliver, the newest event first."""
     from gatepost.cli.views import attempt_view
-    from gatepost.store.endpoints import list_attempts
+    from gatepost.store.attempts import list_attempts
 
     found = await _find(session, webhook)
-    views = [attempt_view(one) for one in await list_attempts(session.db, found.channel_id, found.id, limit)]
+    views = [attempt_view(one) for one in await list_attempts(session.db, found.channel_id, found.id, None, limit)]
     return Answer(views, ("event", "number", "at", "status", "latency_ms", "error"))
 
 

@@ -2,7 +2,7 @@
 
 GatepostError
 ├── BadRequest        malformed_json, invalid_cursor, invalid_idempotency_key
-├── NotAuthenticated  missing_api_key, invalid_api_key
+├── NotAuthenticated  missing_api_key, invalid_api_key, invalid_signature
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
 ├── NotFound          not_found

@@ -96,7 +96,7 @@ def ack_data(
     id_: UUID,
     phone: str,
     state: State,
-    previous: State,
+    previous: str,
     client_ref: str | None,
     error: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def ack_data(
         "key": message_key(phone, id_, incoming=False),
         "status": STATUS[state],
         "ack": ACK[state],
-        "previous": STATUS[previous],
+        "previous": previous,
         "client_ref": client_ref,
     }
     if error:

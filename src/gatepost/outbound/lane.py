@@ -29,7 +29,7 @@ from gatepost.outbound import pace
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.queue import BUSY, PARKED, TIER, Queue, Recipient
 from gatepost.outbound.reading import Reader
-from gatepost.outbound.verdict import Again, Await, End, Rules, judge
+from gatepost.outbound.verdict import UNKNOWN_OUTCOME, Again, Await, End, Rules, judge
 from gatepost.store.heads import Lease, StaleOwner, save_pace
 from gatepost.store.sending import Intent, Queued, Result, conversations_open, read_states
 
@@ -167,7 +167,7 @@ class Lane:
         """Ends messages whose time in the queue is over. Those with a lost answer are resolved first."""
         wall = self._clock.now()
         for message in [m for m in self._queue.messages() if m.expires_at <= wall and m.state is State.QUEUED]:
-            if self._place(message) != BUSY or self._queue.recipient_of(message).head is not message:
+            if self._place(message) != BUSY or not self._queue.recipient_of(message).leads(message):
                 self._spawn(self._expire(message))
 
     async def _expire(self, message: Queued) -> None:
@@ -249,7 +249,7 @@ class Lane:
         counted = opens
         try:
             if message.state is State.SENDING and self._gives_up(message, wall):
-                await self._finish(message, End(State.FAILED, error=_unknown_outcome()))
+                await self._finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
             intent = Intent(message.id, message.contact_id, message.attempt + 1, opens)
             intended = await self._ledger.intend(self.lease, intent)
@@ -394,11 +394,3 @@ class Lane:
         await self._bell.wait()
         if handle:
             handle.cancel()
-
-
-def _unknown_outcome() -> dict[str, Any]:
-    return {
-        "code": "unknown_outcome",
-        "title": "The network's answer was lost, and no status came",
-        "details": "It may or may not have been sent; it was not tried again.",
-    }

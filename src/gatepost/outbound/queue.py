@@ -39,6 +39,11 @@ class Recipient:
         for message in (*self.chat, *self.bulk):
             message.opened_at = at
 
+    def leads(self, message: Queued) -> bool:
+        """Whether it is the first of its kind, and so the one that may be in flight."""
+        line = self.bulk if message.bulk else self.chat
+        return bool(line) and line[0] is message
+
     @property
     def head(self) -> Queued | None:
         if self.chat:

@@ -28,6 +28,13 @@ class Rules(msgspec.Struct, frozen=True):
     attempts: int
 
 
+UNKNOWN_OUTCOME = {
+    "code": "unknown_outcome",
+    "title": "The network's answer was lost, and no status came",
+    "details": "It may or may not have been sent; it was not tried again.",
+}
+
+
 class End(msgspec.Struct, frozen=True):
     state: State
     network_id: str | None = None

@@ -32,7 +32,7 @@ _LAST = UUID(int=2**128 - 1)
 async def list_attempts(
     db: Database, channel_id: UUID, endpoint_id: UUID, before: tuple[UUID, int] | None, most: int
 ) -> list[LoggedAttempt]:
-    """The attempts of an endpoint, the newest event first."""
+    """The attempts of an endpoint, the newest event first. The limits of one keep the planner to look-ups by key."""
     event_id, number = before or (_LAST, 0)
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -40,8 +40,9 @@ async def list_attempts(
                       e.body AS request_body, a.answer_headers, a.answer_body, d.state, d.next_at
                FROM (SELECT * FROM attempts WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
                      ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
-               LEFT JOIN events e ON e.channel_id = $1 AND e.id = a.event_id
-               JOIN deliveries d ON d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id = a.event_id
+               LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
+               JOIN LATERAL (SELECT state, next_at FROM deliveries
+                             WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = a.event_id LIMIT 1) d ON true
                ORDER BY a.event_id DESC, a.number DESC, a.at DESC""",
             channel_id,
             endpoint_id,

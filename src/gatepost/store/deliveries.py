@@ -68,14 +68,15 @@ async def read_pending(db: Database, channel_id: UUID, endpoint_id: UUID, after:
 async def read_retries(
     db: Database, channel_id: UUID, endpoint_id: UUID, now: datetime, under_way: Sequence[UUID], most: int
 ) -> list[Due]:
-    """Deliveries whose next attempt is due, but for those under way."""
+    """Deliveries whose next attempt is due, but for those under way; the limits of one mean look-ups by key."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT r.event_id, e.body, d.attempts FROM
                  (SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
                     AND event_id <> ALL ($5::uuid[]) ORDER BY next_at LIMIT $4) r
-               JOIN events e ON e.channel_id = $1 AND e.id = r.event_id
-               JOIN deliveries d ON d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id = r.event_id
+               JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
+               JOIN LATERAL (SELECT state, attempts FROM deliveries
+                             WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true
                WHERE d.state = 0""",
             channel_id,
             endpoint_id,

@@ -38,18 +38,6 @@ class EndpointChange(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class Attempt(msgspec.Struct, frozen=True):
-    """One try to deliver one event."""
-
-    event_id: UUID
-    number: int
-    at: datetime
-    latency_ms: float
-    status: int | None
-    error: str | None
-    url: str
-
-
 _COLUMNS = "channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at"
 
 
@@ -136,19 +124,6 @@ async def update_endpoint(
     return _endpoint(row) if row else None
 
 
-async def disable_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID, reason: str) -> bool:
-    """Switches an endpoint off and says why; False when it is off already or gone."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            """UPDATE endpoints SET state = 'disabled', reason = $3, updated_at = now()
-               WHERE channel_id = $1 AND id = $2 AND state = 'active' RETURNING 1""",
-            channel_id,
-            endpoint_id,
-            reason,
-        )
-    return done is not None
-
-
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:
     """Removes an endpoint and its retries, and keeps its deliveries as a log; False when there is none."""
     async with db.connection() as conn:
@@ -159,19 +134,6 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
             endpoint_id,
         )
     return done is not None
-
-
-async def list_attempts(db: Database, channel_id: UUID, endpoint_id: UUID, most: int) -> list[Attempt]:
-    """The latest tries to deliver to an endpoint, the newest event first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT event_id, number, at, latency_ms, status, error, url FROM attempts
-               WHERE channel_id = $1 AND endpoint_id = $2 ORDER BY event_id DESC, number DESC, at DESC LIMIT $3""",
-            channel_id,
-            endpoint_id,
-            most,
-        )
-    return [Attempt(*row.values()) for row in rows]
 
 
 def _json(value: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.message import State
-from gatepost.store.pool import Database
+from gatepost.store.pool import Database, keys_and_span
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -99,18 +99,22 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
     """The events of a message with their deliveries and attempts, and what holds the channel back."""
     async with db.connection() as conn:
         endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
-        keys = (channel_id, event_ids, [row["id"] for row in endpoints])
+        keys = (channel_id, *keys_and_span(event_ids), [row["id"] for row in endpoints])
         events = await conn.fetch(
-            "SELECT id, body FROM events WHERE channel_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id", *keys[:2]
+            """SELECT id, body FROM events
+               WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 ORDER BY id""",
+            *keys[:4],
         )
         deliveries = await conn.fetch(
             """SELECT event_id, endpoint_id, state, attempts, next_at FROM deliveries
-               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND endpoint_id = ANY ($3::uuid[])""",
+               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND event_id BETWEEN $3 AND $4
+                 AND endpoint_id = ANY ($5::uuid[])""",
             *keys,
         )
         attempts = await conn.fetch(
             """SELECT event_id, endpoint_id, number, at, url, status, error, latency_ms FROM attempts
-               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND endpoint_id = ANY ($3::uuid[])
+               WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND event_id BETWEEN $3 AND $4
+                 AND endpoint_id = ANY ($5::uuid[])
                ORDER BY at""",
             *keys,
         )

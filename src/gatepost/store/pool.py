@@ -27,7 +27,8 @@ _SESSION = {
     "jit": "off",
     "timezone": "UTC",
     "synchronous_commit": "on",
-    "idle_in_transaction_session_timeout": "30000",
+    # A process that is stopped inside a transaction keeps its channel locked for all others, but not past its lease.
+    "idle_in_transaction_session_timeout": "5000",
 }
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
 _AWAY = (
@@ -36,6 +37,7 @@ _AWAY = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
     asyncpg.DiskFullError,
     asyncpg.ReadOnlySQLTransactionError,

@@ -105,8 +105,9 @@ async def _find_by_network_id(
 ) -> list[Any]:
     """The fall-back look-up. Thirty days back at most: no network speaks of older messages."""
     rows: list[Any] = await conn.fetch(
-        """SELECT id, state, phone, client_ref, network_id, incoming FROM messages
-           WHERE channel_id = $1 AND network_id = ANY ($2::text[]) AND id > $3""",
+        """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
+               SELECT id, state, phone, client_ref, network_id, incoming FROM messages
+               WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
         channel_id,
         sorted(network_ids),
         ids.floor_id(now - _NETWORK_MEMORY),

@@ -73,11 +73,14 @@ async def read_scheduled(
             most,
         )
         wanted = [row["message_id"] for row in due]
-        rows = await conn.fetch(  # apart from the look above, so that the planner sees which partitions are meant
+        if not wanted:
+            return []
+        rows = await conn.fetch(
             f"""SELECT {_COLUMNS} FROM messages m {_JOINS}
-                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.state IN (0, 1) ORDER BY m.send_at, m.id""",
+                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4 AND m.state IN (0, 1)
+                ORDER BY m.send_at, m.id""",
             channel_id,
-            wanted,
+            *keys_and_span(wanted),
         )
         await _forget_settled(conn, channel_id, until, set(wanted) - {row["id"] for row in rows})
         return await _queued(conn, channel_id, rows)
@@ -318,6 +321,7 @@ async def cancel_message(
         if not may_follow(before, State.CANCELED):
             return before, before
         change = Change.of(row)
+        change.scheduled = row["send_at"] is not None and row["send_at"] > now
         change.step(State.CANCELED, None)
         await write_changes(conn, head, channel, [change], now)
         if row["send_at"]:

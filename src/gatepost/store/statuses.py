@@ -13,7 +13,7 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef, NewEvent
-from gatepost.model.message import State, may_follow
+from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.heads import Clause, Head, append_events
 from gatepost.store.pool import Connection
 
@@ -24,7 +24,7 @@ class Step(msgspec.Struct, frozen=True):
     """One real change of state, which becomes one event."""
 
     state: State
-    previous: State
+    previous: str
     error: dict[str, Any] | None
 
 
@@ -59,6 +59,7 @@ class Change(msgspec.Struct):
     history: dict[str, Any] | None = None
     next_at: datetime | None = None
     changed: bool = False
+    scheduled: bool = False
 
     @classmethod
     def of(cls, row: Any) -> "Change":
@@ -68,7 +69,8 @@ class Change(msgspec.Struct):
     def step(self, state: State, error: dict[str, Any] | None) -> None:
         """Takes a report, if it tells anything new."""
         if may_follow(self.state, state):
-            self.steps = [*self.steps, Step(state, self.state, error)]
+            before = "SCHEDULED" if self.scheduled and self.state is State.QUEUED else STATUS[self.state]
+            self.steps = [*self.steps, Step(state, before, error)]
             self.state = state
             self.error = error or self.error
             self.changed = True

@@ -1,0 +1,152 @@
+"""Partitions: there before they are needed, without a gap, gone when too old, however many make them at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.model import ids
+from gatepost.store.partitions import TABLES, analyze_young_partitions, drop_old_partitions, make_partitions
+from gatepost.store.pool import Database
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+CHANNEL = UUID(int=5)
+Span = tuple[datetime, datetime]
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """Give a fresh database without any partition."""
+    database = await Database.connect(database_url, connections=8)
+    yield database
+    await database.close()
+
+
+async def spans(db: Database, table: str) -> list[Span]:
+    """From when to when each partition reaches, as the database itself has it."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_inherits i
+               JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::text::regclass""",
+            table,
+        )
+    bounds = [row["bound"].split("'") for row in rows]
+    return sorted((ids.time_of(UUID(b[1])), ids.time_of(UUID(b[3]))) for b in bounds)
+
+
+async def write_event(db: Database, id_: UUID) -> None:
+    async with db.connection() as conn:
+        await conn.execute("INSERT INTO events VALUES ($1, $2, 1, 'x', '{}')", CHANNEL, id_)
+
+
+async def check_whole(db: Database, now: datetime, days: int) -> None:
+    """Every table reaches from a week back to two partitions ahead, without a gap or an overlap."""
+    for table in TABLES:
+        found = await spans(db, table)
+        assert found[0][0] <= now - timedelta(days=7)
+        assert found[-1][1] > now + timedelta(days=days * 2)
+        assert all(before[1] == after[0] for before, after in pairwise(found))
+
+
+@pytest.mark.parametrize("days", [1, 7, 30])
+async def test_the_first_partitions_reach_back_and_ahead(db: Database, days: int) -> None:
+    made = await make_partitions(db, NOW, days)
+    assert len(made) == len(set(made)) >= 4 * len(TABLES)
+    await check_whole(db, NOW, days)
+    assert await make_partitions(db, NOW, days) == []
+
+
+async def test_time_goes_on_and_so_do_the_partitions(db: Database) -> None:
+    now = NOW
+    for step in (1, 6, 7, 8, 40, 0.5):
+        now += timedelta(days=step)
+        await make_partitions(db, now, 7)
+        await check_whole(db, now, 7)
+    found = await spans(db, "events")
+    assert {end - start for start, end in found} == {timedelta(days=7)}
+
+
+async def test_another_length_begins_where_the_last_one_ends(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    await make_partitions(db, NOW + timedelta(days=20), 1)
+    await check_whole(db, NOW + timedelta(days=20), 1)
+    assert {end - start for start, end in await spans(db, "messages")} == {timedelta(days=7), timedelta(days=1)}
+
+
+async def test_a_clock_that_went_back_makes_nothing(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    assert await make_partitions(db, NOW - timedelta(days=3), 7) == []
+
+
+async def test_many_makers_at_once_make_each_one_once(db: Database) -> None:
+    made = await asyncio.gather(*(make_partitions(db, NOW, 7) for _ in range(8)))
+    assert sorted(len(names) for names in made)[:-1] == [0] * 7
+    await check_whole(db, NOW, 7)
+
+
+async def test_ids_at_the_edge_have_their_place(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    found = await spans(db, "events")
+    for start, end in found:
+        await write_event(db, ids.floor_id(start))
+        await write_event(db, UUID(int=ids.floor_id(end).int - 1))
+    for outside in (UUID(int=ids.floor_id(found[0][0]).int - 1), ids.floor_id(found[-1][1])):
+        with pytest.raises(asyncpg.CheckViolationError):
+            await write_event(db, outside)
+    async with db.connection() as conn:
+        assert await conn.fetchval("SELECT count(*) FROM events") == 2 * len(found)
+
+
+async def test_what_is_too_old_goes_and_nothing_else(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    first_end = (await spans(db, "events"))[0][1]
+    later = first_end + timedelta(days=30)
+    await make_partitions(db, later, 7)
+    assert await drop_old_partitions(db, later - timedelta(milliseconds=1), 365, 30) == []
+    dropped = await drop_old_partitions(db, later, 365, 30)
+    assert sorted(name.rsplit("_", 2)[0] for name in dropped) == ["attempts", "deliveries", "events"]
+    assert (await spans(db, "events"))[0][0] == first_end
+    assert (await spans(db, "messages"))[0][1] == first_end
+    assert await drop_old_partitions(db, later, 365, 30) == []
+    assert len(await drop_old_partitions(db, later, 30, 30)) == 1
+    await make_partitions(db, later, 7)
+    assert (await spans(db, "messages"))[-1][1] > later
+
+
+async def test_dropping_and_making_at_once_leaves_a_whole(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    later = NOW + timedelta(days=100)
+    await asyncio.gather(
+        *(make_partitions(db, later, 7) for _ in range(3)), *(drop_old_partitions(db, later, 30, 30) for _ in range(3))
+    )
+    for table in TABLES:
+        found = await spans(db, table)
+        assert found[0][1] > later - timedelta(days=30)
+        assert all(before[1] == after[0] for before, after in pairwise(found))
+
+
+async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    analyzed: dict[str, int] = {}
+    await analyze_young_partitions(db, analyzed)
+    assert analyzed == {}
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO events SELECT $1, ($2::text || lpad(to_hex(i), 20, '0'))::uuid, i, 'x', '{}'
+               FROM generate_series(1, 500) i""",
+            CHANNEL,
+            ids.floor_id(NOW).hex[:12],
+        )
+        await conn.execute("SELECT pg_stat_force_next_flush()")
+    async with asyncio.timeout(10):
+        while not analyzed:
+            await analyze_young_partitions(db, analyzed)
+            await asyncio.sleep(0.02)
+    (name,) = analyzed
+    async with db.connection() as conn:
+        known = await conn.fetchval("SELECT reltuples FROM pg_class WHERE relname = $1", name)
+    assert (analyzed[name], known) == (500, 500)

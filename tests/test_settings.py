@@ -1,0 +1,172 @@
+"""Settings: every one documented where it is set, and every mistake told in words."""
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.settings import BadSettings, load
+
+DEFAULTS = resources.files("gatepost").joinpath("default.toml").read_text()
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "my.toml"
+    path.write_text(text)
+    return path
+
+
+def leaves(values: dict[str, Any], prefix: str = "") -> list[str]:
+    names = []
+    for name, value in values.items():
+        names += leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+    return names
+
+
+# -- the file that is the documentation -------------------------------------------------------------------------------
+
+
+def test_every_setting_has_a_sentence() -> None:
+    for line in DEFAULTS.splitlines():
+        if "=" in line and not line.startswith("#"):
+            _, _, comment = line.partition("  # ")
+            words = comment.strip()
+            assert words, f"no comment: {line}"
+            assert words[0].isupper() or words.startswith(("...", "debug", "console", "32 bytes")), line
+            assert words.endswith((".", "...", ")")), line
+
+
+def test_the_defaults_are_whole() -> None:
+    settings = load(environ={})
+    assert settings.server.port == 8080
+    assert settings.public_url == "http://127.0.0.1:8080"
+    assert settings.plans["starter"].messages_per_month == 12_000
+    assert settings.plans["unlimited"].messages_per_month is None
+    assert settings.data_folder.is_absolute()
+
+
+# -- who has the last word --------------------------------------------------------------------------------------------
+
+
+def test_file_then_environment_then_command_line(tmp_path: Path) -> None:
+    mine = write(tmp_path, "data = '/file'\n[server]\nhost = 'file'\nport = 1\n[log]\nlevel = 'debug'")
+    environ = {"GATEPOST_SERVER__HOST": "environ", "GATEPOST_SERVER__PORT": "2", "PATH": "/bin"}
+    settings = load(mine, environ, {"server.port": 3, "database.url": None})
+    assert (settings.data, settings.log.level) == ("/file", "debug")
+    assert (settings.server.host, settings.server.port) == ("environ", 3)
+    assert settings.server.body_limit == 1_048_576
+    assert settings.database.url == ""
+
+
+def test_the_environment_takes_values_as_toml_or_as_plain_text() -> None:
+    settings = load(
+        environ={
+            "GATEPOST_WEBHOOKS__ALLOW": '["10.0.0.0/8"]',
+            "GATEPOST_LEASE__TTL": "12.5",
+            "GATEPOST_CLOUD__BASE_URL": "http://127.0.0.1:8081",
+            "GATEPOST_SECURITY__SECRET_KEY": '"123"',
+            "GATEPOST_PLANS__STARTER__MESSAGES_PER_MONTH": "5",
+        }
+    )
+    assert settings.webhooks.allow == ("10.0.0.0/8",)
+    assert settings.lease.ttl == 12.5
+    assert settings.cloud.base_url == "http://127.0.0.1:8081"
+    assert settings.security.secret_key == "123"
+    assert settings.plans["starter"].messages_per_month == 5
+
+
+def test_a_plan_of_ones_own(tmp_path: Path) -> None:
+    settings = load(write(tmp_path, "[plans.tiny]\ntitle = 'Tiny'\nmessages_per_month = 1"), {})
+    assert settings.plans["tiny"].messages_per_month == 1
+    assert "starter" in settings.plans
+
+
+@pytest.mark.parametrize(("url", "shown"), [("https://g.example.com/", "https://g.example.com"), ("", "http://h:9")])
+def test_the_public_address_is_what_the_outside_uses(url: str, shown: str) -> None:
+    settings = load(environ={}, overrides={"server.public_url": url, "server.host": "h", "server.port": 9})
+    assert settings.public_url == shown
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[server]\nprot = 1", "prot"),
+        ("[sever]\nport = 1", "sever"),
+        ("surprise = 1", "surprise"),
+        ("[server]\nport = 'eighty'", r"(?s)int.*server\.port"),
+        ("[server]\nport = true", r"server\.port"),
+        ("[lease]\nttl = 'long'", r"float.*lease\.ttl"),
+        ("[webhooks]\nallow = 'all'", r"array.*webhooks\.allow"),
+        ("[webhooks]\nallow = [5]", r"str.*webhooks\.allow"),
+        ("[plans.x]\nmessages_per_month = 5", "title"),
+        ("[plans.x]\ntitle = 'X'\nmessages = 5", "messages"),
+        ("server = 5", "server"),
+        ("data = 5", "data"),
+    ],
+)
+def test_an_unknown_name_or_a_wrong_type_is_refused_by_name(tmp_path: Path, text: str, hint: str) -> None:
+    with pytest.raises(BadSettings, match=hint) as refused:
+        load(write(tmp_path, text), {})
+    assert str(refused.value).startswith("Bad setting: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GATEPOST_SERVER__PROT", "1"),
+        ("GATEPOST_SEVER__PORT", "1"),
+        ("GATEPOST_SERVER__PORT", "eighty"),
+        ("GATEPOST_DATA__X", "1"),
+        ("GATEPOST_SERVER__PORT__X", "1"),
+        ("GATEPOST___", "1"),
+    ],
+)
+def test_a_mistake_in_the_environment_is_refused_too(name: str, value: str) -> None:
+    with pytest.raises(BadSettings):
+        load(environ={name: value})
+
+
+@pytest.mark.parametrize("dotted", ["server.prot", "nonsense", "server.port.x"])
+def test_a_mistake_on_the_command_line_is_refused_too(dotted: str) -> None:
+    with pytest.raises(BadSettings):
+        load(environ={}, overrides={dotted: 1})
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"missing\.toml"):
+        load(tmp_path / "missing.toml", {})
+    with pytest.raises(BadSettings, match=r"my\.toml"):
+        load(write(tmp_path, "port = = 1"), {})
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadSettings, match=r"binary\.toml"):
+        load(binary, {})
+
+
+@given(st.text(st.characters(exclude_characters="\x00\r\n", codec="utf-8")))
+def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
+    settings = load(environ={"GATEPOST_LOG__FORMAT": f"'{text}'", "GATEPOST_OTHER": text})
+    assert text in settings.log.format
+
+
+@pytest.mark.parametrize("name", leaves(tomllib.loads(DEFAULTS)))
+def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
+    before, after = load(environ={}), load(environ={f"GATEPOST_{name.upper().replace('.', '__')}": other(name)})
+    assert before != after
+
+
+def other(name: str) -> str:
+    """A value that is not the default."""
+    value: Any = tomllib.loads(DEFAULTS)
+    for part in name.split("."):
+        value = value[part]
+    if isinstance(value, list):
+        return '["127.0.0.0/8"]'
+    return f'"other {value}"' if isinstance(value, str) else str(value * 2)
