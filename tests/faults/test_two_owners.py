@@ -59,8 +59,9 @@ async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_
             await asyncio.sleep(0.01)
         first, doubted = await epoch(stage), await in_doubt(stage)
         stage.launch(role="worker")
-        await sending
-        await until_settled(stage, 15)
+        async with asyncio.timeout(20):
+            await sending
+            await until_settled(stage, 15)
         before = await everything(stage)
         old.signal(signal.SIGCONT)
         await until_it_gave_up(old)

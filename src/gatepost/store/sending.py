@@ -195,11 +195,15 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id BETWEEN $6 AND $7
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
+               ), closed AS (
+                   SELECT contact_id FROM conversations
+                   WHERE channel_id = $1 AND contact_id = ANY ($8::uuid[]) AND (SELECT epoch FROM held) IS NOT NULL
+                     AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
+                   ORDER BY contact_id FOR NO KEY UPDATE
                ), opened AS (
-                   UPDATE conversations v SET opened_at = $5
-                   WHERE v.channel_id = $1 AND v.contact_id = ANY ($8::uuid[])
-                     AND v.contact_id IN (SELECT contact_id FROM going)
-                     AND (v.last_in_at IS NULL OR v.last_in_at <= $9) AND (v.opened_at IS NULL OR v.opened_at <= $9)
+                   UPDATE conversations v SET opened_at = $5 FROM closed
+                   WHERE v.channel_id = $1 AND v.contact_id = closed.contact_id
+                     AND EXISTS (SELECT 1 FROM going WHERE going.contact_id = closed.contact_id)
                    RETURNING v.contact_id
                )
                SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
