@@ -150,16 +150,39 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load(binary, {})
 
 
+@pytest.mark.parametrize(
+    ("name", "under", "over"),
+    [
+        ("security.key_cache_seconds", 1.0, 1.001),
+        ("security.key_cache_seconds", 0, -0.001),
+        ("server.port", 65_535, 65_536),
+        ("server.port", 0, -1),
+        ("api.rate", 0.001, 0),
+        ("sending.attempts", 1, 0),
+        ("lease.renew", 7.5, 7.6),
+        ("cloud.version", "v1.0", "1.0"),
+        ("log.level", "error", "loud"),
+    ],
+)
+def test_ranges(name: str, under: object, over: object) -> None:
+    load(environ={}, overrides={name: under})
+    with pytest.raises(BadSettings, match=name.replace(".", r"\.")):
+        load(environ={}, overrides={name: over})
+
+
 @given(st.text(st.characters(exclude_characters="\x00\r\n", codec="utf-8")))
 def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
-    settings = load(environ={"GATEPOST_LOG__FORMAT": f"'{text}'", "GATEPOST_OTHER": text})
-    assert text in settings.log.format
+    settings = load(environ={"GATEPOST_SERVER__PUBLIC_URL": f"'{text}'", "GATEPOST_OTHER": text})
+    assert text in settings.server.public_url
 
 
 @pytest.mark.parametrize("name", leaves(tomllib.loads(DEFAULTS)))
 def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
     before, after = load(environ={}), load(environ={f"GATEPOST_{name.upper().replace('.', '__')}": other(name)})
     assert before != after
+
+
+CHOSEN = {"cloud.version": "v26.0", "log.level": "debug", "log.format": "json"}
 
 
 def other(name: str) -> str:
@@ -169,4 +192,10 @@ def other(name: str) -> str:
         value = value[part]
     if isinstance(value, list):
         return '["127.0.0.0/8"]'
-    return f'"other {value}"' if isinstance(value, str) else str(value * 2)
+    if name in CHOSEN:
+        return f'"{CHOSEN[name]}"'
+    return (
+        f'"other {value}"'
+        if isinstance(value, str)
+        else str(value * 2 if isinstance(value, int) and name != "lease.renew" else value / 2)
+    )

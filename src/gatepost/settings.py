@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -17,89 +17,95 @@ from gatepost.model.account import Plan
 PREFIX = "GATEPOST_"
 
 
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+
+
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass
 
 
 class Server(_Section, frozen=True):
     host: str
-    port: int
+    port: Port
     public_url: str
-    body_limit: int
-    callback_limit: int
-    drain_seconds: float
+    body_limit: Count
+    callback_limit: Count
+    drain_seconds: NotNegative
 
 
 class DatabaseSettings(_Section, frozen=True):
     url: str
-    connections: int
+    connections: Annotated[int, msgspec.Meta(ge=4)]
 
 
 class Security(_Section, frozen=True):
     secret_key: str
-    key_cache_seconds: float
+    key_cache_seconds: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Trial(_Section, frozen=True):
-    days: int
+    days: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Api(_Section, frozen=True):
-    rate: float
-    burst: int
-    queue: int
+    rate: Positive
+    burst: Count
+    queue: Count
 
 
 class Sending(_Section, frozen=True):
-    in_flight: int
-    read_ahead: int
-    unknown_grace: float
-    retry_base: float
-    retry_most: float
-    attempts: int
-    linger: float
+    in_flight: Count
+    read_ahead: Count
+    unknown_grace: NotNegative
+    retry_base: Positive
+    retry_most: Positive
+    attempts: Count
+    linger: NotNegative
 
 
 class Pace(_Section, frozen=True):
-    throughput: float
-    pair_seconds: float
-    pair_burst: int
-    tier: int
-    qr_throughput: float
+    throughput: Positive
+    pair_seconds: NotNegative
+    pair_burst: Count
+    tier: Annotated[int, msgspec.Meta(ge=0)]
+    qr_throughput: Positive
 
 
 class Lease(_Section, frozen=True):
-    ttl: float
-    renew: float
-    sweep: float
-    idle: float
+    ttl: Positive
+    renew: Positive
+    sweep: Positive
+    idle: NotNegative
 
 
 class Cloud(_Section, frozen=True):
-    linger: float
     base_url: str
-    version: str
-    timeout: float
-    connect_timeout: float
+    version: Annotated[str, msgspec.Meta(pattern=r"^v[0-9]+\.[0-9]+$")]
+    timeout: Positive
+    connect_timeout: Positive
+    linger: NotNegative
 
 
 class Webhooks(_Section, frozen=True):
-    timeout: float
-    connect_timeout: float
-    in_flight: int
-    linger: float
+    timeout: Positive
+    connect_timeout: Positive
+    in_flight: Count
+    linger: NotNegative
     allow: tuple[str, ...]
 
 
 class Retention(_Section, frozen=True):
-    partition_days: int
-    messages_days: int
-    events_days: int
+    partition_days: Count
+    messages_days: Count
+    events_days: Count
 
 
 class Log(_Section, frozen=True):
-    level: str
-    format: str
+    level: Literal["debug", "info", "warning", "error"]
+    format: Literal["auto", "console", "json"]
 
 
 class Settings(_Section, frozen=True):
@@ -148,9 +154,12 @@ def load(
         if value is not None:
             _put(values, dotted.split("."), value)
     try:
-        return msgspec.convert(values, Settings)
+        settings = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise BadSettings(f"Bad setting: {error}") from None
+    if settings.lease.renew * 2 > settings.lease.ttl:
+        raise BadSettings("Bad setting: lease.renew must be at most half of lease.ttl, or leases would run out")
+    return settings
 
 
 def _read(path: Path) -> dict[str, Any]:

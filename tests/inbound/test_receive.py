@@ -161,6 +161,17 @@ async def test_a_report_on_a_lost_answer_teaches_us_the_networks_id(stage: Stage
     assert (message.state, message.network_id) == (State.SENT, f"wamid.{id_.hex}.1")
 
 
+async def test_a_failure_of_an_earlier_attempt_does_not_end_the_later_one(stage: Stage) -> None:
+    stage.network.answer = lambda _: Unknown("lost")
+    id_ = await sent_message(stage)
+    await stage.drive(31)  # past the time of grace: a second attempt is made, whose answer is lost as well
+    assert (await stage.message(id_)).attempt == 2
+    await stage.report(id_, "failed", attempt=1)
+    assert (await stage.message(id_)).state is State.SENDING
+    await stage.report(id_, "failed", attempt=2)
+    assert (await stage.message(id_)).state is State.FAILED
+
+
 # -- messages ---------------------------------------------------------------------------------------------------------
 
 

@@ -58,7 +58,9 @@ class Receiver:
 
 
 def _report(status: Status) -> Report:
-    return Report(status.network_id, _STATES[status.status], status.message_id, error_shown(status.error))
+    return Report(
+        status.network_id, _STATES[status.status], status.message_id, error_shown(status.error), status.attempt
+    )
 
 
 def _sane(at: datetime, now: datetime) -> datetime:

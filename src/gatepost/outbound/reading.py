@@ -27,6 +27,7 @@ class Reader:
         self._rules = rules
         self._cursors: dict[bool, UUID] = {}
         self.more = True
+        self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
         self.next_scheduled: datetime | None = None
         self.opened: deque[datetime] = deque()
 
@@ -36,7 +37,7 @@ class Reader:
             start = await read_start(self._db, self._channel_id, self._clock.now())
             self.opened.extend(start.opened)
             self._cursors = {False: start.floor, True: start.floor}
-        if self.more:
+        if self.more or any(2 * self._waiting(bulk) <= self._rules.read_ahead for bulk in self._behind):
             await self._read_new()
         now = self._clock.now()
         if self.next_scheduled is not None and self.next_scheduled <= now:
@@ -49,7 +50,7 @@ class Reader:
         return min(lowest, UUID(int=min(behind).int - 1)) if behind else lowest
 
     async def _read_new(self) -> None:
-        self.more = False
+        self.more, self._behind = False, set()
         try:
             marks = await self._look()
             for bulk in (False, True):
@@ -60,7 +61,7 @@ class Reader:
             raise
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
-        while (self._queue.bulk_count if bulk else self._queue.chat_count) < self._rules.read_ahead:
+        while self._waiting(bulk) < self._rules.read_ahead:
             rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], most=_PAGE)
             for message in rows:
                 self._add(message)
@@ -68,7 +69,10 @@ class Reader:
                 self._cursors[bulk] = max(end, rows[-1].id) if rows else end
                 return
             self._cursors[bulk] = rows[-1].id
-        self.more = True
+        self._behind.add(bulk)
+
+    def _waiting(self, bulk: bool) -> int:
+        return self._queue.bulk_count if bulk else self._queue.chat_count
 
     async def _read_scheduled(self, now: datetime) -> None:
         """Their rows in the timetable stay until they are settled, so that a crash forgets none."""

@@ -26,6 +26,7 @@ class Report(msgspec.Struct, frozen=True):
     state: State
     message_id: UUID | None
     error: dict[str, Any] | None
+    attempt: int | None = None  # which of our attempts it speaks of, where the network told
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -75,6 +76,8 @@ async def _apply(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Re
             parked.append(report)
             continue
         change = changes.setdefault(change.id, change)
+        if report.state is State.FAILED and (report.attempt or change.attempt) < change.attempt:
+            continue  # an earlier attempt failed, whose answer was lost; the message is being sent again
         change.learn(report.network_id)
         change.step(report.state, report.error)
     await _park(conn, channel_id, parked, now)
@@ -85,7 +88,7 @@ async def _changes_by_id(conn: "Connection[Any]", channel_id: UUID, message_ids:
     if not message_ids:
         return {}
     rows = await conn.fetch(
-        """SELECT id, state, phone, client_ref, network_id FROM messages
+        """SELECT id, state, attempt, phone, client_ref, network_id FROM messages
            WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming""",
         channel_id,
         *keys_and_span(message_ids),
@@ -106,7 +109,7 @@ async def _find_by_network_id(
     """The fall-back look-up. Thirty days back at most: no network speaks of older messages."""
     rows: list[Any] = await conn.fetch(
         """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
-               SELECT id, state, phone, client_ref, network_id, incoming FROM messages
+               SELECT id, state, attempt, phone, client_ref, network_id, incoming FROM messages
                WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
         channel_id,
         sorted(network_ids),

@@ -52,6 +52,7 @@ class Change(msgspec.Struct):
     phone: str
     client_ref: str | None
     state: State
+    attempt: int
     network_id: str | None
     steps: list[Step] = []
     event_ids: list[UUID] = []
@@ -63,8 +64,8 @@ class Change(msgspec.Struct):
 
     @classmethod
     def of(cls, row: Any) -> "Change":
-        """Begins from the row as it stands (id, phone, client_ref, state, network_id)."""
-        return cls(row["id"], row["phone"], row["client_ref"], State(row["state"]), row["network_id"])
+        """Begins from the row as it stands (id, phone, client_ref, state, attempt, network_id)."""
+        return cls(row["id"], row["phone"], row["client_ref"], State(row["state"]), row["attempt"], row["network_id"])
 
     def step(self, state: State, error: dict[str, Any] | None) -> None:
         """Takes a report, if it tells anything new."""
