@@ -62,7 +62,7 @@ class Gatepost:
         self._guard = Guard(settings.webhooks.allow)
         self._bell = Bell(db, dsn, self._heard)
         self._acceptor = Acceptor(db, clock, settings.plans, self.ring, settings.api.queue)
-        self._receiver = Receiver(db, clock, self.ring, settings.api.queue, settings.cloud.linger)
+        self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
         self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
         self._owner: Owner | None = None
         self._loops: list[asyncio.Task[None]] = []
@@ -92,6 +92,11 @@ class Gatepost:
     def ring(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
         if self._owner is None or not self._owner.ring(channel_id):
+            self._bell.ring(channel_id)
+
+    def ring_events(self, channel_id: UUID) -> None:
+        """There are new events on a channel, but nothing to send."""
+        if self._owner is None or not self._owner.ring(channel_id, sending=False):
             self._bell.ring(channel_id)
 
     def _heard(self, channel_id: UUID) -> None:
@@ -140,7 +145,7 @@ class Gatepost:
 
     def _make_owner(self) -> None:
         sending, webhooks, cloud = self._settings.sending, self._settings.webhooks, self._settings.cloud
-        self._ledger = Ledger(self._db, self._clock, sending.linger)
+        self._ledger = Ledger(self._db, self._clock, sending.linger, self.ring_events)
         self._client = make_client(cloud.timeout, cloud.connect_timeout)
         self._poster = Poster(self._guard, deadline=webhooks.timeout, connect_deadline=webhooks.connect_timeout)
         self._post = Post(self._db, self._clock, self._poster, webhooks.linger)

@@ -69,9 +69,9 @@ class Holding:
         with contextlib.suppress(GatepostError):
             await self._refresh()
 
-    def ring(self) -> None:
+    def ring(self, *, sending: bool = True) -> None:
         """There may be something new: to send, to deliver, or a changed endpoint."""
-        if self._lane:
+        if self._lane and sending:
             self._lane.ring()
         for round_, _ in self._rounds.values():
             round_.ring()
@@ -179,13 +179,13 @@ class Owner:
         late = self._clock.monotonic() - self._swept_at
         return not any(loop.done() for loop in self._loops) and late < self._settings.ttl
 
-    def ring(self, channel_id: UUID) -> bool:
+    def ring(self, channel_id: UUID, *, sending: bool = True) -> bool:
         """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""
         holding = self._holdings.get(channel_id)
         if holding is None:
             self._wake.set()
             return False
-        holding.ring()
+        holding.ring(sending=sending)
         return True
 
     async def stop(self, seconds: float) -> None:

@@ -110,7 +110,7 @@ class Stage:
             await release_channel(self.db, self.lease, seen_seq=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert lease is not None
-        ledger = Ledger(self.db, self.clock, 0.0)
+        ledger = Ledger(self.db, self.clock, 0.0, lambda _: None)
         network = self.network if connected else None
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,5 +126,6 @@ def _tell(host: str, port: int) -> None:
 
 def _end_with_parent() -> None:
     """Ends this program when the one that started it is gone, however it went: its end of the pipe closes."""
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):  # not sys.stdin: a thread inside it would break the interpreter's own end
+        pass
     os.kill(os.getpid(), signal.SIGTERM)

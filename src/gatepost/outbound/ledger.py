@@ -1,6 +1,7 @@
 """The two commits of a send, shared by all lanes of a process: the intent before, the result after."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from uuid import UUID
 
 import msgspec
 
@@ -21,9 +22,10 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    def __init__(self, db: Database, clock: Clock, linger: float) -> None:
+    def __init__(self, db: Database, clock: Clock, linger: float, ring: Callable[[UUID], None]) -> None:
         self.db = db
         self._clock = clock
+        self._ring = ring
         self._intents: Batch[Lease, Intent, Intended] = Batch(self._write_intents, limit=_NO_LIMIT)
         self._results: Batch[Lease, Finished, State] = Batch(self._write_results, limit=_NO_LIMIT, linger=linger)
 
@@ -40,4 +42,6 @@ class Ledger:
 
     async def _write_results(self, lease: Lease, finished: Sequence[Finished]) -> Sequence[State]:
         results = [item.result for item in finished]
-        return await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())
+        states = await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())
+        self._ring(lease.channel_id)
+        return states

@@ -152,7 +152,7 @@ async def _log_attempts(conn: "Connection[Any]", lease: Lease, attempts: Sequenc
                       settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $18::timestamptz END
                FROM a, held
                WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-                 AND d.event_id BETWEEN $3 AND $4 AND d.state = 0
+                 AND d.event_id = ANY ($6) AND d.event_id BETWEEN $3 AND $4 AND d.state = 0
            )
            SELECT epoch FROM held""",
         lease.channel_id,

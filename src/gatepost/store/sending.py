@@ -192,7 +192,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                ), going AS (
                    UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
                    FROM held, unnest($2::uuid[], $3::int[]) AS i (id, attempt)
-                   WHERE m.channel_id = $1 AND m.id = i.id AND m.id BETWEEN $6 AND $7
+                   WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
                ), closed AS (

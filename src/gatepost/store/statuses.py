@@ -156,7 +156,7 @@ def _update(changes: Sequence[Change], now: datetime) -> Clause:
                        $20::timestamptz[], $21::text[])
              AS c (id, state, network_id, next_at, error, history,
                    sent_at, delivered_at, read_at, played_at, ended_at, event_ids)
-           WHERE m.channel_id = $1 AND m.id = c.id AND m.id BETWEEN $22 AND $23""",
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($10) AND m.id BETWEEN $22 AND $23""",
         (
             [c.id for c in changes],
             [c.state for c in changes],
