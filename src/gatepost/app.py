@@ -214,7 +214,7 @@ class Gatepost:
             await asyncio.sleep(5)
             try:
                 await self._gate.note_use()
-                await partitions.analyze_young_partitions(self._db, analyzed)
+                await partitions.analyze_young_tables(self._db, analyzed)
                 if turns % 120 == 0:
                     now = self._clock.now()
                     await partitions.make_partitions(self._db, now, retention.partition_days)

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.partitions import TABLES, analyze_young_partitions, drop_old_partitions, make_partitions
+from gatepost.store.partitions import TABLES, analyze_young_tables, drop_old_partitions, make_partitions
 from gatepost.store.pool import Database
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
@@ -132,7 +132,7 @@ async def test_dropping_and_making_at_once_leaves_a_whole(db: Database) -> None:
 async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) -> None:
     await make_partitions(db, NOW, 7)
     analyzed: dict[str, int] = {}
-    await analyze_young_partitions(db, analyzed)
+    await analyze_young_tables(db, analyzed)
     assert analyzed == {}
     async with db.connection() as conn:
         await conn.execute(
@@ -144,7 +144,7 @@ async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) ->
         await conn.execute("SELECT pg_stat_force_next_flush()")
     async with asyncio.timeout(10):
         while not analyzed:
-            await analyze_young_partitions(db, analyzed)
+            await analyze_young_tables(db, analyzed)
             await asyncio.sleep(0.02)
     (name,) = analyzed
     async with db.connection() as conn:

@@ -125,7 +125,7 @@ async def schedule(s: Scene) -> None:
     id_ = await s.stage.accept(PHONE, "later", send_at=NOW + timedelta(seconds=5))
     assert len(await read_scheduled(s.stage.db, s.stage.channel_id, NOW + timedelta(seconds=9), [], 100)) == 1
     await s.stage.take_over()
-    result = Result(id_, 0, State.EXPIRED, scheduled=True)
+    result = Result(id_, 0, State.EXPIRED, send_at=NOW + timedelta(seconds=5))
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, [result], NOW)
     assert await s.stage.rows("scheduled") == []
 

@@ -1,5 +1,6 @@
 """The front of the door: gives every request an id, and leads it to a hot route or to the framework."""
 
+import itertools
 import os
 from typing import Any
 
@@ -19,12 +20,14 @@ class Front:
         self._app = app
         self._gateway = gateway
         self._hot = hot
+        self._process = "req_" + os.urandom(8).hex()
+        self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
-        request_id = "req_" + os.urandom(12).hex()
+        request_id = f"{self._process}{next(self._numbers):08x}"
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
         if handler is None:
             await self._lead_to_framework(request_id, scope, receive, send)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -78,21 +77,53 @@ def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key 
     return Key(route, key, hashlib.sha256(body).digest())
 
 
+class _Key(msgspec.Struct, frozen=True):
+    remoteJid: str  # noqa: N815 - the seed's own names
+    fromMe: bool  # noqa: N815
+    id: str
+
+
+class _Recipient(msgspec.Struct, frozen=True):
+    input: str
+    wa_id: str
+
+
+class _Taken(msgspec.Struct, frozen=True):
+    id: str
+    message_status: str
+
+
+class _Official(msgspec.Struct, frozen=True):
+    key: _Key
+    status: str
+    messaging_product: str
+    contacts: tuple[_Recipient]
+    messages: tuple[_Taken]
+
+
+class _Linked(msgspec.Struct, frozen=True):
+    key: _Key
+    status: str
+    message: dict[str, str]
+    messageType: str  # noqa: N815
+    messageTimestamp: int  # noqa: N815
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    success: bool
+    message: str
+    data: _Official | _Linked
+
+
 def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     """The seed's answer, with what each kind of channel adds."""
-    message_id = ids.message_id(id_)
-    status = "SCHEDULED" if draft.send_at else "PENDING"
-    data: dict[str, Any] = {
-        "key": {"remoteJid": jid(draft.phone), "fromMe": True, "id": message_id},
-        "status": status,
-    }
+    message_id, phone = ids.message_id(id_), draft.phone
+    key, status = _Key(jid(phone), True, message_id), "SCHEDULED" if draft.send_at else "PENDING"
+    data: _Official | _Linked
     if kind == "official":
-        data["messaging_product"] = "whatsapp"
-        data["contacts"] = [{"input": draft.phone, "wa_id": draft.phone}]
-        data["messages"] = [{"id": message_id, "message_status": "accepted"}]
+        recipient, taken = _Recipient(phone, phone), _Taken(message_id, "accepted")
+        data = _Official(key, status, "whatsapp", (recipient,), (taken,))
     else:
-        data["message"] = {"conversation": msgspec.json.decode(draft.content)["body"]}
-        data["messageType"] = "conversation"
-        data["messageTimestamp"] = int(now.timestamp())
-    said = "Message scheduled" if draft.send_at else "Message queued"
-    return _encode({"success": True, "message": said, "data": data})
+        text = msgspec.json.decode(draft.content)["body"]
+        data = _Linked(key, status, {"conversation": text}, "conversation", int(now.timestamp()))
+    return _encode(_Answer(True, "Message scheduled" if draft.send_at else "Message queued", data))

@@ -325,8 +325,8 @@ class Lane:
 
     async def _finish(self, message: Queued, end: End) -> None:
         """Commits an end, and forgets the message."""
-        scheduled = message.send_at is not None
-        await self._commit(Result(message.id, message.attempt, end.state, end.network_id, end.error, None, scheduled))
+        result = Result(message.id, message.attempt, end.state, end.network_id, end.error, send_at=message.send_at)
+        await self._commit(result)
         self._queue.forget(message, self._clock.monotonic())
 
     async def _commit(self, result: Result) -> State:

@@ -94,10 +94,11 @@ class Queue:
     def withdraw(self, message: Queued, now: float) -> None:
         """Takes a message out of its line; it still counts as unsettled."""
         recipient = self._recipients[message.phone]
+        led = recipient.head is message
         line = recipient.bulk if message.bulk else recipient.chat
         if message in line:
             line.remove(message)
-        if recipient.place == CHAT and not recipient.chat:  # what is left may not go yet, and not as chat
+        if led and recipient.place in (CHAT, BULK):  # what comes up may not go yet, or not as chat
             self.line_up(recipient, now)
 
     def forget(self, message: Queued, now: float) -> None:

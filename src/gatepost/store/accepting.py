@@ -87,8 +87,9 @@ async def _settle_keys(
     if not keyed:
         return outcomes
     rows = await conn.fetch(
-        """SELECT k.route, k.key, k.body_hash, k.answer FROM unnest($2::text[], $3::text[]) AS asked (route, key)
-           JOIN idempotency_keys k ON k.channel_id = $1 AND k.route = asked.route AND k.key = asked.key""",
+        """SELECT k.* FROM unnest($2::text[], $3::text[]) AS asked (route, key) CROSS JOIN LATERAL (
+               SELECT route, key, body_hash, answer FROM idempotency_keys
+               WHERE channel_id = $1 AND route = asked.route AND key = asked.key LIMIT 1) k""",
         channel_id,
         [key.route for _, key in keyed],
         [key.key for _, key in keyed],

@@ -26,7 +26,9 @@ async def ensure_contacts(
 ) -> dict[str, Contact]:
     """The contact behind each number, made now where there was none. Runs under the channel's lock."""
     rows = await conn.fetch(
-        "SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND phone = ANY ($2::text[])",
+        # One number at a time: for a list of unknown length the planner might rather read the whole channel.
+        """SELECT c.* FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
+               SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND phone = wanted.phone LIMIT 1) c""",
         channel_id,
         list(set(phones)),
     )
@@ -64,7 +66,8 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Cont
 async def _rename(conn: "Connection[Any]", channel_id: UUID, renamed: Sequence[Contact], now: datetime) -> None:
     await conn.execute(
         """UPDATE contacts c SET name = n.name, updated_at = $4
-           FROM unnest($2::uuid[], $3::text[]) AS n (id, name) WHERE c.channel_id = $1 AND c.id = n.id""",
+           FROM unnest($2::uuid[], $3::text[]) AS n (id, name)
+           WHERE c.channel_id = $1 AND c.id = n.id AND c.id = ANY ($2)""",
         channel_id,
         [contact.id for contact in renamed],
         [contact.name for contact in renamed],

@@ -54,7 +54,7 @@ async def read_pending(db: Database, channel_id: UUID, endpoint_id: UUID, after:
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT d.event_id, e.body, d.attempts FROM deliveries d
-               JOIN events e ON e.channel_id = $1 AND e.id = d.event_id AND e.id > $3
+               JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
                WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
                ORDER BY d.event_id LIMIT $4""",
             channel_id,
@@ -194,7 +194,8 @@ async def _update_retries(conn: "Connection[Any]", channel_id: UUID, attempts: S
     if over:
         await conn.execute(
             """DELETE FROM delivery_retries r USING unnest($2::uuid[], $3::uuid[]) AS a (endpoint_id, event_id)
-               WHERE r.channel_id = $1 AND r.endpoint_id = a.endpoint_id AND r.event_id = a.event_id""",
+               WHERE r.channel_id = $1 AND r.endpoint_id = a.endpoint_id AND r.event_id = a.event_id
+                 AND r.endpoint_id = ANY ($2) AND r.event_id = ANY ($3)""",
             channel_id,
             [a.endpoint_id for a in over],
             [a.event_id for a in over],

@@ -197,7 +197,7 @@ async def _note_last_in(
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, n.at)
            FROM unnest($2::uuid[], $3::timestamptz[]) AS n (contact_id, at)
-           WHERE v.channel_id = $1 AND v.contact_id = n.contact_id""",
+           WHERE v.channel_id = $1 AND v.contact_id = n.contact_id AND v.contact_id = ANY ($2)""",
         channel_id,
         in_order,
         [newest[contact_id] for contact_id in in_order],

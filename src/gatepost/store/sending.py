@@ -40,7 +40,8 @@ class Queued(msgspec.Struct):
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
               m.expires_at, m.send_at, m.next_at, m.reply_to, v.last_in_at, v.opened_at"""
-_JOINS = "JOIN conversations v ON v.channel_id = $1 AND v.contact_id = m.contact_id"
+_JOINS = """CROSS JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
+                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v"""
 
 
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[Queued]:
@@ -202,7 +203,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                    ORDER BY contact_id FOR NO KEY UPDATE
                ), opened AS (
                    UPDATE conversations v SET opened_at = $5 FROM closed
-                   WHERE v.channel_id = $1 AND v.contact_id = closed.contact_id
+                   WHERE v.channel_id = $1 AND v.contact_id = closed.contact_id AND v.contact_id = ANY ($8)
                      AND EXISTS (SELECT 1 FROM going WHERE going.contact_id = closed.contact_id)
                    RETURNING v.contact_id
                )
@@ -234,7 +235,7 @@ class Result(msgspec.Struct, frozen=True):
     network_id: str | None = None
     error: dict[str, Any] | None = None
     next_at: datetime | None = None
-    scheduled: bool = False
+    send_at: datetime | None = None
 
 
 async def mark_results(
@@ -255,9 +256,8 @@ async def mark_results(
         current = {row["id"]: row for row in rows}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
         await write_changes(conn, head, channel, changes, now)
-        await _unschedule(
-            conn, lease.channel_id, [r.message_id for r in results if r.scheduled and r.state != State.QUEUED]
-        )
+        ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
+        await _unschedule(conn, lease.channel_id, ended)
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
 
@@ -296,14 +296,15 @@ async def _take_parked(
     return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
 
 
-async def _unschedule(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> None:
-    if message_ids:
+async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
+    """Takes settled messages out of the timetable."""
+    if done:
         await conn.execute(
-            """DELETE FROM scheduled s USING unnest($2::uuid[]) AS done (id), messages m
-               WHERE m.channel_id = $1 AND m.id = done.id
-                 AND s.channel_id = $1 AND s.send_at = m.send_at AND s.message_id = m.id""",
+            """DELETE FROM scheduled
+               WHERE channel_id = $1 AND send_at = ANY ($2::timestamptz[]) AND message_id = ANY ($3::uuid[])""",
             channel_id,
-            list(message_ids),
+            [send_at for send_at, _ in done],
+            [message_id for _, message_id in done],
         )
 
 
@@ -329,7 +330,7 @@ async def cancel_message(
         change.step(State.CANCELED, None)
         await write_changes(conn, head, channel, [change], now)
         if row["send_at"]:
-            await _unschedule(conn, channel_id, [message_id])
+            await _unschedule(conn, channel_id, [(row["send_at"], message_id)])
     return before, State.CANCELED
 
 

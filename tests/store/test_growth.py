@@ -1,0 +1,89 @@
+"""A plan outlives the empty table it was made for: what is planned on the first message must fit the ten-thousandth."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.model import ids
+from gatepost.store.deliveries import Attempt, DeliveryState, read_pending, record_attempts
+from gatepost.store.events import read_feed
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store.test_plans import ENDPOINT, add_endpoint
+from tests.store.watching import fill
+
+GROWN = 10_000
+
+
+@pytest.fixture
+async def narrow(database_url: str) -> AsyncIterator[Database]:
+    """A database behind one connection, so that every plan is made once, on the first message."""
+    db = await Database.connect(database_url, connections=1)
+    await make_partitions(db, NOW, 7)
+    yield db
+    await db.close()
+
+
+async def live(stage: Stage, phones: list[str]) -> None:
+    """The whole life of some messages."""
+    sent = await stage.accept_many(phones)
+    await stage.settle()
+    for word in ("delivered", "read"):
+        for id_ in sent:
+            await stage.report(id_, word)
+    await stage.hear(phones[0])
+    due = await read_pending(stage.db, stage.channel_id, ENDPOINT, ids.floor_id(NOW), 100)
+    attempts = [
+        Attempt(
+            ENDPOINT, d.event_id, 1, NOW, 1.0, 200, None, "http://x", "{}", None, None, DeliveryState.DELIVERED, None
+        )
+        for d in due
+    ]
+    await record_attempts(stage.db, stage.lease, attempts, NOW)
+    await read_feed(stage.db, stage.channel_id, due[0].event_id, None, 20)
+
+
+async def entries_read(db: Database) -> int:
+    """How many index entries all statements have read so far."""
+    async with db.connection() as conn:
+        await conn.execute("SELECT pg_stat_force_next_flush()")
+        await conn.execute("SELECT 1")
+        return int(await conn.fetchval("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes"))
+
+
+async def test_work_does_not_grow_with_the_channel(narrow: Database, database_url: str) -> None:
+    stage = await make_stage(narrow)
+    await add_endpoint(database_url, stage.channel_id)
+    await stage.take_over()
+    await live(stage, ["5511999998881", "5511999998882"])
+    small = await entries_read(narrow)
+    await live(stage, [f"551199999{n}" for n in range(7000, 7010)])
+    usual = await entries_read(narrow) - small
+    await grow(database_url, stage.channel_id)
+    before = await entries_read(narrow)
+    await live(stage, [f"551199999{n}" for n in range(8000, 8010)])
+    grown = await entries_read(narrow) - before
+    assert grown < usual + 500
+
+
+async def grow(url: str, channel_id: UUID) -> None:
+    """Ten thousand people, conversations, messages, events and deliveries more, and no statistics of them."""
+    await fill(url, channel_id, ENDPOINT, count=GROWN, start=NOW.replace(hour=0), end=NOW, salt="grown")
+    conn = await asyncpg.connect(url)
+    await conn.execute(
+        """INSERT INTO contacts (channel_id, id, phone, created_at, updated_at)
+           SELECT $1, gen_random_uuid(), '4400' || i, $2, $2 FROM generate_series(1, $3::int) i""",
+        channel_id,
+        NOW,
+        GROWN,
+    )
+    await conn.execute(
+        """INSERT INTO conversations (channel_id, contact_id, opened_at, created_at)
+           SELECT channel_id, id, $2, $2 FROM contacts WHERE channel_id = $1 AND phone LIKE '4400%'""",
+        channel_id,
+        NOW,
+    )
+    await conn.close()
