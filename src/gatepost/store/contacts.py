@@ -64,12 +64,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Cont
 
 
 async def _rename(conn: "Connection[Any]", channel_id: UUID, renamed: Sequence[Contact], now: datetime) -> None:
-    await conn.execute(
-        """UPDATE contacts c SET name = n.name, updated_at = $4
-           FROM unnest($2::uuid[], $3::text[]) AS n (id, name)
-           WHERE c.channel_id = $1 AND c.id = n.id AND c.id = ANY ($2)""",
-        channel_id,
-        [contact.id for contact in renamed],
-        [contact.name for contact in renamed],
-        now,
+    await conn.executemany(
+        "UPDATE contacts SET name = $3, updated_at = $4 WHERE channel_id = $1 AND id = $2",
+        [(channel_id, contact.id, contact.name, now) for contact in renamed],
     )

@@ -193,14 +193,10 @@ async def _note_last_in(
     for message in fresh:
         contact_id = people[message.phone].id
         newest[contact_id] = max(message.at, newest.get(contact_id, message.at))
-    in_order = sorted(newest)  # sending opens conversations without the channel's lock, in this order too
-    await conn.execute(
-        """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, n.at)
-           FROM unnest($2::uuid[], $3::timestamptz[]) AS n (contact_id, at)
-           WHERE v.channel_id = $1 AND v.contact_id = n.contact_id AND v.contact_id = ANY ($2)""",
-        channel_id,
-        in_order,
-        [newest[contact_id] for contact_id in in_order],
+    await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
+        """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3)
+           WHERE channel_id = $1 AND contact_id = $2""",
+        [(channel_id, contact_id, newest[contact_id]) for contact_id in sorted(newest)],
     )
 
 

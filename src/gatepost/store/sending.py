@@ -197,13 +197,14 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
                ), closed AS (
-                   SELECT contact_id FROM conversations
-                   WHERE channel_id = $1 AND contact_id = ANY ($8::uuid[]) AND (SELECT epoch FROM held) IS NOT NULL
-                     AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
-                   ORDER BY contact_id FOR NO KEY UPDATE
+                   SELECT c.* FROM held, unnest($8::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
+                       SELECT ctid AS place, contact_id FROM conversations
+                       WHERE channel_id = $1 AND contact_id = wanted.id
+                         AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
+                       LIMIT 1 FOR NO KEY UPDATE) c
                ), opened AS (
                    UPDATE conversations v SET opened_at = $5 FROM closed
-                   WHERE v.channel_id = $1 AND v.contact_id = closed.contact_id AND v.contact_id = ANY ($8)
+                   WHERE v.channel_id = $1 AND v.ctid = closed.place
                      AND EXISTS (SELECT 1 FROM going WHERE going.contact_id = closed.contact_id)
                    RETURNING v.contact_id
                )
