@@ -53,12 +53,12 @@ def time_of(id_: UUID) -> datetime:
 
 def message_id(id_: UUID) -> str:
     """A message's id as the outside sees it: 32 capital hex digits, as these networks write theirs."""
-    return id_.hex.upper()
+    return f"{id_.int:032X}"
 
 
 def show(prefix: str, id_: UUID) -> str:
     """Any other id as the outside sees it, with a prefix that tells what it is of."""
-    return f"{prefix}_{id_.hex}"
+    return f"{prefix}_{id_.int:032x}"
 
 
 def read(prefix: str, text: str) -> UUID | None:

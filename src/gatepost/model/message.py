@@ -109,7 +109,8 @@ class Draft(msgspec.Struct, frozen=True):
     ttl: int
 
     def expires_at(self, now: datetime) -> datetime:
-        return max(now, self.send_at or now) + timedelta(seconds=self.ttl)
+        start = now if self.send_at is None else max(now, self.send_at)
+        return start + timedelta(seconds=self.ttl)
 
 
 def check_send(request: SendRequest, now: datetime) -> Draft:
