@@ -12,9 +12,11 @@ from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState, invalid_field
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import Draft
-from gatepost.store.contacts import ensure_contacts
-from gatepost.store.heads import Clause, append_events, lock_head
+from gatepost.store.contacts import FIND, Contact, add_missing
+from gatepost.store.heads import Clause, Head, append_events, no_such_channel
 from gatepost.store.pool import Connection, Database
+
+_NO_LIMIT = 2**62
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -51,16 +53,17 @@ async def accept_messages(
 ) -> list[Outcome]:
     """Accepts a batch of one channel in one commit, each item with its own result."""
     async with db.transaction() as conn:
-        head = await lock_head(conn, channel_id)
+        head, counted, people = await _open(conn, channel_id, submissions, now)
         outcomes = await _settle_keys(conn, channel_id, submissions)
         await _refuse_unknown_replies(conn, channel_id, submissions, outcomes)
         fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        fresh = await _count(conn, submissions, fresh, outcomes, now)
+        if not counted:
+            fresh = await _count(conn, submissions, fresh, outcomes, now)
         if fresh:
             new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
             event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
             chosen = [submissions[i] for i in fresh]
-            people = await ensure_contacts(conn, channel_id, [s.draft.phone for s in chosen], now)
+            await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
             contact_ids = [people[s.draft.phone].id for s in chosen]
             insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
             news = [
@@ -76,6 +79,45 @@ async def accept_messages(
             for i, answer in zip(fresh, answers, strict=True):
                 outcomes[i] = Accepted(answer)
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+async def _open(
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], now: datetime
+) -> tuple[Head, bool, dict[str, Contact]]:
+    """Locks the head, counts the batch against the plan and finds its contacts: one round trip for the usual case.
+
+    Nothing is counted yet when some items may turn out to be replays or bad replies, or when the plan has no room for
+    all. Contacts are read as of before the lock: one that was made meanwhile is found when it cannot be made again.
+    """
+    sure = not any(s.key or s.draft.reply_to for s in submissions)
+    last, count = submissions[-1], len(submissions) if sure else 0
+    most = last.monthly_limit if last.monthly_limit is not None else _NO_LIMIT
+    row = await conn.fetchrow(
+        f"""WITH head AS (
+               SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
+               WHERE channel_id = $1 FOR NO KEY UPDATE
+           ), usage AS (
+               INSERT INTO account_usage AS u (account_id, month, used)
+               SELECT $2::uuid, $3::date, $4::bigint FROM head WHERE $4 <= $5::bigint
+               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $4 WHERE u.used + $4 <= $5
+               RETURNING used
+           ), people AS ({FIND.format(phones="$6")})
+           SELECT head.*, EXISTS (SELECT 1 FROM usage) AS counted, ARRAY(SELECT id FROM people) AS ids,
+                  ARRAY(SELECT phone FROM people) AS phones, ARRAY(SELECT name FROM people) AS names
+           FROM head""",
+        channel_id,
+        last.account_id,
+        times.month_of(now),
+        count,
+        most,
+        list({s.draft.phone for s in submissions}),
+    )
+    if row is None:
+        raise no_such_channel()
+    head = Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
+    found = zip(row["ids"], row["phones"], row["names"], strict=True)
+    people = {phone: Contact(id_, phone, name) for id_, phone, name in found}
+    return head, sure and row["counted"], people
 
 
 async def _settle_keys(
@@ -155,7 +197,7 @@ async def _count(
 async def _take_usage(conn: "Connection[Any]", account_id: UUID, count: int, limit: int | None, now: datetime) -> int:
     """Takes up to `count` from the month; returns how many were to be had."""
     month = times.month_of(now)
-    most = limit if limit is not None else 2**62
+    most = limit if limit is not None else _NO_LIMIT
     if count <= most:
         taken = await conn.fetchval(
             """INSERT INTO account_usage AS u (account_id, month, used) VALUES ($1, $2, $3)

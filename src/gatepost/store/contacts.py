@@ -17,6 +17,11 @@ class Contact(msgspec.Struct, frozen=True):
     name: str | None
 
 
+# One number at a time: for a list of unknown length the planner might rather read the whole channel. $1 is the channel.
+FIND = """SELECT c.id, c.phone, c.name FROM unnest({phones}::text[]) AS wanted (phone) CROSS JOIN LATERAL (
+              SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND phone = wanted.phone LIMIT 1) c"""
+
+
 async def ensure_contacts(
     conn: "Connection[Any]",
     channel_id: UUID,
@@ -24,21 +29,10 @@ async def ensure_contacts(
     now: datetime,
     names: Mapping[str, str] | None = None,
 ) -> dict[str, Contact]:
-    """The contact behind each number, made now where there was none. Runs under the channel's lock."""
-    rows = await conn.fetch(
-        # One number at a time: for a list of unknown length the planner might rather read the whole channel.
-        """SELECT c.* FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
-               SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND phone = wanted.phone LIMIT 1) c""",
-        channel_id,
-        list(set(phones)),
-    )
-    known = {row["phone"]: Contact(row["id"], row["phone"], row["name"]) for row in rows}
-    missing = sorted(set(phones) - known.keys())
+    """The contact behind each number, made now where there was none, under the name it goes by now."""
+    known = await _find(conn, channel_id, set(phones))
     named = names or {}
-    if missing:
-        made = [Contact(ids.new_id(now), phone, named.get(phone)) for phone in missing]
-        await _insert(conn, channel_id, made, now)
-        known.update((contact.phone, contact) for contact in made)
+    await add_missing(conn, channel_id, known, phones, now, named)
     renamed = [
         Contact(c.id, c.phone, named[c.phone]) for c in known.values() if named.get(c.phone) not in (None, c.name)
     ]
@@ -48,19 +42,47 @@ async def ensure_contacts(
     return known
 
 
-async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Contact], now: datetime) -> None:
-    await conn.execute(
+async def add_missing(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    known: dict[str, Contact],
+    phones: Sequence[str],
+    now: datetime,
+    names: Mapping[str, str],
+) -> None:
+    """Makes the contacts that are not `known` yet. One that somebody else made meanwhile is taken as it is."""
+    missing = sorted(set(phones) - known.keys())
+    if not missing:
+        return
+    made = [Contact(ids.new_id(now), phone, names.get(phone)) for phone in missing]
+    inserted = await _insert(conn, channel_id, made, now)
+    known.update((contact.phone, contact) for contact in made if contact.phone in inserted)
+    if len(inserted) < len(missing):
+        known.update(await _find(conn, channel_id, set(missing) - inserted))
+
+
+async def _find(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> dict[str, Contact]:
+    rows = await conn.fetch(FIND.format(phones="$2"), channel_id, list(phones))
+    return {row["phone"]: Contact(row["id"], row["phone"], row["name"]) for row in rows}
+
+
+async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Contact], now: datetime) -> set[str]:
+    rows = await conn.fetch(
         """WITH people AS (
                INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
                SELECT $1, *, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[])
+               ON CONFLICT (channel_id, phone) DO NOTHING RETURNING id, phone
+           ), talks AS (
+               INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, id, $5 FROM people
            )
-           INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, unnest($2::uuid[]), $5""",
+           SELECT phone FROM people""",
         channel_id,
         [contact.id for contact in made],
         [contact.phone for contact in made],
         [contact.name for contact in made],
         now,
     )
+    return {row["phone"] for row in rows}
 
 
 async def _rename(conn: "Connection[Any]", channel_id: UUID, renamed: Sequence[Contact], now: datetime) -> None:

@@ -42,8 +42,12 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
     if epoch is not None and (row is None or row["epoch"] != epoch):
         raise StaleOwner
     if row is None:
-        raise NotFound("There is no such channel any more.")
+        raise no_such_channel()
     return Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
+
+
+def no_such_channel() -> NotFound:
+    return NotFound("There is no such channel any more.")
 
 
 async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
