@@ -44,15 +44,19 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
         await server.stop()
         accepted = dict(clients.told)
         late = asyncio.create_task(clients.send([[Order("5511966661111", number) for number in range(3)]]))
-        await expect_no_promises(stage)
-        await asyncio.sleep(stage.settings.lease.ttl)
-        assert clients.told == accepted
-        assert set(clients.refused) == {503}
-        await server.start()
-        async with asyncio.timeout(5):
-            await until_ready(stage)
-            await stage.until_status(await stage.send(phone="5511966662222", body="Message 0", client_ref="x"), "READ")
-        await late
+        try:
+            await expect_no_promises(stage)
+            await asyncio.sleep(stage.settings.lease.ttl)
+            assert clients.told == accepted
+            assert set(clients.refused) == {503}
+            await server.start()
+            async with asyncio.timeout(30):
+                await until_ready(stage)
+                sent = await stage.send(phone="5511966662222", body="Message 0", client_ref="x")
+                await stage.until_status(sent, "READ", 30)
+                await late
+        finally:
+            late.cancel()
         await until_settled(stage, 25)
         [row] = await stage.rows("SELECT id FROM messages WHERE client_ref = 'x'")
         check(await open_books(stage), clients.told | {"x": row["id"].hex.upper()}, await in_doubt(stage))

@@ -94,6 +94,9 @@ class Batch(Generic[K, T, R]):
             results = await self._write(key, [item for item, _ in entries])
         except GatepostError as error:  # the database is away: true for every item
             _settle(entries, [error] * len(entries))
+        except asyncio.CancelledError:
+            _settle(entries, [overloaded()] * len(entries))
+            raise
         except Exception as error:
             if len(entries) == 1:
                 _settle(entries, [error])

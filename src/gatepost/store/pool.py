@@ -57,7 +57,7 @@ class Database:
     async def connect(cls, dsn: str, *, connections: int = 12) -> "Database":
         pool = await asyncpg.create_pool(
             dsn,
-            min_size=1,
+            min_size=0,
             max_size=connections,
             server_settings=_SESSION,
             command_timeout=30,
@@ -80,6 +80,8 @@ class Database:
             async with self._pool.acquire(timeout=5) as conn:
                 yield conn
         except _AWAY as error:
+            if isinstance(error, ValueError):  # the driver's word for an argument that fits no column: not an outage
+                raise
             raise database_unavailable() from error
 
     @asynccontextmanager
