@@ -11,7 +11,7 @@ from gatepost.store.pool import Database
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Database]:
-    """A migrated database for a command: the given one, or that of the data folder, running or started for now."""
+    """A migrated database for a command: the given one, or that of the data folder, running or started meanwhile."""
     dsn = settings.database.url or running_dsn(settings.data_folder)
     if dsn is not None:
         async with _connected(dsn, settings) as db:

@@ -50,10 +50,11 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
             assert clients.told == accepted
             assert set(clients.refused) == {503}
             await server.start()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(5):
                 await until_ready(stage)
                 sent = await stage.send(phone="5511966662222", body="Message 0", client_ref="x")
-                await stage.until_status(sent, "READ", 30)
+                await stage.until_status(sent, "READ")
+            async with asyncio.timeout(30):
                 await late
         finally:
             late.cancel()

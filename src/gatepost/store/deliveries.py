@@ -192,13 +192,9 @@ async def _update_retries(conn: "Connection[Any]", channel_id: UUID, attempts: S
         )
     over = [a for a in attempts if a.next_at is None and a.number > 1]
     if over:
-        await conn.execute(
-            """DELETE FROM delivery_retries r USING unnest($2::uuid[], $3::uuid[]) AS a (endpoint_id, event_id)
-               WHERE r.channel_id = $1 AND r.endpoint_id = a.endpoint_id AND r.event_id = a.event_id
-                 AND r.endpoint_id = ANY ($2) AND r.event_id = ANY ($3)""",
-            channel_id,
-            [a.endpoint_id for a in over],
-            [a.event_id for a in over],
+        await conn.executemany(
+            "DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3",
+            [(channel_id, a.endpoint_id, a.event_id) for a in over],
         )
 
 
