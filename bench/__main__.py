@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|life|memory|start|all]`."""
+"""The benchmarks: `python -m bench [accept|life|memory|start|throughput|all]`."""
 
 import argparse
 import asyncio
@@ -19,8 +19,9 @@ from bench.life import measure_life
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
 from bench.start import measure_start
+from bench.throughput import measure_throughput
 
-PARTS = ("accept", "life", "memory", "start")
+PARTS = ("accept", "life", "memory", "start", "throughput")
 
 
 class Busy:
@@ -46,7 +47,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Measures what was asked for, one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = start = life = memory = None
+    accept = start = life = memory = throughput = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -55,6 +56,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
             start = await measure_start(folder, tell)
         if "life" in wanted or "memory" in wanted:
             life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
+    if "throughput" in wanted:
+        with data_folder() as folder:
+            throughput = await measure_throughput(folder, options.hold, tell)
     machine = Machine(
         cores=psutil.cpu_count() or 0,
         python=platform.python_version(),
@@ -63,7 +67,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         fsync_ms=fsync * 1000,
         others_share=busy.others_share(),
     )
-    return Findings(at=begun, machine=machine, accept=accept, life=life, memory=memory, start=start)
+    return Findings(
+        at=begun, machine=machine, accept=accept, life=life, memory=memory, start=start, throughput=throughput
+    )
 
 
 async def run(options: argparse.Namespace, console: Console) -> None:
@@ -84,6 +90,7 @@ def main() -> int:
     parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of each measurement under load")
     parser.add_argument("--messages", type=int, default=5000, help="messages that live a whole life")
+    parser.add_argument("--hold", type=float, default=60.0, help="seconds that a number is held at its throughput")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     # A pipe has no width of its own, and a folded table cannot be read.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)

@@ -8,6 +8,7 @@ from bench.accept import AcceptFindings
 from bench.life import LifeFindings
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
+from bench.throughput import ThroughputFindings
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     life: LifeFindings | None = None
     memory: MemoryFindings | None = None
     start: StartFindings | None = None
+    throughput: ThroughputFindings | None = None
 
 
 def aims(findings: Findings) -> list[Aim]:
@@ -60,4 +62,17 @@ def aims(findings: Findings) -> list[Aim]:
     if findings.start:
         second = findings.start.second
         found.append(Aim("seconds from second start to ready", "≤ 4", round(second, 2), second <= 4))
+    if findings.throughput:
+        found += _throughput_aims(findings.throughput)
     return found
+
+
+def _throughput_aims(found: ThroughputFindings) -> list[Aim]:
+    slow, fast = found.slow, found.fast
+    reached, most, late = slow.rate / slow.limit, round(fast.limit * 1.01), slow.disordered + fast.disordered
+    return [
+        Aim("of 80 messages a second, reached", "≥ 0.98", round(reached, 3), reached >= 0.98),
+        Aim("busiest second of a number of 80", "≤ 80", slow.busiest, slow.busiest <= slow.limit),
+        Aim("busiest second of a number of 1,000", f"≤ {most}", fast.busiest, fast.busiest <= most),
+        Aim("messages out of their conversation's order", "0", late, late == 0),
+    ]

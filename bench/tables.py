@@ -10,6 +10,7 @@ from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
+from bench.throughput import Held, ThroughputFindings
 
 Cell = str | int | float | None
 
@@ -33,6 +34,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_memory(findings.memory))
     if findings.start:
         found.append(_start(findings.start))
+    if findings.throughput:
+        found.append(_throughput(findings.throughput))
     return [*found, _aims(aims(findings))]
 
 
@@ -144,6 +147,29 @@ def _start(found: StartFindings) -> Section:
         ["second start", round(found.second, 2)],
     ]
     return Section("From start to ready", ["start", "seconds"], rows)
+
+
+def _throughput(found: ThroughputFindings) -> Section:
+    columns = ["limit, messages/s", "held, s", "sent/s", "of limit", "busiest second", "seconds over", "over by > 1 %"]
+    columns += ["refused", "out of order", "gateway µs", "PostgreSQL µs", "sandbox µs"]
+    return Section("Throughput of one number (sending alone)", columns, [_held(found.slow), _held(found.fast)])
+
+
+def _held(held: Held) -> list[Cell]:
+    return [
+        f"{held.limit:,}",
+        round(held.seconds, 1),
+        round(held.rate, 1),
+        _ratio(held.rate, held.limit),
+        held.busiest,
+        f"{held.over:.2%}",
+        f"{held.far_over:.2%}",
+        held.refused,
+        held.disordered,
+        round(held.micros(held.gateway_cpu)),
+        round(held.micros(held.postgres_cpu)),
+        round(held.micros(held.sandbox_cpu)),
+    ]
 
 
 def _aims(found: Sequence[Aim]) -> Section:

@@ -12,7 +12,7 @@ from gatepost.admin import accounts, channels, endpoints, keys
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.model import ids
 from gatepost.settings import load
-from gatepost.store.contacts import ensure_contacts
+from gatepost.store.contacts import add_missing
 from gatepost.store.pool import Database
 
 # The number as the network knows it.
@@ -23,7 +23,7 @@ NUMBER = {
     "app_secret": "bench-app-secret",
     "verify_token": "bench-verify",
 }
-_OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_000, "tier": 0}
+_OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_000, "tier": 0, "window": 0}
 
 
 class Tenant(msgspec.Struct, frozen=True):
@@ -74,12 +74,23 @@ async def _open_limits(db: Database, channel_id: UUID) -> None:
         await conn.execute("UPDATE channels SET limits = $2 WHERE id = $1", channel_id, limits)
 
 
+async def limit_tenant(gateway: Gateway, tenant: Tenant, throughput: int) -> None:
+    """Gives the number a throughput; a gateway that sends for it follows within seconds."""
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        async with db.connection() as conn:
+            limits = msgspec.json.encode(_OPEN_LIMITS | {"throughput": throughput}).decode()
+            await conn.execute("UPDATE channels SET limits = $2 WHERE id = $1", tenant.channel_id, limits)
+    finally:
+        await db.close()
+
+
 async def meet_recipients(gateway: Gateway, tenant: Tenant) -> None:
     """Makes the contacts beforehand: what is measured then does not depend on how many are new."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         async with db.transaction() as conn:
             phones = [str(FIRST + i) for i in range(RECIPIENTS)]
-            await ensure_contacts(conn, tenant.channel_id, phones, datetime.now(UTC))
+            await add_missing(conn, tenant.channel_id, {}, phones, datetime.now(UTC), {})
     finally:
         await db.close()

@@ -8,7 +8,7 @@ async with running_house(database_url) as house:
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import UUID
 
@@ -21,8 +21,7 @@ from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
 from gatepost.model import ids
-from gatepost.sandbox import SandboxSettings
-from gatepost.sandbox import create_app as create_sandbox
+from gatepost.sandbox import SandboxSettings, serve
 from gatepost.settings import Settings, load
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
@@ -36,7 +35,7 @@ QUICK = {
     "api.rate": 100_000,
     "api.burst": 100_000,
 }
-FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0}
+FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0, "window": 0}
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -135,15 +134,16 @@ class House:
         phone: str = "15550001111",
         number_id: str = "100000000000001",
         limits: Mapping[str, float] = FAST_NETWORK,
+        waba_id: str | None = None,
     ) -> ChannelConfig:
-        """An official channel that the sandbox knows."""
+        """An official channel that the sandbox knows; with a business account, one that has templates."""
         channel = await channels.create_official(
             self.db,
             self.vault,
             account_id,
             phone=phone,
             name="Test",
-            number=channels.CloudNumber(number_id),
+            number=channels.CloudNumber(number_id, waba_id),
             token="token",
             app_secret="app-secret",
             verify_token="verify",
@@ -158,7 +158,7 @@ class House:
             "verify_token": "verify",
             "callback_url": f"{self.url}/callbacks/cloud/{ids.show('ch', channel.id)}",
         }
-        await self.sandbox("POST", "/control/numbers", number)
+        await self.sandbox("POST", "/control/numbers", number | ({"waba_id": waba_id} if waba_id else {}))
         return channel
 
     async def new_qr_channel(self, account_id: UUID, phone: str = "15550003333") -> ChannelConfig:
@@ -189,6 +189,20 @@ async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
 
 
 @asynccontextmanager
+async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
+    """The sandbox as it ships, in the running loop, on a free port."""
+    ports: asyncio.Queue[int] = asyncio.Queue()
+    serving = asyncio.create_task(serve("127.0.0.1", 0, settings, ready=ports.put_nowait, signals=False))
+    try:
+        port = await asyncio.wait_for(ports.get(), 20)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+
+
+@asynccontextmanager
 async def running_house(
     database_url: str,
     *,
@@ -200,8 +214,10 @@ async def running_house(
     """A gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
     network = sandbox or _quick_sandbox()
     with tempfile.TemporaryDirectory() as folder:
-        async with serve_app(create_sandbox(network)) as sandbox_url:
+        async with running_sandbox(network) as sandbox_url:
+            link_url = f"ws{sandbox_url.removeprefix('http')}/qr/link"
             wishes = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
+            wishes["qr.link_url"] = link_url
             wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
             settings = load(environ={}, overrides=wishes)
             db = await Database.connect(database_url, connections=settings.database.connections)

@@ -1,7 +1,7 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, opening, owner, logs, serving, settings)
+app                                               (app, ways, opening, owner, logs, serving, settings)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
@@ -31,7 +31,7 @@ LINES = (
     ("model", "clock"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
-APP = {"app", "opening", "owner", "logs", "serving", "settings"}
+APP = {"app", "ways", "opening", "owner", "logs", "serving", "settings"}
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},
     "starlette": {"api", "mcp", "console", "sandbox", "app"},
@@ -185,6 +185,7 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
         "gatepost.app",
         "gatepost.opening",
         "gatepost.owner",
+        "gatepost.ways",
         "gatepost.serving",
     }
 

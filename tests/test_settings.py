@@ -182,18 +182,25 @@ def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
     assert before != after
 
 
-CHOSEN = {"cloud.version": "v26.0", "log.level": "debug", "log.format": "json"}
+CHOSEN = {
+    "cloud.version": '"v26.0"',
+    "log.level": '"debug"',
+    "log.format": '"json"',
+    "pace.ladder": "[250, 2000]",
+    "pace.qr_growth": "2.5",
+    "qr.groups": "true",
+}
 
 
 def other(name: str) -> str:
     """A value that is not the default."""
+    if name in CHOSEN:
+        return CHOSEN[name]
     value: Any = tomllib.loads(DEFAULTS)
     for part in name.split("."):
         value = value[part]
     if isinstance(value, list):
         return '["127.0.0.0/8"]'
-    if name in CHOSEN:
-        return f'"{CHOSEN[name]}"'
     return (
         f'"other {value}"'
         if isinstance(value, str)

@@ -14,22 +14,29 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.endpoints import SigningSecret
-from gatepost.admin.vault import Vault, channel_context, endpoint_context, load_or_make_key
+from gatepost.admin.vault import Vault, endpoint_context, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.cache import TimedCache
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
 from gatepost.clock import Clock
+from gatepost.desk.media import Files, forget_old_media, sweep_orphans
+from gatepost.desk.template_watch import TemplateWatch
+from gatepost.desk.templates import TemplateDesk
+from gatepost.inbound.errand import Errand
+from gatepost.inbound.fetch import Fetcher
+from gatepost.inbound.link import Keeper
 from gatepost.inbound.receive import Receiver
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
-from gatepost.networks.base import Network
-from gatepost.networks.cloud.send import CloudNetwork, make_client
+from gatepost.model.file import Fetched, Unfetched
+from gatepost.networks.base import Network, Receipt
 from gatepost.outbound.accept import Acceptor
-from gatepost.outbound.lane import Lane, Limits
+from gatepost.outbound.attach import Attacher
+from gatepost.outbound.carry import Attach, Tell
+from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.owner import Holding, Owner
@@ -37,16 +44,20 @@ from gatepost.settings import Settings
 from gatepost.store import partitions, upkeep
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
+from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
+from gatepost.ways import Ways
 from gatepost.webhooks.deliver import Post, Round, Secret
+from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.post import Poster
 from gatepost.webhooks.sign import decode_secret
 
 log = structlog.get_logger("gatepost")
 _IDEMPOTENCY_DAYS = 7
-_secrets = msgspec.json.Decoder(ChannelSecrets)
+_TURNS_PER_DAY = 86_400 // 5
 _signing = msgspec.json.Decoder(tuple[SigningSecret, ...])
 
 
@@ -60,11 +71,14 @@ class Gatepost:
         self._role = role
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
+        self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
+        self._ways = Ways(settings, self.vault, dsn)
         self._bell = Bell(db, dsn, self._heard)
-        self._acceptor = Acceptor(db, clock, settings.plans, self.ring, settings.api.queue)
+        self._acceptor = Acceptor(db, clock, settings.plans, self.ring, settings.api.queue, self._check_link)
         self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
         self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
         self._owner: Owner | None = None
+        self._keepers: dict[UUID, Keeper] = {}
         self._loops: list[asyncio.Task[None]] = []
         self.web = create_app(self._gateway(), public_only=role == "worker")
 
@@ -81,13 +95,13 @@ class Gatepost:
         if self._owner:
             await self._owner.stop(self._settings.server.drain_seconds)
             await self._poster.close()
-            await self._client.close()
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
             await self._gate.note_use()
         for loop in self._loops:
             loop.cancel()
+        await self._ways.close()
 
     def ring(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
@@ -106,7 +120,7 @@ class Gatepost:
     # -- the REST door ------------------------------------------------------------------------------------------------
 
     def _gateway(self) -> Gateway:
-        server = self._settings.server
+        server, files = self._settings.server, self._settings.media
         return Gateway(
             db=self._db,
             clock=self._clock,
@@ -115,6 +129,10 @@ class Gatepost:
             receiver=self._receiver,
             vault=self.vault,
             guard=self._guard,
+            media=Files(self._db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
+            business=self._ways.business,
+            speak=self._speak,
+            limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
             ready=self._ready,
@@ -122,17 +140,29 @@ class Gatepost:
             callback_limit=server.callback_limit,
         )
 
+    async def _speak(self, config: ChannelConfig) -> Network | None:
+        """A way to a channel's network from this process: a link is only where its owner is."""
+        if config.kind == "official":
+            return self._ways.official(config)
+        keeper = self._keepers.get(config.id)
+        return keeper.network if keeper else None
+
+    async def _check_link(self, link: str) -> None:
+        check_link(self._guard, link)
+
     async def _doorstep(self, channel_id: UUID) -> Doorstep | None:
         config = await get_config(self._db, channel_id)
         if config is None or config.secrets is None:
             return None
-        secrets = self._open(config)
+        secrets, place = self._ways.secrets(config), config.network
         return Doorstep(
-            channel_id, _ref(config), config.network["phone_number_id"], secrets.app_secret, secrets.verify_token
+            channel_id,
+            _ref(config),
+            place["phone_number_id"],
+            place.get("waba_id"),
+            secrets.app_secret,
+            secrets.verify_token,
         )
-
-    def _open(self, config: ChannelConfig) -> ChannelSecrets:
-        return _secrets.decode(self.vault.open(config.secrets or b"", channel_context(config.id)))
 
     async def _ready(self) -> dict[str, bool]:
         try:
@@ -144,19 +174,38 @@ class Gatepost:
     # -- the owner ----------------------------------------------------------------------------------------------------
 
     def _make_owner(self) -> None:
-        sending, webhooks, cloud = self._settings.sending, self._settings.webhooks, self._settings.cloud
+        sending, webhooks = self._settings.sending, self._settings.webhooks
         self._ledger = Ledger(self._db, self._clock, sending.linger, self.ring_events)
-        self._client = make_client(cloud.timeout, cloud.connect_timeout)
         self._poster = Poster(self._guard, deadline=webhooks.timeout, connect_deadline=webhooks.connect_timeout)
         self._post = Post(self._db, self._clock, self._poster, webhooks.linger)
+        files = self._settings.media
+        room = {"most": files.most_bytes, "in_flight": files.in_flight}
+        self._attacher = Attacher(self._db, self._objects, self._clock, self._fetch_link, **room)
+        self._fetcher = Fetcher(
+            self._db,
+            self._objects,
+            self._clock,
+            self.ring_events,
+            attempts=files.attempts,
+            timeout=files.timeout,
+            **room,
+        )
         self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
         self._owner.start()
 
+    async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
+        return await fetch_guarded(self._guard, link, most, deadline=self._settings.media.timeout)
+
     async def _make_lane(self, holding: Holding) -> Lane | None:
+        """All that an owner does for a channel: its lane, and what goes on beside it."""
         config = await get_config(self._db, holding.lease.channel_id)
         if config is None:
             return None
-        sending, limits = self._settings.sending, self._limits(config)
+        channel, sending = _ref(config), self._settings.sending
+        keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
+        network = self._ways.official(config) if keeper is None else None
+        files = Errand(self._fetcher, self._clock, holding.lease, channel, network, holding.alive)
+        holding.duties = [self._make_watch(holding, config), files] if keeper is None else [keeper, files]
         rules = Rules(
             sending.in_flight,
             sending.read_ahead,
@@ -165,36 +214,79 @@ class Gatepost:
             sending.retry_most,
             sending.attempts,
         )
-        network = self._network(config)
-        return Lane(self._ledger, self._clock, holding.lease, _ref(config), network, limits, rules, holding.alive)
+        limits = self._ways.limits(config, keeper.row if keeper else None, self._clock.now())
+        tell, attach = self._teller(holding, channel), self._attaching(config, keeper)
+        lane = Lane(
+            self._ledger,
+            self._clock,
+            holding.lease,
+            channel,
+            network,
+            limits,
+            rules,
+            holding.alive,
+            tell,
+            attach,
+            limited=config.connection == "limited",
+        )
+        if keeper:
+            keeper.changed = lambda: _follow(holding, keeper, lane, files)
+        return lane
 
-    async def _tune(self, lane: Lane) -> None:
-        """Follows changes of a channel's limits and secrets."""
+    def _make_keeper(self, holding: Holding, config: ChannelConfig) -> Keeper:
+        keeper = Keeper(
+            self._db,
+            self._clock,
+            holding.lease,
+            _ref(config),
+            lambda: self._ways.driver(config),  # nobody starts a driver before a link is wanted
+            self._receiver,
+            holding.alive,
+            groups=self._settings.qr.groups,
+        )
+        self._keepers[config.id] = keeper
+        return keeper
+
+    def _make_watch(self, holding: Holding, config: ChannelConfig) -> TemplateWatch:
+        desk = TemplateDesk(self._db, self._clock, config.id, self._ways.business(config))
+        watch = TemplateWatch(holding.lease, desk, holding.alive)
+        watch.look(config.state)
+        return watch
+
+    def _teller(self, holding: Holding, channel: ChannelRef) -> Tell:
+        async def tell(state: str, reason: str | None) -> None:
+            lease = holding.lease
+            await tell_connection(
+                self._db, channel, lease.channel_id, state, reason, self._clock.now(), epoch=lease.epoch
+            )
+            self.ring_events(lease.channel_id)
+
+        return tell
+
+    def _attaching(self, config: ChannelConfig, keeper: Keeper | None) -> Attach:
+        async def attach(network: Network, content: str) -> dict[str, str] | Receipt:
+            if keeper is None:
+                return await self._attacher.attach(config.id, network, content)
+            # a link's names of files live as long as the link
+            return await self._attacher.attach(config.id, network, content, session=network, links=False)
+
+        return attach
+
+    async def _tune(self, holding: Holding, lane: Lane) -> None:
+        """Follows changes of a channel's limits, secrets and link."""
         config = await get_config(self._db, lane.lease.channel_id)
-        if config is not None:
-            lane.adjust(self._network(config), self._limits(config))
-
-    def _limits(self, config: ChannelConfig) -> Limits:
-        pace, official = self._settings.pace, config.kind == "official"
-        return Limits(
-            throughput=config.limits.get("throughput", pace.throughput if official else pace.qr_throughput),
-            pair_seconds=config.limits.get("pair_seconds", pace.pair_seconds),
-            pair_burst=config.limits.get("pair_burst", pace.pair_burst),
-            tier=config.limits.get("tier", pace.tier if official else 0),
-        )
-
-    def _network(self, config: ChannelConfig) -> Network | None:
-        """The way to the channel's network; None while there is no link."""
-        if config.kind != "official":
-            return None
-        cloud, place = self._settings.cloud, config.network
-        return CloudNetwork(
-            self._client,
-            place.get("base_url") or cloud.base_url,
-            place.get("version") or cloud.version,
-            place["phone_number_id"],
-            self._open(config).token,
-        )
+        if config is None:
+            return
+        keeper = next((duty for duty in holding.duties if isinstance(duty, Keeper)), None)
+        network = self._ways.official(config) if keeper is None else keeper.network
+        lane.adjust(network, self._ways.limits(config, keeper.row if keeper else None, self._clock.now()))
+        if keeper:
+            lane.lock_new(keeper.locked_until)
+        for duty in holding.duties:
+            if isinstance(duty, Errand):
+                duty.adjust(network)
+            elif isinstance(duty, TemplateWatch):
+                duty.look(config.state)
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
         in_flight = self._settings.webhooks.in_flight
@@ -221,6 +313,9 @@ class Gatepost:
                     await partitions.drop_old_partitions(self._db, now, retention.messages_days, retention.events_days)
                     await upkeep.forget_idempotency_keys(self._db, now, _IDEMPOTENCY_DAYS)
                     await upkeep.forget_parked_statuses(self._db, now)
+                    await forget_old_media(self._db, self._objects, now, self._settings.media.days)
+                if turns % _TURNS_PER_DAY == 1:
+                    await sweep_orphans(self._db, self._objects, self._clock.now())
                 turns += 1
             except GatepostError as error:
                 log.warning("upkeep failed", reason=error.message)
@@ -230,3 +325,11 @@ class Gatepost:
 
 def _ref(config: ChannelConfig) -> ChannelRef:
     return ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+
+
+def _follow(holding: Holding, keeper: Keeper, lane: Lane, files: Errand) -> None:
+    """Those who use a link learn at once how it stands: under a lock, each try to write to somebody new does harm."""
+    lane.connect(keeper.network)
+    lane.lock_new(keeper.locked_until)
+    files.adjust(keeper.network)
+    holding.refresh()

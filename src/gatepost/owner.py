@@ -8,9 +8,9 @@ idle          nothing to do for a minute ─► given back, with the time of the
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 import structlog
@@ -31,6 +31,25 @@ _AVOID = 10.0  # seconds before a channel that could not be served is tried agai
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 
 
+class Duty(Protocol):
+    """Something else that a channel's owner does besides sending and delivering: a link to keep, files to fetch."""
+
+    async def run(self) -> None:
+        """Until stopped, or until the lease is lost."""
+
+    async def stop(self) -> None:
+        """Ends what is under way."""
+
+    def ring(self) -> None:
+        """There may be something new."""
+
+    @property
+    def idle(self) -> bool: ...
+
+    @property
+    def next_work(self) -> datetime | None: ...
+
+
 class Holding:
     """One channel while we own it."""
 
@@ -41,7 +60,7 @@ class Holding:
         lease: Lease,
         valid_until: float,
         make_round: Callable[["Holding", Target], Round],
-        tune: Callable[[Lane], Awaitable[None]],
+        tune: Callable[["Holding", Lane], Awaitable[None]],
     ) -> None:
         self.lease = lease
         self.valid_until = valid_until
@@ -52,9 +71,10 @@ class Holding:
         self._make_round = make_round
         self._tune = tune
         self._lane: Lane | None = None
+        self.duties: Sequence[Duty] = ()
         self._rounds: dict[UUID, tuple[Round, asyncio.Task[None]]] = {}
         self._cursors: dict[UUID, UUID] = {}
-        self._running: asyncio.Task[None] | None = None
+        self._running: list[asyncio.Task[None]] = []
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = 0.0
         self._stale = False
@@ -65,7 +85,7 @@ class Holding:
 
     async def begin(self, lane: Lane) -> None:
         self._lane = lane
-        self._running = asyncio.create_task(lane.run())
+        self._running = [asyncio.create_task(lane.run()), *(asyncio.create_task(duty.run()) for duty in self.duties)]
         with contextlib.suppress(GatepostError):
             await self._refresh()
 
@@ -75,6 +95,8 @@ class Holding:
             self._lane.ring()
         for round_, _ in self._rounds.values():
             round_.ring()
+        for duty in self.duties:
+            duty.ring()
         self.refresh()
 
     def refresh(self) -> None:
@@ -93,16 +115,17 @@ class Holding:
 
     @property
     def broken(self) -> bool:
-        """Whether its lane has ended by itself."""
-        return self._running is None or self._running.done()
+        """Whether its lane or one of its duties has ended by itself."""
+        return not self._running or any(task.done() for task in self._running)
 
     @property
     def idle(self) -> bool:
-        return bool(self._lane and self._lane.idle) and all(r.idle for r, _ in self._rounds.values())
+        rounds, duties = (r.idle for r, _ in self._rounds.values()), (duty.idle for duty in self.duties)
+        return bool(self._lane and self._lane.idle) and all(rounds) and all(duties)
 
     def next_work(self) -> datetime | None:
         """When there will be something to do, as far as is known."""
-        times = [r.next_retry for r, _ in self._rounds.values()]
+        times = [*(r.next_retry for r, _ in self._rounds.values()), *(duty.next_work for duty in self.duties)]
         if self._lane:
             times.append(self._lane.next_scheduled)
         return min((t for t in times if t is not None), default=None)
@@ -111,7 +134,7 @@ class Holding:
         """Follows the channel's settings, and its endpoints as they are made, changed and deleted."""
         self._refreshed_at = self._clock.monotonic()
         if self._lane:
-            await self._tune(self._lane)
+            await self._tune(self, self._lane)
         targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
         for id_, (round_, task) in list(self._rounds.items()):
             if id_ not in targets or task.done():
@@ -136,7 +159,8 @@ class Holding:
         """Stops everything, letting what is in flight come to its end."""
         rounds = [round_ for round_, _ in self._rounds.values()]
         await asyncio.gather(*(round_.stop() for round_ in rounds), *([self._lane.stop()] if self._lane else []))
-        for task in [task for _, task in self._rounds.values()] + ([self._running] if self._running else []):
+        await asyncio.gather(*(duty.stop() for duty in self.duties))  # the lane's last messages need the link
+        for task in [task for _, task in self._rounds.values()] + self._running:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, GatepostError):
                 await task
@@ -154,7 +178,7 @@ class Owner:
         settings: LeaseSettings,
         make_lane: Callable[[Holding], Awaitable[Lane | None]],
         make_round: Callable[[Holding, Target], Round],
-        tune: Callable[[Lane], Awaitable[None]],
+        tune: Callable[[Holding, Lane], Awaitable[None]],
     ) -> None:
         self.id = uuid4()
         self._db = db

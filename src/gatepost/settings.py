@@ -71,7 +71,14 @@ class Pace(_Section, frozen=True):
     pair_seconds: NotNegative
     pair_burst: Count
     tier: Annotated[int, msgspec.Meta(ge=0)]
+    ladder: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+    rise_hours: NotNegative
     qr_throughput: Positive
+    qr_pair_seconds: NotNegative
+    qr_pair_burst: Count
+    qr_first_day: Count
+    qr_growth: Annotated[float, msgspec.Meta(ge=1, le=100)]
+    qr_new_per_day: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Lease(_Section, frozen=True):
@@ -89,12 +96,27 @@ class Cloud(_Section, frozen=True):
     linger: NotNegative
 
 
+class Qr(_Section, frozen=True):
+    link_url: str
+    device_store: str
+    groups: bool
+
+
 class Webhooks(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
     in_flight: Count
     linger: NotNegative
     allow: tuple[str, ...]
+
+
+class Media(_Section, frozen=True):
+    url: str
+    most_bytes: Count
+    days: Annotated[int, msgspec.Meta(ge=0)]
+    timeout: Positive
+    attempts: Count
+    in_flight: Count
 
 
 class Retention(_Section, frozen=True):
@@ -120,7 +142,9 @@ class Settings(_Section, frozen=True):
     pace: Pace
     lease: Lease
     cloud: Cloud
+    qr: Qr
     webhooks: Webhooks
+    media: Media
     retention: Retention
     log: Log
 

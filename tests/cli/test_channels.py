@@ -22,6 +22,20 @@ def test_an_official_channel(run: Run, account: str) -> None:
     raised = run("channel", "limits", made["id"], "--throughput", "1000", "--json").json()
     assert raised["limits"] == {**made["limits"], "throughput": 1000}
     assert run("channel", "limits", made["id"], "--throughput", "1001", "--json").error()["code"] == "invalid_field"
+    for window, code in (("0", 0), ("1", 0), ("2", 1), ("-1", 1)):
+        assert run("channel", "limits", made["id"], "--window", window, "--json").code == code
+    assert run("channel", "show", made["id"], "--json").json()["limits"]["window"] == 1
+
+
+def test_where_a_number_is_can_be_set_later(run: Run, account: str, channel: str) -> None:
+    made = run("channel", "create", account, *OFFICIAL, "--app-secret", "s3c", "--json").json()
+    placed = run("channel", "network", made["id"], "--waba-id", "200", "--version", "v25.0", "--json").json()
+    assert placed["network"] == {"phone_number_id": "100", "waba_id": "200", "version": "v25.0"}
+    again = run("channel", "network", made["id"], "--waba-id", "201", "--json").json()
+    assert again["network"] == {**placed["network"], "waba_id": "201"}
+    assert run("channel", "network", made["id"], "--waba-id", "x", "--json").error()["fields"][0]["field"] == "waba_id"
+    assert run("channel", "network", made["id"], "--json").error()["fields"][0]["field"] == "network"
+    assert run("channel", "network", channel, "--waba-id", "1", "--json").error()["code"] == "invalid_field"
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,22 @@ def test_a_taken_port_is_one_clear_line(command: tuple[str, ...], tmp_path: Path
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_reader_who_has_seen_enough_is_no_error(form: tuple[str, ...]) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-m", "gatepost.cli", "plan", "list", *form],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    program.stdout.close()  # long before the program has anything to say
+    with program.stderr:
+        assert program.stderr.read() == ""
+    assert program.wait(30) == 1
+
+
 def test_a_wrong_role_or_setting_is_one_clear_line(tmp_path: Path) -> None:
     ran = invoke("serve", "--role", "king", "--port", "0", "--data", str(tmp_path))
     assert (ran.code, ran.err) == (1, "Error: role: must be one of: all, api, worker\n")

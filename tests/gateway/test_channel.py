@@ -35,7 +35,9 @@ async def test_a_full_tier_says_so_until_somebody_writes(house: House) -> None:
     waiting = await until(held)
     assert waiting["because"] == "The number may open no more conversations within 24 hours"
     assert MOMENT.fullmatch(waiting["until"]), waiting
-    assert (await house.call("GET", CHANNEL)).json()["data"]["tier"] == {"used": 1, "limit": 1}
+    tier = (await house.call("GET", CHANNEL)).json()["data"]["tier"]
+    assert (tier["used"], tier["limit"], tier["free"], tier["waiting"]) == (1, 1, 0, 1)
+    assert tier["free_at"] == waiting["until"]
     trace = (await house.call("GET", f"/api/v1/messages/{second}/trace")).json()["data"]
     assert trace["waiting"] == waiting
     assert trace["message"]["status"] == "PENDING"

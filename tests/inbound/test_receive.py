@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State, may_follow
-from gatepost.networks.base import Incoming, NetworkError, Outgoing, Receipt, Sent, Status, Unknown, Update
+from gatepost.networks.base import Incoming, NetworkError, Outgoing, Person, Receipt, Sent, Status, Unknown, Update
 from tests.outbound.stage import Stage, make_stage
 
 PHONE = "5511999998888"
@@ -176,8 +176,9 @@ async def test_a_failure_of_an_earlier_attempt_does_not_end_the_later_one(stage:
 
 
 def incoming(stage: Stage, number: int = 1, age: timedelta = timedelta(0), **more: Any) -> Incoming:
-    fields: dict[str, Any] = {"name": "Ana", "type": "text", "content": '{"body": "Oi"}'}
-    return Incoming(f"wamid.in.{number}", PHONE, at=stage.clock.now() - age, **fields | more)
+    person = Person(PHONE, name=more.pop("name", "Ana"))
+    fields: dict[str, Any] = {"type": "text", "content": '{"body": "Oi"}'}
+    return Incoming(f"wamid.in.{number}", person, at=stage.clock.now() - age, **fields | more)
 
 
 async def received(stage: Stage) -> list[Any]:

@@ -20,7 +20,8 @@ from gatepost.model.account import (
     new_key,
 )
 from gatepost.model.errors import GatepostError, Invalid, MissingScope, NoAccess, NotAuthenticated
-from gatepost.model.phone import check_phone, jid
+from gatepost.model.person import jid
+from gatepost.model.phone import check_phone
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -1,8 +1,6 @@
-"""What is sent to the Cloud API, and what each of its answers means."""
+"""What each answer of the Cloud API to a send means."""
 
-import tomllib
 from datetime import UTC, datetime
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -13,12 +11,13 @@ from hypothesis import strategies as st
 from gatepost.model import ids
 from gatepost.networks.base import NetworkError, Outgoing, Reaction, Refused, Sent, Unknown, Unsent
 from gatepost.networks.cloud.callback_data import pack, unpack
-from gatepost.networks.cloud.send import CloudNetwork, make_client, read_answer, request_body
+from gatepost.networks.cloud.compose import request_body
+from gatepost.networks.cloud.errors import table
+from gatepost.networks.cloud.send import CloudNetwork, make_client, read_answer
 from tests.conftest import Answer, Received, Receiver
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
-TABLE = tomllib.loads(resources.files("gatepost.networks.cloud").joinpath("errors.toml").read_text())
-ROWS = [(code, Reaction(name)) for name, row in TABLE.items() for code in row["codes"]]
+UNDELIVERABLE = next(entry.advice for entry in table() if entry.first == 131_026)
 
 
 def outgoing(**changes: Any) -> Outgoing:
@@ -34,28 +33,6 @@ def outgoing(**changes: Any) -> Outgoing:
 
 def no(code: int, **more: Any) -> bytes:
     return msgspec.json.encode({"error": {"code": code, "message": "No", "fbtrace_id": "x"} | more})
-
-
-def sent(message: Outgoing) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(request_body(message)))
-
-
-# -- requests ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_text_has_the_form_of_the_cloud_api() -> None:
-    assert sent(outgoing()) == {
-        "messaging_product": "whatsapp",
-        "recipient_type": "individual",
-        "to": "+5511999998888",
-        "type": "text",
-        "text": {"body": "Hé"},
-        "biz_opaque_callback_data": f"gp1:{ID.hex}:2",
-    }
-
-
-def test_an_answer_names_what_it_answers() -> None:
-    assert sent(outgoing(reply_to="wamid.1"))["context"] == {"message_id": "wamid.1"}
 
 
 # -- callback data ----------------------------------------------------------------------------------------------------
@@ -93,18 +70,58 @@ def test_a_yes_without_an_id_is_no_guess(status: int, body: bytes) -> None:
     assert isinstance(read_answer(status, body), Unknown)
 
 
-@pytest.mark.parametrize(("code", "reaction"), ROWS)
+@pytest.mark.parametrize(("word", "held"), [("accepted", False), ("held_for_quality_assessment", True), (5, False)])
+def test_taken_but_kept_back_until_its_template_is_judged(word: Any, held: bool) -> None:
+    body = msgspec.json.encode({"messages": [{"id": "wamid.1", "message_status": word}]})
+    assert read_answer(200, body) == Sent("wamid.1", held=held)
+
+
+@pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
 @pytest.mark.parametrize("status", [400, 429, 500])
-def test_every_code_of_the_table_has_its_reaction_whatever_the_status(
-    status: int, code: int, reaction: Reaction
-) -> None:
-    assert read_answer(status, no(code)) == Refused(NetworkError(code, "No"), reaction)
+def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status(status: int, entry: Any) -> None:
+    for code in {entry.first, entry.last}:
+        receipt = read_answer(status, no(code))
+        assert isinstance(receipt, Refused)
+        assert (receipt.error.code, receipt.error.title, receipt.error.details) == (code, "No", None)
+    words = NetworkError(entry.last, "No", None, entry.advice)
+    assert receipt == Refused(words, entry.reaction, entry.wait or 0.0, entry.tries)
 
 
-def test_the_table_names_no_code_twice_and_every_temporary_reaction() -> None:
-    codes = [code for code, _ in ROWS]
-    assert len(codes) == len(set(codes))
-    assert set(TABLE) == {"hold_channel", "hold_recipient", "retry"}
+@pytest.mark.parametrize(
+    ("contacts", "wa_id"),
+    [
+        ([{"input": "+5511987654321", "wa_id": "551187654321"}], "551187654321"),
+        ([{"input": "+1"}], None),
+        ([{"wa_id": 5}], None),
+        ([{"wa_id": "not a number"}], None),
+        ([], None),
+        ({"wa_id": "551187654321"}, None),
+    ],
+)
+def test_the_network_may_write_the_number_in_another_way(contacts: Any, wa_id: str | None) -> None:
+    body = msgspec.json.encode({"contacts": contacts, "messages": [{"id": "wamid.1"}]})
+    assert read_answer(200, body) == Sent("wamid.1", wa_id=wa_id)
+
+
+def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
+    (near,) = [entry.advice for entry in table() if entry.first == 2_388_040]
+    assert read_answer(400, no(100, error_subcode=2_388_040)) == Refused(
+        NetworkError(100, "No", None, near), Reaction.FINAL
+    )
+
+
+@pytest.mark.parametrize("length", [256, 257])
+def test_an_id_longer_than_any_is_none(length: int) -> None:
+    body = msgspec.json.encode({"messages": [{"id": "w" * length}]})
+    assert read_answer(200, body) == Sent("w" * 256) if length == 256 else isinstance(read_answer(200, body), Unknown)
+
+
+def test_words_that_postgresql_cannot_keep_are_mended() -> None:
+    receipt = read_answer(
+        400, rb'{"error":{"code":131026,"message":"a\u0000b \ud800","error_data":{"details":"\udc00"}}}'
+    )
+    assert isinstance(receipt, Refused)
+    assert (receipt.error.title, receipt.error.details) == ("a\ufffdb \ufffd", "\ufffd")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +152,7 @@ def test_a_proxy_that_gave_up_leaves_the_outcome_open(status: int) -> None:
 )
 def test_details_are_kept_in_either_form(data: Any, details: str | None) -> None:
     assert read_answer(400, no(131_026, error_data=data)) == Refused(
-        NetworkError(131_026, "No", details), Reaction.FINAL
+        NetworkError(131_026, "No", details, UNDELIVERABLE), Reaction.FINAL
     )
 
 
@@ -168,7 +185,17 @@ async def test_the_request_goes_to_the_number_with_its_token(receiver: Receiver)
     assert (request.method, request.path) == ("POST", "/v25.0/1000/messages")
     assert request.headers["authorization"] == "Bearer secret"
     assert request.headers["content-type"] == "application/json"
-    assert request.json() == sent(outgoing())
+    assert request.json() == msgspec.json.decode(msgspec.json.encode(request_body(outgoing())))
+
+
+async def test_what_has_no_form_here_is_refused_without_a_call(receiver: Receiver) -> None:
+    async with make_client(5, 2) as client:
+        network = CloudNetwork(client, receiver.url, "v25.0", "1000", "secret")
+        for odd in (outgoing(type="poll", content='{"poll":{}}'), outgoing(type="image", content="{}")):
+            receipt = await network.send(odd)
+            assert isinstance(receipt, Refused)
+            assert receipt.reaction is Reaction.FINAL
+    assert receiver.requests == []
 
 
 async def test_a_redirect_is_not_followed(receiver: Receiver) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,39 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.networks.base import Incoming, NetworkError, Status, Update
+from gatepost.networks.base import ContactNews, Incoming, NetworkError, Person, Status
 from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
 from gatepost.networks.cloud.callback_data import pack
+from gatepost.networks.cloud.errors import explained
+from tests.networks.callbacks import AT, NUMBER, PERSON, callback, message, read, said, status, value
 
-NUMBER = "100000000000001"
-AT = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
-STAMP = str(int(AT.timestamp()))
 ID = ids.derived_id(AT, "wamid")
-
-
-def callback(*values: Any, field: str = "messages") -> bytes:
-    changes = [{"field": field, "value": value} for value in values]
-    return msgspec.json.encode(
-        {"object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [c]} for c in changes]}
-    )
-
-
-def value(number: str = NUMBER, **parts: Any) -> dict[str, Any]:
-    metadata = {"display_phone_number": "15550001111", "phone_number_id": number}
-    return {"messaging_product": "whatsapp", "metadata": metadata} | parts
-
-
-def status(word: str = "delivered", **more: Any) -> dict[str, Any]:
-    return {"id": "wamid.1", "status": word, "timestamp": STAMP, "recipient_id": "5511999998888"} | more
-
-
-def message(**more: Any) -> dict[str, Any]:
-    plain = {"from": "5511999998888", "id": "wamid.2", "timestamp": STAMP, "type": "text", "text": {"body": "Oi"}}
-    return plain | more
-
-
-def read(*values: Any) -> tuple[list[Update], int]:
-    return read_updates(callback(*values), NUMBER)
+PRICING = {"billable": True, "pricing_model": "PMP", "type": "regular", "category": "utility"}
+CONVERSATION = {"id": "c1", "expiration_timestamp": "1", "origin": {"type": "utility"}}
 
 
 # -- statuses ---------------------------------------------------------------------------------------------------------
@@ -60,68 +35,159 @@ def test_a_status_without_our_data_is_read_all_the_same() -> None:
         assert read(value(statuses=[status(**data)]))[0] == [Status("wamid.1", "delivered", AT)]
 
 
+def test_a_status_brings_its_price_and_conversation() -> None:
+    (found,), _ = read(value(statuses=[status(pricing=PRICING, conversation=CONVERSATION)]))
+    assert found == Status("wamid.1", "delivered", AT, pricing=PRICING, conversation=CONVERSATION)
+
+
+@pytest.mark.parametrize("stamp", [int(AT.timestamp()), str(int(AT.timestamp()))])
+def test_a_time_may_be_text_or_number(stamp: Any) -> None:
+    assert read(value(statuses=[status(timestamp=stamp)]))[0] == [Status("wamid.1", "delivered", AT)]
+
+
+@pytest.mark.parametrize("odd", [5, "odd", [], [5], None, True, {}])
+def test_odd_extras_cost_only_themselves(odd: Any) -> None:
+    (found,), unread = read(value(statuses=[status(pricing=odd, conversation=odd, errors=odd)]))
+    assert isinstance(found, Status)
+    assert (found.error, unread) == (None, 0)
+
+
 @pytest.mark.parametrize(
     ("error", "meaning"),
     [
         (
             {"code": 131026, "title": "Undeliverable", "error_data": {"details": "Why"}},
-            NetworkError(131026, "Undeliverable", "Why"),
+            explained(131026, "Undeliverable", "Why"),
         ),
-        ({"code": 131026, "message": "Undeliverable"}, NetworkError(131026, "Undeliverable")),
+        ({"code": 131026, "message": "Undeliverable"}, explained(131026, "Undeliverable", None)),
+        ({"code": 999_999, "title": "New"}, NetworkError(999_999, "New")),
         ({"code": "x", "title": None, "error_data": "odd"}, NetworkError(0, "")),
+        ({"code": 2**31, "title": "x"}, NetworkError(0, "x")),
         ({"title": "a\x00b"}, NetworkError(0, "a\ufffdb")),
-        ({}, NetworkError(0, "")),
+        ({"title": ""}, NetworkError(0, "")),
     ],
 )
-def test_a_failure_brings_its_reason(error: dict[str, Any], meaning: NetworkError) -> None:
+def test_a_failure_brings_its_reason_and_our_advice(error: dict[str, Any], meaning: NetworkError) -> None:
     (found,), _ = read(value(statuses=[status("failed", errors=[error])]))
     assert isinstance(found, Status)
     assert found.error == meaning
 
 
-# -- messages ---------------------------------------------------------------------------------------------------------
+# -- people -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_text_with_the_name_of_its_writer() -> None:
-    contacts = [{"wa_id": "5511999998888", "profile": {"name": "Ana"}}]
+def test_a_text_with_the_names_of_its_writer() -> None:
+    contacts = [{"wa_id": PERSON, "user_id": "BR.1", "profile": {"name": "Ana", "username": "ana.lima"}}]
     (found,), unread = read(value(contacts=contacts, messages=[message(context={"id": "wamid.0"})]))
-    assert found == Incoming("wamid.2", "5511999998888", "Ana", "text", '{"body": "Oi"}', AT, "wamid.0")
+    person = Person(PERSON, user_id="BR.1", name="Ana", username="ana.lima")
+    assert found == Incoming("wamid.2", person, "text", '{"body":"Oi"}', AT, "wamid.0")
     assert unread == 0
 
 
-@pytest.mark.parametrize("type_", ["image", "order", "interactive", "reaction", "unsupported", "something_new"])
-def test_every_type_is_kept_whole_known_or_not(type_: str) -> None:
-    content = {"anything": ["at", {"all": 1}]}
-    (found,), _ = read(value(messages=[message(type=type_, **{type_: content})]))
+@pytest.mark.parametrize("absent", [{"from": ""}, {"from": None}])
+def test_somebody_without_a_number_is_known_by_their_user_id(absent: dict[str, Any]) -> None:
+    contacts = [{"wa_id": "", "user_id": "BR.1", "profile": {"name": "Ana"}}, {"wa_id": "", "user_id": "BR.2"}]
+    (found,), _ = read(value(contacts=contacts, messages=[message(from_user_id="BR.1", **absent)]))
     assert isinstance(found, Incoming)
-    assert found.type == type_
-    assert msgspec.json.decode(found.content) == content
+    assert found.person == Person(user_id="BR.1", name="Ana")
+    (alone,), _ = read(value(contacts=contacts[:1], messages=[message(**absent)]))
+    assert isinstance(alone, Incoming)
+    assert alone.person == Person(user_id="BR.1", name="Ana")
+    assert read(value(contacts=contacts, messages=[message(**absent)])) == ([], 1)
 
 
-def test_a_type_without_content_is_kept_too() -> None:
-    (found,), _ = read(value(messages=[message(type="unsupported", errors=[{"code": 131051}])]))
+@pytest.mark.parametrize("length", [256, 257])
+def test_names_are_cut_and_ids_are_not(length: int) -> None:
+    contacts = [{"wa_id": PERSON, "user_id": "u" * length, "profile": {"name": "n" * length}}]
+    (found,), _ = read(value(contacts=contacts, messages=[message()]))
     assert isinstance(found, Incoming)
-    assert found.content == "{}"
+    assert found.person == Person(PERSON, user_id="u" * 256 if length == 256 else None, name="n" * 256)
+
+
+@pytest.mark.parametrize("broken", [{}, None, {"wa_id": 5}, {"wa_id": PERSON, "profile": None}, {"user_id": []}])
+def test_a_broken_contact_costs_a_name_at_most(broken: Any) -> None:
+    (found,), unread = read(value(contacts=[broken], messages=[message()]))
+    assert isinstance(found, Incoming)
+    assert (found.person, unread) == (Person(PERSON), 0)
+
+
+@pytest.mark.parametrize("odd", [5, "odd", None, {"wa_id": PERSON}])
+def test_contacts_that_are_no_list_cost_the_names(odd: Any) -> None:
+    assert len(read(value(contacts=odd, messages=[message()]))[0]) == 1
+
+
+def test_an_echo_is_from_us_and_to_a_person() -> None:
+    echo = message(**{"from": "15550001111", "to": PERSON})
+    body = callback(value(message_echoes=[echo, {}]), field="smb_message_echoes")
+    (found,), unread = read_updates(body, NUMBER)
+    assert isinstance(found, Incoming)
+    assert (found.from_me, found.person, unread) == (True, Person(PERSON), 1)
+
+
+# -- text that cannot be kept -----------------------------------------------------------------------------------------
 
 
 def test_text_that_postgresql_cannot_keep_is_mended() -> None:
-    odd = rb'{"from":"5511999998888","id":"w\u0000","timestamp":"1","type":"text","text":{"body":"\ud800 \u0000"}}'
+    odd = (
+        rb'{"from":"5511999998888","id":"w\u0000","timestamp":"1","type":"text",'
+        rb'"text":{"body":"\ud800 \u0000 \ud83d\ude00 \\u0000 \udc00\ud83d"}}'
+    )
     body = callback(value(messages=["HERE"])).replace(b'"HERE"', odd)
     (found,), unread = read_updates(body, NUMBER)
     assert isinstance(found, Incoming)
     assert (unread, found.network_id) == (0, "w\ufffd")
-    assert "\x00" not in found.content
-    found.content.encode()
+    assert said(found) == {"body": "\ufffd \ufffd \U0001f600 \\u0000 \ufffd\ufffd"}
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5000])
-def test_a_number_beyond_all_numbers_never_becomes_content_that_is_not_json(number: str) -> None:
-    body = callback(value(messages=[message(text={"body": "HERE"}), message()])).replace(b'"HERE"', number.encode())
+def test_a_number_beyond_all_numbers_spoils_nothing(number: str) -> None:
+    new = message(type="new", new={"n": "HERE"}, id="wamid.9")
+    values = value(messages=[new, message()], statuses=[status(pricing={"n": "HERE"})])
+    updates, unread = read_updates(callback(values).replace(b'"HERE"', number.encode()), NUMBER)
+    assert (len(updates), unread) == (3, 0)
+    assert isinstance(updates[1], Incoming)
+    assert said(updates[1]) == {"n": number}
+
+
+@pytest.mark.parametrize("deep", [63, 64, 65, 500, 2000, 50_000])
+def test_what_nests_too_deep_is_cut_and_the_rest_is_read(deep: int) -> None:
+    new = message(type="new", new={"n": "HERE", "m": "]}"}, id="wamid.9")
+    values = value(messages=[new, message()], statuses=[status(pricing={"n": "HERE"})])
+    body = callback(values).replace(b'"HERE"', b"[" * deep + b"]" * deep)
     updates, unread = read_updates(body, NUMBER)
-    assert len(updates) + unread == 2
-    for found in updates:
-        assert isinstance(found, Incoming)
-        msgspec.json.decode(found.content)
+    assert (len(updates), unread) == (3, 0)
+    assert isinstance(updates[1], Incoming)
+    assert said(updates[1])["m"] == "]}"
+    assert said(updates[1])["n"] is not None
+
+
+# -- news of names ----------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_number_is_a_message_and_news() -> None:
+    system = {"type": "user_changed_number", "body": "Ana changed", "wa_id": "5511777776666", "user_id": "BR.2"}
+    (found, told), _ = read(value(messages=[message(type="system", system=system)]))
+    assert isinstance(found, Incoming)
+    assert found.person == Person(PERSON)
+    kind = {"kind": "number_changed", "body": "Ana changed", "phone": "5511777776666", "user_id": "BR.2"}
+    assert said(found) == {"system": kind}
+    assert told == ContactNews(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
+
+
+def test_a_changed_user_id_is_news_of_the_same_person() -> None:
+    system = {"type": "user_changed_user_id", "body": "Ana changed", "user_id": "BR.2"}
+    (found, told), _ = read(value(messages=[message(type="system", system=system, from_user_id="BR.1")]))
+    assert isinstance(found, Incoming)
+    assert said(found)["system"]["kind"] == "user_id_changed"
+    assert told == ContactNews(Person(PERSON, user_id="BR.2"), AT)
+
+
+@pytest.mark.parametrize("kind", ["customer_identity_changed", "something_new"])
+def test_other_system_messages_change_no_names(kind: str) -> None:
+    system = {"type": kind, "body": "x", "wa_id": "5511777776666", "identity": {"hash": "h"}}
+    (found,), _ = read(value(messages=[message(type="system", system=system)]))
+    assert isinstance(found, Incoming)
+    assert said(found)["system"]["identity"] == {"hash": "h"}
 
 
 # -- what makes no sense ----------------------------------------------------------------------------------------------
@@ -136,8 +202,9 @@ BROKEN_STATUSES: list[Any] = [
     status(timestamp=None),
     status(id=None),
     status(id=5),
+    status(id=""),
+    status(id="w" * 257),
     status(status=None),
-    status(errors="none"),
 ]
 BROKEN_MESSAGES: list[Any] = [
     {},
@@ -150,6 +217,9 @@ BROKEN_MESSAGES: list[Any] = [
     message(**{"from": "1" * 21}),
     message(id=None),
     message(id=""),
+    message(id="w" * 257),
+    message(type=""),
+    message(type=5),
     message(timestamp="soon"),
     message(timestamp=[]),
     {key: v for key, v in message().items() if key != "type"},
@@ -170,21 +240,28 @@ def test_a_broken_message_does_not_spoil_its_batch(broken: Any) -> None:
     assert unread == 1
 
 
-@pytest.mark.parametrize("broken", [{}, None, {"wa_id": 5}, {"wa_id": "5511999998888", "profile": None}])
-def test_a_broken_contact_costs_a_name_at_most(broken: Any) -> None:
-    (found,), unread = read(value(contacts=[broken], messages=[message()]))
-    assert isinstance(found, Incoming)
-    assert (found.name, unread) == (None, 0)
+def test_ids_as_long_as_they_may_be_are_read() -> None:
+    assert len(read(value(statuses=[status(id="w" * 256)], messages=[message(id="w" * 256)]))[0]) == 2
 
 
 def test_a_broken_value_counts_as_unread_and_the_others_are_read() -> None:
-    assert read("odd", value(statuses=[status()]), value(statuses="odd"))[1] == 2
-    assert len(read("odd", value(statuses=[status()]))[0]) == 1
+    updates, unread = read("odd", value(statuses=[status()]), value(statuses="odd", messages=[message()]), None)
+    assert [type(update) for update in updates] == [Status, Incoming]
+    assert unread == 3
 
 
-def test_other_numbers_and_other_fields_are_none_of_ours() -> None:
-    assert read(value("999", statuses=[status()])) == ([], 0)
-    assert read_updates(callback(value(statuses=[status()]), field="account_update"), NUMBER) == ([], 0)
+@pytest.mark.parametrize("odd", [5, None, [], {"changes": 5}, {"changes": [5, {"field": []}]}])
+def test_a_broken_entry_does_not_spoil_the_others(odd: Any) -> None:
+    whole = msgspec.json.decode(callback(value(statuses=[status()]), value(messages=[message()])))
+    whole["entry"].insert(1, odd)
+    updates, unread = read_updates(msgspec.json.encode(whole), NUMBER)
+    assert [type(update) for update in updates] == [Status, Incoming]
+    assert unread == (2 if isinstance(odd, dict) and isinstance(odd["changes"], list) else 1)
+
+
+def test_other_numbers_are_none_of_ours_and_unknown_fields_are_counted() -> None:
+    assert read(value("999", statuses=[status()], messages=[message()])) == ([], 0)
+    assert read_updates(callback(value(), field="something_new"), NUMBER) == ([], 1)
     assert read_updates(b'{"entry":[]}', NUMBER) == ([], 0)
 
 
@@ -197,55 +274,14 @@ def test_what_is_no_callback_is_refused(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("place", [b"Ana", b"Oi", b"wamid.1", b"wamid.2", b"1555000", b"delivered", b"individual"])
-@pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", rb"\ud83d"])
-def test_bytes_that_are_no_text_cost_their_own_update_at_most(place: bytes, odd: bytes) -> None:
-    contacts = [{"wa_id": "5511999998888", "profile": {"name": "Ana"}, "kind": "individual"}]
+@pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", rb"\ud83d", rb"\u0000"])
+def test_bytes_that_are_no_text_cost_nothing(place: bytes, odd: bytes) -> None:
+    contacts = [{"wa_id": PERSON, "profile": {"name": "Ana"}, "kind": "individual"}]
     whole = callback(
         value(contacts=contacts, messages=[message(), message(id="wamid.3")], statuses=[status(), status()])
     )
-    try:
-        updates, unread = read_updates(whole.replace(place, odd, 1), NUMBER)
-    except BadCallback:
-        assert odd != rb"\ud83d"
-    else:
-        assert len(updates) >= 3
-        assert len(updates) + unread == 4
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
-loose = st.builds(
-    lambda statuses, messages, contacts: value(statuses=statuses, messages=messages, contacts=contacts),
-    st.lists(json_values | json_values.map(lambda odd: status(errors=[odd], id=odd)), max_size=3),
-    st.lists(
-        json_values
-        | json_values.map(lambda odd: message(context=odd, text=odd))
-        | json_values.map(lambda odd: message(timestamp=odd, type=odd)),
-        max_size=3,
-    ),
-    st.lists(json_values, max_size=2),
-)
-
-
-@given(
-    st.binary()
-    | json_values.map(msgspec.json.encode)
-    | st.lists(loose | json_values, max_size=3).map(lambda values: callback(*values))
-)
-def test_nothing_breaks_the_reading(body: bytes) -> None:
-    try:
-        updates, _ = read_updates(body, NUMBER)
-    except BadCallback:
-        return
-    for update in updates:
-        assert "\x00" not in update.network_id
-        update.network_id.encode()
-        if isinstance(update, Incoming):
-            msgspec.json.decode(update.content.encode(), type=msgspec.Raw)
-            assert update.phone.isdigit()
+    updates, unread = read_updates(whole.replace(place, odd, 1), NUMBER)
+    assert (len(updates), unread) == (4, 0)
 
 
 # -- signatures -------------------------------------------------------------------------------------------------------

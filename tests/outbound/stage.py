@@ -22,9 +22,11 @@ from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, SendRequest
-from gatepost.networks.base import Incoming, Outgoing, Receipt, Sent, Status
+from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, Sent, Status
 from gatepost.outbound.accept import Acceptor
-from gatepost.outbound.lane import Lane, Limits
+from gatepost.outbound.allowance import Limits
+from gatepost.outbound.carry import Attach, attach_nothing
+from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.store.heads import Lease, claim_channel, release_channel
@@ -37,6 +39,10 @@ FAST = Limits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=0)
 RULES = Rules(in_flight=256, read_ahead=5000, unknown_grace=30, retry_base=2, retry_most=300, attempts=3)
 
 Answer = Callable[[Outgoing], Receipt | Awaitable[Receipt]]
+
+
+async def check_no_link(_link: str) -> None:
+    """The stage sends no links."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -75,6 +81,15 @@ class TestNetwork:
         finally:
             self._flying.remove(message.phone)
 
+    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+        """Nobody looks."""
+
+    async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
+        return f"media.{len(content)}"
+
+    async def get_media(self, media: RemoteMedia, most: int) -> bytes:
+        return b"bytes"
+
     async def close(self) -> None:
         """Nothing is open."""
 
@@ -97,13 +112,21 @@ class Stage:
         self.channel_id = caller.channel_id
         self.ref = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
         self.network = TestNetwork(clock)
-        self.acceptor = Acceptor(db, clock, PLANS, lambda _: None, 1000)
+        self.acceptor = Acceptor(db, clock, PLANS, lambda _: None, 1000, check_no_link)
         self.receiver = Receiver(db, clock, lambda _: self.ring(), 1000, 0.0)
+        self.told: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
+        self.attach: Attach = attach_nothing
         self.lane: Lane
         self.lease: Lease
 
     async def take_over(
-        self, limits: Limits = FAST, rules: Rules = RULES, *, connected: bool = True, alive: Callable[[], bool] = bool
+        self,
+        limits: Limits = FAST,
+        rules: Rules = RULES,
+        *,
+        connected: bool = True,
+        alive: Callable[[], bool] = bool,
+        limited: bool = False,
     ) -> Lane:
         """Claims the channel for a new owner, whoever had it before, and gives its lane."""
         if hasattr(self, "lease"):
@@ -114,8 +137,27 @@ class Stage:
         network = self.network if connected else None
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease
-        self.lane = Lane(ledger, self.clock, lease, self.ref, network, limits, rules, lives)
+        self.lane = Lane(
+            ledger,
+            self.clock,
+            lease,
+            self.ref,
+            network,
+            limits,
+            rules,
+            lives,
+            self._tell,
+            self._attach,
+            limited=limited,
+        )
         return self.lane
+
+    async def _attach(self, network: Network, content: str) -> dict[str, str] | Receipt:
+        return await self.attach(network, content)
+
+    async def _tell(self, state: str, reason: str | None) -> None:
+        at = (self.clock.now() - NOW).total_seconds()
+        self.told.append((round(at, 3), state, reason))
 
     async def accept(self, phone: str, body: str = "Hello", **wishes: Any) -> UUID:
         """Accepts a message; gives its id."""
@@ -165,13 +207,18 @@ class Stage:
     async def hear(self, phone: str, text: str = "Hi") -> None:
         """A person writes."""
         content = msgspec.json.encode({"body": text}).decode()
-        incoming = Incoming(f"wamid.{uuid4().hex}", phone, "Ana", "text", content, self.clock.now())
+        incoming = Incoming(f"wamid.{uuid4().hex}", Person(phone, name="Ana"), "text", content, self.clock.now())
         await self.receiver.receive(self.channel_id, self.ref, [incoming])
 
     async def message(self, message_id: UUID) -> StoredMessage:
         message = await get_message(self.db, self.channel_id, message_id)
         assert message is not None
         return message
+
+    async def pace(self) -> dict[str, Any]:
+        """What is shown of the limits and of what holds sending back."""
+        shown: dict[str, Any] = msgspec.json.decode((await self.rows("channel_heads"))[0]["pace"])
+        return shown
 
     async def status(self, message_id: UUID) -> str:
         return STATUS[(await self.message(message_id)).state]
@@ -216,5 +263,6 @@ async def make_stage(db: Database) -> Stage:
         trial_ends_at=NOW + timedelta(days=14),
         expires_at=None,
         revoked_at=None,
+        window=False,
     )
     return Stage(db, MovableClock(NOW), caller)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent, Unsent
-from gatepost.outbound.lane import Limits
+from gatepost.outbound.allowance import Limits
 from tests.outbound.stage import FAST, RULES, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -66,7 +66,7 @@ async def test_the_throughput_is_used_and_never_exceeded(stage: Stage, rate: int
     times = stage.network.times
     assert len(times) == 45
     assert max(sum(start <= at < start + 0.999 for at in times) for start in times) <= rate
-    assert times[-1] == pytest.approx(44 / rate, abs=0.1)
+    assert (44 - 1) / rate <= times[-1] <= 44 / rate + 0.1
 
 
 async def test_the_pair_limit_lends_a_burst_and_waits_until_it_is_paid_back(stage: Stage) -> None:
@@ -85,10 +85,11 @@ async def test_chat_goes_ahead_of_a_campaign_that_is_larger_than_memory(stage: S
     await stage.take_over(limits(throughput=10), msgspec.structs.replace(RULES, read_ahead=5))
     await stage.accept_many(PHONES[:50], priority="bulk")
     await stage.drive(1)
+    before = len(stage.network.calls)
     await stage.accept(PHONES[59], "a reply")
     await stage.accept(PHONES[49], "a reply to one of the campaign")
     await stage.drive(0.25)
-    assert set(stage.network.bodies[-2:]) == {"a reply", "a reply to one of the campaign"}
+    assert set(stage.network.bodies[before : before + 2]) == {"a reply", "a reply to one of the campaign"}
     await stage.check_floor()
     await stage.drive(10)
     assert len(stage.network.calls) == 52

@@ -87,14 +87,6 @@ def test_a_loan_never_exceeds_its_burst_and_is_paid_back(pauses: list[float], in
             assert j - i + 1 <= burst + (used[j] - start) / interval + 1 + TINY
 
 
-@pytest.mark.parametrize("rate", [1, 20, 80, 250, 500, 1000])
-def test_no_second_holds_more_than_one_per_cent_too_many(rate: int) -> None:
-    tick = 1 / (rate * 7)
-    used = let_through([1000 + tick * i for i in range(rate * 7 * 3)], 1 / rate, pace.throughput_burst(rate))
-    busiest = max(sum(start <= at < start + 1 - TINY for at in used) for start in used[:: max(1, rate // 20)])
-    assert rate * 0.85 <= busiest <= max(rate * 1.01, rate)
-
-
 def test_without_an_interval_nobody_waits() -> None:
     assert pace.evenly(5.0, 5.0, 0.0, 10_000) == (0.0, 5.0)
 

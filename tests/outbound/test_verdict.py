@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gatepost.model.message import State
 from gatepost.networks.base import NetworkError, Reaction, Receipt, Refused, Sent, Unknown, Unsent
-from gatepost.outbound.verdict import Again, Await, End, Rules, judge
+from gatepost.outbound.verdict import Again, Await, End, Hold, Rules, judge
 
 RULES = Rules(in_flight=10, read_ahead=100, unknown_grace=30, retry_base=2, retry_most=300, attempts=10)
 ERROR = NetworkError(131000, "Something went wrong", "Details")
@@ -28,7 +28,7 @@ def test_a_lost_answer_waits_for_a_status() -> None:
 def test_what_never_left_goes_again_and_the_channel_holds() -> None:
     for attempt in (1, 10, 1000):
         verdict = judged(Unsent("no route"), attempt)
-        assert verdict == Again(0.0, {"code": "unreachable", "title": "no route", "details": None}, hold_channel=True)
+        assert verdict == Again(0.0, {"code": "unreachable", "title": "no route", "details": None}, Hold.CHANNEL)
 
 
 def test_a_final_refusal_is_the_end_with_the_networks_own_words() -> None:
@@ -52,7 +52,7 @@ def test_a_recipient_written_to_too_often_waits_alone(refusals: int, wait: float
 
 
 def test_a_number_that_is_too_fast_holds_as_a_whole() -> None:
-    assert judged(Refused(ERROR, Reaction.HOLD_CHANNEL), 50) == Again(0.0, SHOWN, hold_channel=True)
+    assert judged(Refused(ERROR, Reaction.HOLD_CHANNEL), 50) == Again(0.0, SHOWN, Hold.CHANNEL)
 
 
 @given(st.sampled_from(Reaction), st.integers(1, 100), st.integers(0, 100), st.floats(0, 1, exclude_max=True))

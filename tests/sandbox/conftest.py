@@ -38,7 +38,7 @@ def _finish(loop: asyncio.AbstractEventLoop, serving: asyncio.Task[None]) -> Non
 @pytest.fixture(scope="session")
 def sandbox_port() -> Iterator[int]:
     """One server for all tests of this folder: a reset gives each of them a world of its own."""
-    with running(SandboxSettings(seed=7, start=START, frozen=True)) as port:
+    with running(SandboxSettings(seed=7, start=START, frozen=True, user_ids=False)) as port:
         yield port
 
 

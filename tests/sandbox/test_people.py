@@ -22,6 +22,7 @@ async def be(sandbox: Driver, **person: Any) -> Any:
         ("normal", ["sent", "delivered", "read"]),
         ("quick", ["sent", "delivered", "read"]),
         ("slow", ["sent", "delivered", "read"]),
+        ("in_chat", ["sent", "read"]),
         ("silent", ["sent", "delivered"]),
         ("offline", ["sent"]),
         ("absent", ["failed"]),

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from uuid import UUID
 
-import asyncpg
 import pytest
 
 from gatepost.model import ids
@@ -12,6 +11,9 @@ from gatepost.store.events import read_feed
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store import crowd
+from tests.store.crowd import fill_people
+from tests.store.files import fill_files, live_files
 from tests.store.test_plans import ENDPOINT, add_endpoint
 from tests.store.watching import fill
 
@@ -28,7 +30,7 @@ async def narrow(database_url: str) -> AsyncIterator[Database]:
 
 
 async def live(stage: Stage, phones: list[str]) -> None:
-    """The whole life of some messages."""
+    """The whole life of some messages, and all that is done with people."""
     sent = await stage.accept_many(phones)
     await stage.settle()
     for word in ("delivered", "read"):
@@ -44,6 +46,17 @@ async def live(stage: Stage, phones: list[str]) -> None:
     ]
     await record_attempts(stage.db, stage.lease, attempts, NOW)
     await read_feed(stage.db, stage.channel_id, due[0].event_id, None, 20)
+    await live_files(stage, stage.lease, sent[0], [ids.new_id(NOW) for _ in range(3)])
+    await live_with_people(stage, phones[0][-3:])
+
+
+async def live_with_people(stage: Stage, mark: str) -> None:
+    await crowd.meet_people(stage, mark)
+    await crowd.join_people(stage, mark)
+    await crowd.touch_messages(stage)
+    await crowd.accept_checked(stage)
+    await crowd.write_twice(stage, mark)
+    await crowd.watch_the_number(stage, mark)
 
 
 async def entries_read(db: Database) -> int:
@@ -70,20 +83,7 @@ async def test_work_does_not_grow_with_the_channel(narrow: Database, database_ur
 
 
 async def grow(url: str, channel_id: UUID) -> None:
-    """Ten thousand people, conversations, messages, events and deliveries more, and no statistics of them."""
+    """Ten thousand people, conversations, messages, events, deliveries and files more, and no statistics of them."""
     await fill(url, channel_id, ENDPOINT, count=GROWN, start=NOW.replace(hour=0), end=NOW, salt="grown")
-    conn = await asyncpg.connect(url)
-    await conn.execute(
-        """INSERT INTO contacts (channel_id, id, phone, created_at, updated_at)
-           SELECT $1, gen_random_uuid(), '4400' || i, $2, $2 FROM generate_series(1, $3::int) i""",
-        channel_id,
-        NOW,
-        GROWN,
-    )
-    await conn.execute(
-        """INSERT INTO conversations (channel_id, contact_id, opened_at, created_at)
-           SELECT channel_id, id, $2, $2 FROM contacts WHERE channel_id = $1 AND phone LIKE '4400%'""",
-        channel_id,
-        NOW,
-    )
-    await conn.close()
+    await fill_files(url, channel_id, count=GROWN, now=NOW)
+    await fill_people(url, channel_id, count=GROWN, now=NOW, prefix="4410")

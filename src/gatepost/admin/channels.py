@@ -113,6 +113,18 @@ async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits
     return await get_channel(db, account_id, channel_id)
 
 
+async def change_number(db: Database, account_id: UUID, channel_id: UUID, given: Mapping[str, str]) -> ChannelConfig:
+    """Sets some of what says where an official number is on its network, and leaves the rest."""
+    channel = await get_channel(db, account_id, channel_id)
+    if channel.kind != "official":
+        raise invalid_field("network", "belongs to official channels only")
+    if not given:
+        raise invalid_field("network", f"names nothing to set; there are: {', '.join(CloudNumber.__struct_fields__)}")
+    number = msgspec.convert({**channel.network, **given}, CloudNumber)
+    await store.set_network(db, account_id, channel_id, check_number(number))
+    return await get_channel(db, account_id, channel_id)
+
+
 async def change_secrets(
     db: Database, vault: Vault, account_id: UUID, channel_id: UUID, kept: ChannelSecrets
 ) -> ChannelConfig:

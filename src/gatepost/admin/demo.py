@@ -27,12 +27,13 @@ from gatepost.store import users as user_rows
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.links import wish_link
 from gatepost.store.pool import Database
 
 FILE = "quickstart.json"
 ACCOUNT_ID = ids.derived_id(datetime(2026, 1, 1, tzinfo=UTC), "gatepost demo account")
 EMAIL = "owner@demo.example"
-OFFICIAL_PHONE, PHONE_NUMBER_ID = "15550001111", "100000000000001"
+OFFICIAL_PHONE, PHONE_NUMBER_ID, WABA_ID = "15550001111", "100000000000001", "102290129340398"
 QR_PHONE = "15550002222"
 
 
@@ -105,6 +106,13 @@ async def official_channel(db: Database) -> ChannelConfig:
     raise NotFound("The demo has no official channel.")
 
 
+async def link_phone(db: Database, now: datetime) -> None:
+    """Wants the link of the demo's QR number; the sandbox's phone scans the code by itself."""
+    for channel in await channels.list_channels(db, ACCOUNT_ID):
+        if channel.phone == QR_PHONE:
+            await wish_link(db, channel.id, now, wanted=True, logout=False)
+
+
 def read_quickstart(folder: Path) -> Quickstart | None:
     """What an earlier start wrote; None when there is nothing that can be read."""
     try:
@@ -146,7 +154,7 @@ async def _make_official(db: Database, vault: Vault, wishes: DemoWishes, now: da
         ACCOUNT_ID,
         phone=OFFICIAL_PHONE,
         name="Demo official number",
-        number=CloudNumber(PHONE_NUMBER_ID),
+        number=CloudNumber(PHONE_NUMBER_ID, WABA_ID),
         token=fresh.token,
         app_secret=fresh.app_secret,
         verify_token=fresh.verify_token,

@@ -12,6 +12,7 @@ _KNOWN = {
     "tier": (0.0, 10_000_000.0, True),  # conversations opened in any 24 hours; 0 is no limit
     "pair_seconds": (0.0, 3_600.0, False),  # seconds between messages to one recipient...
     "pair_burst": (1.0, 10_000.0, True),  # ...after a burst of so many
+    "window": (0.0, 1.0, True),  # 1: free text only within 24 hours of the person's last message; 0: at any time
 }
 NAMES = tuple(_KNOWN)
 

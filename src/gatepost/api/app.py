@@ -8,7 +8,7 @@ from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Scope
 
-from gatepost.api import channel, events, health, messages, webhooks
+from gatepost.api import channel, conversations, events, health, media, messages, profile, templates, webhooks
 from gatepost.api.errors import answer_error
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
@@ -18,14 +18,36 @@ ROUTES: list[Any] = [
     messages.get_message,
     messages.get_trace,
     messages.post_cancel,
+    messages.patch_message,
+    messages.remove_message,
+    messages.post_read,
+    conversations.post_typing,
     webhooks.create_webhook,
     webhooks.list_webhooks,
     webhooks.get_webhook,
     webhooks.change_webhook,
     webhooks.delete_webhook,
     webhooks.list_webhook_attempts,
+    media.upload_media,
+    media.get_media,
+    media.get_content,
+    media.delete_media,
     events.list_events,
     channel.show_channel,
+    channel.connect_channel,
+    channel.show_qr,
+    channel.make_pairing_code,
+    channel.log_out_channel,
+    profile.get_profile,
+    profile.change_profile,
+    profile.get_health,
+    templates.list_all,
+    templates.create_template,
+    templates.get_template,
+    templates.edit_template,
+    templates.delete_template,
+    templates.sync_templates,
+    templates.preview_template,
 ]
 HEALTH: list[Any] = [health.healthz, health.readyz]
 

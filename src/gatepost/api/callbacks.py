@@ -28,7 +28,7 @@ async def receive_callback(gateway: Gateway, channel: str, body: bytes, signatur
     if not signature_ok(doorstep.app_secret, body, signature):
         raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
     try:
-        updates, unread = read_updates(body, doorstep.phone_number_id)
+        updates, unread = read_updates(body, doorstep.phone_number_id, doorstep.waba_id, doorstep.channel.phone)
     except BadCallback as error:
         raise BadRequest(f"This is not a callback of the network: {error}") from None
     if unread:

@@ -1,27 +1,98 @@
-"""The caller's own channel: what it is, what it can carry, and how much room its limits leave."""
+"""The caller's own channel: what it is, what it can carry, how much room its limits leave; and linking its phone."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Response, get
+from litestar import Request, Response, get, post
+from litestar.params import QueryParameter
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer
-from gatepost.api.gateway import Door, Who
-from gatepost.model import ids
+from gatepost.api.body import answer, read_body
+from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.desk import link
+from gatepost.model import ids, times
+from gatepost.model.account import Caller
 from gatepost.networks.base import CAPABILITIES
 from gatepost.store.channels import ChannelConfig, get_pace
+from gatepost.store.links import get_link
+
+_WAIT = 10.0  # seconds that a request waits for a code to appear
+_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+_NO_STORE = {"cache-control": "no-store"}
+
+
+class PairingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose phone is to be linked; left out: the channel's own number."""
+
+    phone: str | None = None
+
+
+_pairing = msgspec.json.Decoder(PairingRequest)
 
 
 @get("/api/v1/channel", opt={"scope": "read"}, summary="Get the channel")
 async def show_channel(gateway: Door, caller: Who) -> Response[bytes]:
-    """Kind, phone, connection, capabilities, limits, and what holds sending back at the moment."""
-    config = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    pace: dict[str, Any] = msgspec.json.decode(await get_pace(gateway.db, caller.channel_id))
-    return answer(_show(config, pace))
+    """Kind, phone, connection, capabilities, limits with their headroom, and what holds sending back."""
+    config, now = await _config(gateway, caller), gateway.clock.now()
+    row = await get_link(gateway.db, config.id) if config.kind == "qr" else None
+    pace = msgspec.json.decode(await get_pace(gateway.db, config.id))
+    shown = _show(config, pace, gateway.limits(config, row, now))
+    return answer(shown | {"link": link.show_link(row, now)} if row else shown)
 
 
-def _show(config: ChannelConfig, pace: dict[str, Any]) -> dict[str, Any]:
+@post("/api/v1/channel/connect", opt={"scope": "manage"}, status_code=200, summary="Connect the channel")
+async def connect_channel(gateway: Door, caller: Who) -> Response[bytes]:
+    """Opens the link of a QR channel; where no phone is linked yet, codes to scan follow."""
+    config = await _config(gateway, caller)
+    await link.connect(gateway.db, config, gateway.clock.now())
+    gateway.ring(config.id)
+    return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The link is being opened")
+
+
+@get("/api/v1/channel/qr", opt={"scope": "manage"}, summary="Get the code to scan")
+async def show_qr(
+    gateway: Door, caller: Who, format: Annotated[Literal["json", "svg", "png"], QueryParameter()] = "json"
+) -> Response[bytes]:
+    """The code that the phone has to scan now, as text or as a picture."""
+    code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), _WAIT)
+    if format != "json":
+        return Response(link.picture(code, format), media_type=_TYPES[format], headers=_NO_STORE)
+    return answer({"code": code.text, "until": times.show(code.until)})
+
+
+@post("/api/v1/channel/pairing-code", opt={"scope": "manage"}, status_code=200, summary="Get a pairing code")
+async def make_pairing_code(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+    """A code of eight characters to type on the phone instead of scanning."""
+    wish, _ = await read_body(request, _pairing)
+    config = await _config(gateway, caller)
+    await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
+    gateway.ring(config.id)
+    code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
+    return answer({"code": code}, "Type this code on the phone: linked devices, link with phone number")
+
+
+@post("/api/v1/channel/logout", opt={"scope": "manage"}, status_code=200, summary="Log the channel out")
+async def log_out_channel(gateway: Door, caller: Who) -> Response[bytes]:
+    """Unlinks the phone of a QR channel."""
+    config = await _config(gateway, caller)
+    await link.log_out(gateway.db, config, gateway.clock.now())
+    gateway.ring(config.id)
+    return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The phone is being unlinked")
+
+
+async def _config(gateway: Gateway, caller: Caller) -> ChannelConfig:
+    return await get_channel(gateway.db, caller.account_id, caller.channel_id)
+
+
+_NOBODY_WAITS: dict[str, Any] = {"free_at": None, "since": None, "waiting": 0}
+
+
+def _unused(limit: float | None) -> dict[str, Any]:
+    """A limit of a number that has sent nothing yet."""
+    return {"limit": limit, "used": 0, "free": limit}
+
+
+def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": ids.show("ch", config.id),
         "kind": config.kind,
@@ -29,7 +100,11 @@ def _show(config: ChannelConfig, pace: dict[str, Any]) -> dict[str, Any]:
         "name": config.name,
         "connection": {"state": config.connection, "reason": config.reason},
         "capabilities": CAPABILITIES[config.kind].shown(),
-        "limits": config.limits,
-        "tier": pace.get("tier"),
+        "quality": config.state.get("quality"),
+        "status": config.state.get("status"),
+        "limits": limits,
+        "throughput": pace.get("throughput") or _unused(limits["throughput"]),
+        "tier": pace.get("tier") or _unused(limits["tier"] or None) | _NOBODY_WAITS,
+        "queued": pace.get("queued", 0),
         "waiting": pace.get("waiting"),
     }

@@ -16,9 +16,12 @@ from gatepost.model.errors import (
     Invalid,
     LimitReached,
     MissingScope,
+    NetworkAway,
+    NetworkRefused,
     NoAccess,
     NotAuthenticated,
     NotFound,
+    OutOfRange,
     TooLarge,
     Unavailable,
     WrongMediaType,
@@ -34,9 +37,12 @@ _STATUS: dict[type[GatepostError], int] = {
     Conflict: 409,
     TooLarge: 413,
     WrongMediaType: 415,
+    OutOfRange: 416,
     Invalid: 422,
+    NetworkRefused: 422,
     LimitReached: 429,
     Unavailable: 503,
+    NetworkAway: 503,
 }
 _FRAMEWORK = {
     400: ("malformed_json", "The request cannot be read."),
@@ -67,17 +73,16 @@ def error_answer(error: Exception, request_id: str, path: str) -> Answer:
 
 
 def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> Answer:
-    body = {
-        "success": False,
-        "message": error.message,
-        "error": {
-            "code": error.code,
-            "fields": error.fields,
-            "retryable": error.retryable,
-            "request_id": request_id,
-            "docs": f"docs/errors.md#{error.code}",
-        },
+    told: dict[str, Any] = {
+        "code": error.code,
+        "fields": error.fields,
+        "retryable": error.retryable,
+        "request_id": request_id,
+        "docs": f"docs/errors.md#{error.code}",
     }
+    if error.network is not None:
+        told["network"] = error.network
+    body = {"success": False, "message": error.message, "error": told}
     headers = tuple((name.encode(), value.encode()) for name, value in (_headers(error) | (more or {})).items())
     return Answer(status, _encode(body), headers=headers)
 
@@ -86,6 +91,8 @@ def _headers(error: GatepostError) -> dict[str, str]:
     headers = {}
     if isinstance(error, NotAuthenticated):
         headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, OutOfRange):
+        headers["Content-Range"] = f"bytes */{error.size}"
     if error.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if error.limit is not None:

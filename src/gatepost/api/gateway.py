@@ -1,6 +1,8 @@
 """What the REST door needs of the rest of the house. Put together by `app.py`."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -10,10 +12,15 @@ from gatepost.admin.vault import Vault
 from gatepost.api.cache import TimedCache
 from gatepost.api.gate import Gate
 from gatepost.clock import Clock
+from gatepost.desk.business import OpenBusiness
+from gatepost.desk.media import Files
+from gatepost.desk.reading import Speak
 from gatepost.inbound.receive import Receiver
 from gatepost.model.account import Caller
 from gatepost.model.event import ChannelRef
 from gatepost.outbound.accept import Acceptor
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.links import LinkRow
 from gatepost.store.pool import Database
 from gatepost.webhooks.guard import Guard
 
@@ -24,6 +31,7 @@ class Doorstep(msgspec.Struct, frozen=True):
     id: UUID
     channel: ChannelRef
     phone_number_id: str
+    waba_id: str | None
     app_secret: str
     verify_token: str
 
@@ -36,6 +44,10 @@ class Gateway(msgspec.Struct, frozen=True):
     receiver: Receiver
     vault: Vault
     guard: Guard
+    media: Files
+    business: OpenBusiness
+    speak: Speak
+    limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
     doorsteps: TimedCache[UUID, Doorstep | None]
     ring: Callable[[UUID], None]
     ready: Callable[[], Awaitable[dict[str, bool]]]

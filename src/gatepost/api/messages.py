@@ -1,12 +1,20 @@
-"""Messages: look, trace, cancel. Sending is in `hot.py`."""
+"""Messages: look, trace, cancel, mark as read. Sending is in `hot.py`."""
 
-from litestar import Response, get, post
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, delete, get, patch, post
 from litestar.params import FromPath
 
-from gatepost.api.body import answer
+from gatepost.admin.channels import get_channel
+from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Who
+from gatepost.desk.editing import MessageChange, delete_message, edit_message
 from gatepost.desk.messages import access_message, show_message, trace_message
+from gatepost.desk.reading import show_read
 from gatepost.outbound.cancel import cancel_message
+
+_change = msgspec.json.Decoder(MessageChange)
 
 
 @get("/api/v1/messages/{message_id:str}", opt={"scope": "read"}, summary="Get a message")
@@ -31,3 +39,37 @@ async def post_cancel(message_id: FromPath[str], gateway: Door, caller: Who) -> 
     gateway.ring(caller.channel_id)
     message = await access_message(gateway.db, caller.channel_id, message_id)
     return answer(show_message(message, gateway.clock.now()), "Message canceled")
+
+
+@patch("/api/v1/messages/{message_id:str}", opt={"scope": "send"}, summary="Edit a message")
+async def patch_message(
+    message_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+) -> Response[bytes]:
+    """Changes a text that was sent, on the person's phone too. QR channels only."""
+    change, _ = await read_body(request, _change)
+    message = await access_message(gateway.db, caller.channel_id, message_id)
+    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
+    await edit_message(gateway.db, gateway.speak, channel, message, change, gateway.clock.now())
+    gateway.ring(caller.channel_id)
+    message = await access_message(gateway.db, caller.channel_id, message_id)
+    return answer(show_message(message, gateway.clock.now()), "Message edited")
+
+
+@delete("/api/v1/messages/{message_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete for everyone")
+async def remove_message(message_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+    """Deletes a message for everyone. QR channels only."""
+    message = await access_message(gateway.db, caller.channel_id, message_id)
+    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
+    await delete_message(gateway.db, gateway.speak, channel, message, gateway.clock.now())
+    gateway.ring(caller.channel_id)
+    message = await access_message(gateway.db, caller.channel_id, message_id)
+    return answer(show_message(message, gateway.clock.now()), "Message deleted for everyone")
+
+
+@post("/api/v1/messages/{message_id:str}/read", opt={"scope": "send"}, status_code=200, summary="Mark as read")
+async def post_read(message_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+    """Shows the person that their message was read."""
+    message = await access_message(gateway.db, caller.channel_id, message_id)
+    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
+    await show_read(gateway.speak, channel, message)
+    return answer(show_message(message, gateway.clock.now()), "Message marked as read")

@@ -21,6 +21,10 @@ Throughput = Annotated[float | None, typer.Option(help="Messages per second.")]
 Tier = Annotated[int | None, typer.Option(help="Conversations to open in any 24 hours; 0: no limit.")]
 PairSeconds = Annotated[float | None, typer.Option(help="Seconds between messages to one recipient...")]
 PairBurst = Annotated[int | None, typer.Option(help="...after a burst of so many.")]
+Window = Annotated[
+    int | None,
+    typer.Option(help="Official: 1 allows free text only for 24 hours after a person wrote; 0 always."),
+]
 
 
 @command(group, "create")
@@ -46,6 +50,7 @@ async def create(
     tier: Tier = None,
     pair_seconds: PairSeconds = None,
     pair_burst: PairBurst = None,
+    window: Window = None,
 ) -> Answer:
     """Make a channel: an official number, or one that a phone is linked to by QR code."""
     from gatepost.admin import channels
@@ -54,7 +59,7 @@ async def create(
 
     account_id = read_id("acc", account)
     pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
-    limits = _given({"throughput": throughput, "tier": tier, **pair})
+    limits = _given({"throughput": throughput, "tier": tier, "window": window, **pair})
     official = {
         "phone_number_id": phone_number_id,
         "token": token,
@@ -111,6 +116,7 @@ async def limits(
     tier: Tier = None,
     pair_seconds: PairSeconds = None,
     pair_burst: PairBurst = None,
+    window: Window = None,
 ) -> Answer:
     """Set some of a number's limits, as the network raises them."""
     from gatepost.admin import channels
@@ -118,8 +124,28 @@ async def limits(
 
     found = await find_channel(session, channel)
     pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
-    given = _given({"throughput": throughput, "tier": tier, **pair})
+    given = _given({"throughput": throughput, "tier": tier, "window": window, **pair})
     return Answer(channel_view(await channels.change_limits(session.db, found.account_id, found.id, given)))
+
+
+@command(group, "network")
+async def network(
+    session: Session,
+    channel: ChannelId,
+    *,
+    phone_number_id: Annotated[str | None, typer.Option(help="The number's id on the network.")] = None,
+    waba_id: Annotated[str | None, typer.Option(help="The business account's id; templates need it.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Another address of the network.")] = None,
+    version: Annotated[str | None, typer.Option(help="Another version of the Graph API.")] = None,
+) -> Answer:
+    """Set where an official number is on its network."""
+    from gatepost.admin import channels
+    from gatepost.cli.views import channel_view
+
+    found = await find_channel(session, channel)
+    place = {"base_url": base_url, "version": version}
+    given = _given({"phone_number_id": phone_number_id, "waba_id": waba_id, **place})
+    return Answer(channel_view(await channels.change_number(session.db, found.account_id, found.id, given)))
 
 
 @command(group, "delete")

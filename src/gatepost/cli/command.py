@@ -1,19 +1,21 @@
 """What all commands share: the options for where things are, one way to run, one way to answer, one way to fail.
 
 options ─► settings ─► database (`app.opened`) ─► the command's own few lines ─► Answer ─► text or JSON
+                                                           ├ Lines, one after the other, of what takes its time
                                                            └ a refusal ─► one line on stderr, exit code 1
 """
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from gatepost.cli.output import Answer, failing, print_answer
+from gatepost.cli.output import Answer, Line, LinePrinter, failing, print_answer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,7 +30,7 @@ Data = Annotated[Path | None, typer.Option(help="Folder of the gateway's data.",
 DatabaseUrl = Annotated[str | None, typer.Option(help="PostgreSQL to use instead of the embedded one.")]
 Config = Annotated[Path | None, typer.Option(help="File with settings (TOML).")]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
-_COMMON: dict[str, Any] = {"as_json": Json, "data": Data, "database_url": DatabaseUrl, "config": Config}
+_PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": Config}
 
 
 def new_group(help_: str) -> typer.Typer:
@@ -63,18 +65,35 @@ class Session:
 
 
 Action = Callable[Concatenate[Session, P], Awaitable[Answer]]
-Run = Callable[["Settings", dict[str, Any]], Answer]
+StreamAction = Callable[Concatenate[Session, P], AsyncIterator[Line]]
 SettingsAction = Callable[Concatenate["Settings", P], Answer]
+Given = Mapping[str, Any]
+Run = Callable[[Given, dict[str, Any], bool], None]
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Action[P]], Action[P]]:
     """Makes a command of a function that works on the database."""
 
     def register(action: Action[P]) -> Action[P]:
-        def run(settings: "Settings", arguments: dict[str, Any]) -> Answer:
-            return asyncio.run(_in_session(action, settings, arguments))
+        def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
+            print_answer(asyncio.run(_in_session(action, load_settings(**places), arguments)), as_json=as_json)
 
-        group.command(name)(_with_common(action, run))
+        group.command(name)(with_options(action, _PLACES, run))
+        return action
+
+    return register
+
+
+def stream_command(group: typer.Typer, name: str) -> Callable[[StreamAction[P]], StreamAction[P]]:
+    """Makes a command of a function that tells, line by line, what a running gateway makes of a wish."""
+
+    def register(action: StreamAction[P]) -> StreamAction[P]:
+        def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
+            settings, printer = load_settings(**places), LinePrinter(as_json=as_json)
+            _check_gateway(settings)
+            asyncio.run(_stream(action, settings, arguments, printer))
+
+        group.command(name)(with_options(action, _PLACES, run))
         return action
 
     return register
@@ -84,10 +103,10 @@ def settings_command(group: typer.Typer, name: str) -> Callable[[SettingsAction[
     """Makes a command of a function that needs the settings alone."""
 
     def register(action: SettingsAction[P]) -> SettingsAction[P]:
-        def run(settings: "Settings", arguments: dict[str, Any]) -> Answer:
-            return action(settings, **arguments)  # type: ignore[call-arg]
+        def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
+            print_answer(action(load_settings(**places), **arguments), as_json=as_json)  # type: ignore[call-arg]
 
-        group.command(name)(_with_common(action, run))
+        group.command(name)(with_options(action, _PLACES, run))
         return action
 
     return register
@@ -104,35 +123,58 @@ def load_settings(
 
 
 async def _in_session(action: Callable[..., Awaitable[Answer]], settings: "Settings", arguments: Any) -> Answer:
+    async with _session(settings) as session:
+        return await action(session, **arguments)
+
+
+async def _stream(
+    action: Callable[..., AsyncIterator[Line]], settings: "Settings", arguments: Any, printer: LinePrinter
+) -> None:
+    async with _session(settings) as session:
+        async for line in action(session, **arguments):
+            printer.print(line)
+
+
+@asynccontextmanager
+async def _session(settings: "Settings") -> AsyncIterator[Session]:
     from gatepost.model.errors import Unavailable
     from gatepost.opening import opened
 
     try:
         async with opened(settings) as db:
-            return await action(Session(settings, db), **arguments)
+            yield Session(settings, db)
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 
 
-def _with_common(
-    action: Callable[..., Any], run: Callable[["Settings", dict[str, Any]], Answer]
-) -> Callable[..., None]:
-    """A function for typer: the action's own parameters, and the common options after them."""
+def _check_gateway(settings: "Settings") -> None:
+    """Refuses where it is certain that nobody can grant the wish: we would hold the database that a gateway needs."""
+    from gatepost.model.errors import Conflict
+    from gatepost.store.embedded import running_dsn
 
-    def wrapped(as_json: bool, data: Path | None, database_url: str | None, config: Path | None, **own: Any) -> None:
-        with failing(as_json=as_json):
-            print_answer(run(load_settings(data, database_url, config), own), as_json=as_json)
+    if not settings.database.url and running_dsn(settings.data_folder) is None:
+        raise Conflict(
+            f"No gateway is running in {settings.data_folder}, and only a running one can do this. "
+            "Start it with: gatepost serve"
+        )
+
+
+def with_options(action: Callable[..., Any], shared: Given, run: Run, *, logs: bool = True) -> Callable[..., None]:
+    """A function for typer: the action's own parameters, and after them the shared options and --json."""
+
+    def wrapped(*, as_json: bool, **given: Any) -> None:
+        with failing(as_json=as_json, logs=logs):
+            run({name: given.pop(name) for name in shared}, given, as_json)
 
     own = list(inspect.signature(action).parameters.values())[1:]
-    common = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=False if kind is Json else None, annotation=kind
-        )
-        for name, kind in _COMMON.items()
-    ]
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + common
+    added = [_option("as_json", Json, False), *(_option(name, kind, None) for name, kind in shared.items())]
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + added
     wrapped.__doc__ = action.__doc__
     # Typer reads the one for the order and the other for the types.
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
+
+
+def _option(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

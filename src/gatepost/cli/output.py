@@ -1,5 +1,6 @@
 """What commands say: JSON for programs, tables for people, one line on stderr when something is refused."""
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,18 +16,59 @@ class Answer(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] = ()
     note: str = ""
     empty: str = "There are none yet."
+    rows: Sequence[Mapping[str, Any]] | None = None  # the list as people see it, where it is shorter than the data
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One piece of news of something that takes its time; on a terminal a passing one makes room for the next."""
+
+    data: dict[str, Any]
+    text: str
+    passing: bool = False
+
+
+class LinePrinter:
+    """Prints news as it comes: a line of JSON each, or text."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._passing = 0
+
+    def print(self, line: Line) -> None:
+        """Print one piece, in place of the last if that was passing and this is a terminal."""
+        with _reader():
+            if self._as_json:
+                print(msgspec.json.encode(line.data).decode(), flush=True)
+                return
+            if self._passing and sys.stdout.isatty():
+                print(f"\x1b[{self._passing}A\x1b[J", end="")
+            print(line.text, flush=True)
+        self._passing = line.text.count("\n") + 1 if line.passing else 0
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> None:
     """On stdout: JSON and nothing else, or text."""
-    if as_json:
-        print(to_json(answer.data))
-    elif isinstance(answer.data, list):
-        _print_table(answer.data, answer)
-    else:
-        _print_record(answer.data)
-    if answer.note and not as_json:
-        print(f"\n{answer.note}")
+    with _reader():
+        if as_json:
+            print(to_json(answer.data))
+        elif isinstance(answer.data, list):
+            _print_table(answer.data if answer.rows is None else answer.rows, answer)
+        else:
+            _print_record(answer.data)
+        if answer.note and not as_json:
+            print(f"\n{answer.note}")
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    """Ends without a word when whoever reads has seen enough, as `| head` and `| grep -q` do: nothing went wrong."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at its end, and would complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
 
 
 def confirm(question: str) -> None:
@@ -44,9 +86,13 @@ def to_json(data: Any) -> str:
 
 
 @contextmanager
-def failing(*, as_json: bool = False) -> Iterator[None]:
-    """Turns what can go wrong into one line on stderr and exit code 1; mistakes of our own stay loud."""
-    _log_to_stderr()
+def failing(*, as_json: bool = False, logs: bool = True) -> Iterator[None]:
+    """Turns what can go wrong into one line on stderr and exit code 1; mistakes of our own stay loud.
+
+    What logs nothing does without the log: setting it up takes a quarter of a short command's time.
+    """
+    if logs:
+        _log_to_stderr()
     try:
         yield
     except Exception as error:

@@ -2,15 +2,17 @@
 
 import typer
 
-from gatepost.cli import accounts, channels, keys, plans, running, up, users, webhooks
+from gatepost.cli import accounts, channels, keys, links, plans, running, sandbox, up, users, webhooks
 from gatepost.cli.command import new_group
 
 app = new_group("A messaging gateway you run yourself.")
 running.register(app)
+app.add_typer(sandbox.group, name="sandbox")
 up.register(app)
 app.add_typer(accounts.group, name="account")
 app.add_typer(users.group, name="user")
 app.add_typer(plans.group, name="plan")
+links.register(channels.group)
 app.add_typer(channels.group, name="channel")
 app.add_typer(keys.group, name="key")
 app.add_typer(webhooks.group, name="webhook")

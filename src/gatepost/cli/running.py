@@ -1,10 +1,8 @@
-"""`gatepost serve`, `sandbox` and `migrate`: the programs that run."""
+"""`gatepost serve` and `migrate`, and what all programs that run need."""
 
 import asyncio
 import os
-import signal
 import socket
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +24,6 @@ Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to liste
 def register(app: typer.Typer) -> None:
     """Adds these commands to the program."""
     app.command("serve")(serve)
-    app.command("sandbox")(sandbox)
     command(app, "migrate")(migrate)
 
 
@@ -45,23 +42,6 @@ def serve(
         check_role(role)
         check_port(settings.server.host, settings.server.port, "--port")
         run_gateway(settings, role=role)
-
-
-def sandbox(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on.")] = 8081,
-    seed: Annotated[int, typer.Option(help="Where its chance begins; the same seed, the same network.")] = 1,
-    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
-) -> None:
-    """Run the pretend network until it is told to stop."""
-    with failing():
-        check_port(host, port, "--port")
-        from gatepost.sandbox import SandboxSettings
-        from gatepost.sandbox import serve as serve_sandbox
-
-        if with_parent:
-            threading.Thread(target=_end_with_parent, daemon=True).start()
-        run_loop(serve_sandbox(host, port, SandboxSettings(seed=seed), ready=lambda bound: _tell(host, bound)))
 
 
 async def migrate(session: Session) -> Answer:
@@ -118,14 +98,3 @@ def check_port(host: str, port: int, option: str) -> int:
 def url_of(host: str, port: int) -> str:
     """The address of a server of ours."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _tell(host: str, port: int) -> None:
-    print(f"The sandbox is at {url_of(host, port)}", flush=True)
-
-
-def _end_with_parent() -> None:
-    """Ends this program when the one that started it is gone, however it went: its end of the pipe closes."""
-    while os.read(0, 4096):  # not sys.stdin: a thread inside it would break the interpreter's own end
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)

@@ -10,6 +10,7 @@ from gatepost.model import ids, times
 from gatepost.model.errors import NotFound
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
+from gatepost.model.person import shown_phone
 from gatepost.store.messages import StoredMessage, Trace, get_message, read_trace
 from gatepost.store.pool import Database
 
@@ -34,9 +35,18 @@ def show_message(message: StoredMessage, now: datetime) -> dict[str, Any]:
         "content": msgspec.Raw(message.content.encode()),
         "status": status_of(message.state, message.send_at, now),
         "ack": ACK.get(message.state),
-        "contact": {"id": ids.show("ct", message.contact_id), "phone": message.phone},
+        "contact": {"id": ids.show("ct", message.contact_id), "phone": shown_phone(message.phone)},
         "conversation": {"id": ids.show("cv", message.contact_id)},
         "reply_to": ids.message_id(message.reply_to) if message.reply_to else None,
+        "about": ids.message_id(message.target_id) if message.target_id else None,
+        "context": _json(message.context),
+        "reactions": [
+            {"emoji": mark["emoji"], "from": who}
+            for who, mark in (_json(message.reactions) or {}).items()
+            if mark["emoji"]  # an empty one was taken back
+        ],
+        "edited_at": times.show_maybe(message.edited_at),
+        "deleted_at": times.show_maybe(message.deleted_at),
         "network_id": message.network_id,
         "created_at": times.show(message.created_at),
         "sent_at": times.show_maybe(message.sent_at),
@@ -52,6 +62,7 @@ def show_message(message: StoredMessage, now: datetime) -> dict[str, Any]:
             "read_at": times.show_maybe(message.read_at),
             "played_at": times.show_maybe(message.played_at),
             "ended_at": times.show_maybe(message.ended_at),
+            "pricing": _json(message.pricing),
         }
     return shown
 

@@ -6,16 +6,20 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from gatepost.clock import Clock
+from gatepost.inbound.news import read_news
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.networks.base import Incoming, NetworkError, Status, Update
+from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, Status, Update
+from gatepost.store.arrivals import File, Message
 from gatepost.store.batch import Batch
-from gatepost.store.pool import Database
-from gatepost.store.receiving import Message, Report, receive_updates
+from gatepost.store.pool import UNFIT, Database
+from gatepost.store.receiving import Report, Reports, receive_updates
 
+log = structlog.get_logger("gatepost.receive")
 _STATES = {
     "sent": State.SENT,
     "delivered": State.DELIVERED,
@@ -40,9 +44,22 @@ class Receiver:
         self._batch: Batch[UUID, _Parcel, None] = Batch(self._write, size=128, limit=queue, linger=linger)
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
-        """Takes in the updates of one report. Returns once they are durable."""
-        if updates:
+        """Takes in the updates of one report. Returns once they are durable.
+
+        An update that cannot be kept, whatever one tries, does not keep out the others: it is left out and logged.
+        """
+        if not updates:
+            return
+        try:
             await self._batch.put(channel_id, _Parcel(channel, updates))
+        except UNFIT as error:
+            if len(updates) == 1:
+                why = f"{type(error).__name__}: {ascii(str(error))[:200]}"
+                log.error("update not kept", channel=channel.id, kind=type(updates[0]).__name__, reason=why)
+                return
+            half = len(updates) // 2
+            await self.receive(channel_id, channel, updates[:half])
+            await self.receive(channel_id, channel, updates[half:])
 
     async def drain(self) -> None:
         await self._batch.drain()
@@ -50,17 +67,32 @@ class Receiver:
     async def _write(self, channel_id: UUID, parcels: Sequence[_Parcel]) -> list[Exception | None]:
         now = self._clock.now()
         updates = [update for parcel in parcels for update in parcel.updates]
-        reports = [_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES]
-        messages = [_message(u, _sane(u.at, now)) for u in updates if isinstance(u, Incoming)]
-        await receive_updates(self._db, parcels[-1].channel, channel_id, reports, messages, now)
+        reports = Reports(
+            statuses=[_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES],
+            messages=[_message(u, _sane(u.at, now)) for u in updates if isinstance(u, Incoming)],
+            news=read_news(updates, now),
+        )
+        await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
         self._ring(channel_id)
         return [None] * len(parcels)
 
 
 def _report(status: Status) -> Report:
     return Report(
-        status.network_id, _STATES[status.status], status.message_id, error_shown(status.error), status.attempt
+        status.network_id,
+        _STATES[status.status],
+        status.message_id,
+        error_shown(status.error),
+        status.attempt,
+        _told(status),
     )
+
+
+def _told(status: Status) -> dict[str, Any] | None:
+    if status.pricing is None and status.conversation is None:
+        return None
+    told = {"pricing": status.pricing, "conversation": status.conversation}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _sane(at: datetime, now: datetime) -> datetime:
@@ -72,18 +104,27 @@ def _message(incoming: Incoming, at: datetime) -> Message:
     return Message(
         id=ids.derived_id(at, incoming.network_id),
         network_id=incoming.network_id,
-        phone=incoming.phone,
-        name=incoming.name,
+        person=incoming.person,
         type=incoming.type,
         content=incoming.content,
         at=at,
         reply_to=incoming.reply_to,
+        target=incoming.target,
+        context=incoming.context,
+        file=_file(incoming.media) if incoming.media else None,
+        from_me=incoming.from_me,
         moved=at != incoming.at,
     )
+
+
+def _file(media: RemoteMedia) -> File:
+    source = msgspec.json.encode(media).decode()
+    return File(media.mime_type, source, media.size, media.sha256, media.filename)
 
 
 def error_shown(error: NetworkError | None) -> dict[str, Any] | None:
     """A network's refusal as events and the trace show it."""
     if error is None:
         return None
-    return {"code": error.code, "title": error.title, "details": error.details}
+    shown = {"code": error.code, "title": error.title, "details": error.details}
+    return {**shown, "advice": error.advice} if error.advice else shown

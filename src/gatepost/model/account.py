@@ -37,6 +37,7 @@ class Caller(msgspec.Struct, frozen=True):
     trial_ends_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    window: bool = True  # whether the channel's network takes free text within 24 hours of an answer only
 
 
 def new_key() -> str:

@@ -1,17 +1,21 @@
 """Everything that can be refused, as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
 
 GatepostError
-├── BadRequest        malformed_json, invalid_cursor, invalid_idempotency_key
+├── BadRequest        malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key
 ├── NotAuthenticated  missing_api_key, invalid_api_key, invalid_signature
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
 ├── NotFound          not_found
 ├── Conflict          idempotency_in_progress, wrong_state
-├── TooLarge          body_too_large
+├── TooLarge          body_too_large, media_too_large
+├── OutOfRange        range_not_satisfiable
 ├── WrongMediaType    unsupported_media_type
-├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, idempotency_key_reused, forbidden_url
+├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, window_closed, template_not_approved,
+│                     template_variables_mismatch, idempotency_key_reused, forbidden_url
 ├── LimitReached      rate_limited, plan_quota_exceeded
-└── Unavailable       overloaded, database_unavailable
+├── Unavailable       overloaded, database_unavailable, storage_unavailable
+├── NetworkRefused    network_refused
+└── NetworkAway       network_unavailable
 """
 
 import msgspec
@@ -36,6 +40,7 @@ class GatepostError(Exception):
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
         limit: "LimitState | None" = None,
+        network: "NetworkWords | None" = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -44,6 +49,7 @@ class GatepostError(Exception):
         self.retry_after = retry_after
         self.retryable = type(self).retryable or retry_after is not None
         self.limit = limit
+        self.network = network
 
 
 class LimitState(msgspec.Struct, frozen=True):
@@ -54,6 +60,14 @@ class LimitState(msgspec.Struct, frozen=True):
     window: int
     remaining: int
     reset: int
+
+
+class NetworkWords(msgspec.Struct, frozen=True):
+    """What the network itself said, where it said no."""
+
+    code: int
+    title: str
+    details: str | None = None
 
 
 class BadRequest(GatepostError):
@@ -84,6 +98,16 @@ class TooLarge(GatepostError):
     default_code = "body_too_large"
 
 
+class OutOfRange(GatepostError):
+    """Bytes were asked for that a file does not have."""
+
+    default_code = "range_not_satisfiable"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The file has {size:,} bytes; the range that was asked for lies beyond them.")
+        self.size = size
+
+
 class WrongMediaType(GatepostError):
     default_code = "unsupported_media_type"
 
@@ -99,6 +123,15 @@ class LimitReached(GatepostError):
 
 class Unavailable(GatepostError):
     default_code = "overloaded"
+    retryable = True
+
+
+class NetworkRefused(GatepostError):
+    default_code = "network_refused"
+
+
+class NetworkAway(GatepostError):
+    default_code = "network_unavailable"
     retryable = True
 
 

@@ -1,5 +1,6 @@
 """Events: the six types, and the JSON that webhook, feed and log all carry."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,7 +9,7 @@ import msgspec
 
 from gatepost.model import ids, times
 from gatepost.model.message import ACK, STATUS, State
-from gatepost.model.phone import jid
+from gatepost.model.person import jid, shown_phone
 
 MESSAGE = "message_notification"
 ACKNOWLEDGE = "ack_notification"
@@ -73,6 +74,8 @@ def message_data(
     reply_to: UUID | None,
     client_ref: str | None,
     scheduled: bool = False,
+    status: State = State.QUEUED,
+    context: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The data of `message_notification`."""
     data: dict[str, Any] = {
@@ -81,14 +84,25 @@ def message_data(
         "type": type_,
         "content": msgspec.Raw(content.encode()),
         "timestamp": times.show(timestamp),
-        "contact": {"id": ids.show("ct", contact_id), "phone": phone, "name": name},
+        "contact": contact_ref(contact_id, phone, name),
         "conversation": {"id": ids.show("cv", contact_id)},
-        "context": {"reply_to": ids.message_id(reply_to)} if reply_to else None,
+        "context": context_shown(reply_to, context),
     }
     if not incoming:
-        data["status"] = "SCHEDULED" if scheduled else STATUS[State.QUEUED]
+        data["status"] = "SCHEDULED" if scheduled else STATUS[status]
         data["client_ref"] = client_ref
     return data
+
+
+def contact_ref(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
+    """How an event names a contact. Somebody who is known by another id only has no phone."""
+    return {"id": ids.show("ct", contact_id), "phone": shown_phone(address), "name": name}
+
+
+def context_shown(reply_to: UUID | None, context: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What a message answers, and where it came from: forwarded, an advertisement, a product."""
+    shown = {"reply_to": ids.message_id(reply_to)} if reply_to else {}
+    return {**shown, **(context or {})} or None
 
 
 def ack_data(
@@ -99,8 +113,9 @@ def ack_data(
     previous: str,
     client_ref: str | None,
     error: dict[str, Any] | None = None,
+    told: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of `ack_notification` for a message."""
+    """The data of `ack_notification` for a message; `told` is what the network said besides: pricing, conversation."""
     data: dict[str, Any] = {
         "key": message_key(phone, id_, incoming=False),
         "status": STATUS[state],
@@ -110,4 +125,25 @@ def ack_data(
     }
     if error:
         data["error"] = error
-    return data
+    return {**data, **told} if told else data
+
+
+def connection_data(
+    state: str, previous: str, reason: str | None, details: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The data of `ack_notification` for a channel's connection."""
+    return {"state": state, "previous": previous, "reason": reason, **(details or {})}
+
+
+def order_data(
+    id_: UUID, contact: dict[str, Any], contact_id: UUID, order: Mapping[str, Any], at: datetime
+) -> dict[str, Any]:
+    """The data of `order_notifications`."""
+    return {
+        "id": ids.show("ord", id_),
+        "message": ids.message_id(id_),
+        "contact": contact,
+        "conversation": {"id": ids.show("cv", contact_id)},
+        **order,
+        "created_at": times.show(at),
+    }

@@ -22,8 +22,3 @@ def _refusal(phone: str, field: str) -> Invalid:
     else:
         why = f"must have 7 to 15 digits, but has {len(phone)}"
     return invalid_field(field, why, "invalid_phone")
-
-
-def jid(phone: str) -> str:
-    """The chat's identifier on the network: the seed's `remoteJid`."""
-    return phone + SUFFIX

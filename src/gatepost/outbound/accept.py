@@ -1,8 +1,9 @@
 """Accepting a send: checked, counted and committed before anyone is told yes."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -10,10 +11,10 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
-from gatepost.model.errors import BadRequest, invalid_field
+from gatepost.model.errors import BadRequest
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
-from gatepost.model.phone import jid
+from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
 from gatepost.store.accepting import Accepted, Key, Outcome, Submission, accept_messages
 from gatepost.store.batch import Batch
@@ -27,9 +28,16 @@ class Acceptor:
     """The one way in for outgoing messages, whichever door they come through."""
 
     def __init__(
-        self, db: Database, clock: Clock, plans: Mapping[str, Plan], ring: Callable[[UUID], None], queue: int
+        self,
+        db: Database,
+        clock: Clock,
+        plans: Mapping[str, Plan],
+        ring: Callable[[UUID], None],
+        queue: int,
+        check_link: Callable[[str], Awaitable[None]],
     ) -> None:
         self._db = db
+        self._check_link = check_link
         self._clock = clock
         self._plans = plans
         self._ring = ring
@@ -37,8 +45,10 @@ class Acceptor:
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
-        check_type(caller.kind, request.type)
-        draft = check_send(request, self._clock.now())
+        can = CAPABILITIES[caller.kind]
+        draft = check_send(request, self._clock.now(), caller.kind, types=can.types, as_text=can.as_text)
+        for link in draft.links:
+            await self._check_link(link)
         submission = Submission(
             draft=draft,
             channel=ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone),
@@ -46,6 +56,7 @@ class Acceptor:
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,
             answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
+            window=can.window and caller.window and draft.freeform,
         )
         return await self._batch.put(caller.channel_id, submission)
 
@@ -60,11 +71,6 @@ class Acceptor:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now())
         self._ring(channel_id)
         return outcomes
-
-
-def check_type(kind: str, type_: str) -> None:
-    if type_ not in CAPABILITIES[kind].types:
-        raise invalid_field("type", f"'{type_}' cannot be sent on this kind of channel", "unsupported_on_channel")
 
 
 def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
@@ -104,7 +110,7 @@ class _Official(msgspec.Struct, frozen=True):
 class _Linked(msgspec.Struct, frozen=True):
     key: _Key
     status: str
-    message: dict[str, str]
+    message: dict[str, Any]
     messageType: str  # noqa: N815
     messageTimestamp: int  # noqa: N815
 
@@ -113,6 +119,19 @@ class _Answer(msgspec.Struct, frozen=True):
     success: bool
     message: str
     data: _Official | _Linked
+
+
+_LINKED_TYPES = {  # what linked phones call the types; texts, and what goes as text, are a conversation
+    "image": "imageMessage",
+    "video": "videoMessage",
+    "audio": "audioMessage",
+    "document": "documentMessage",
+    "sticker": "stickerMessage",
+    "location": "locationMessage",
+    "contacts": "contactsArrayMessage",
+    "reaction": "reactionMessage",
+    "poll": "pollCreationMessage",
+}
 
 
 def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
@@ -124,6 +143,8 @@ def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
         recipient, taken = _Recipient(phone, phone), _Taken(message_id, "accepted")
         data = _Official(key, status, "whatsapp", (recipient,), (taken,))
     else:
-        text = msgspec.json.decode(draft.content)["body"]
-        data = _Linked(key, status, {"conversation": text}, "conversation", int(now.timestamp()))
+        type_ = _LINKED_TYPES.get(draft.type, "conversation")
+        content = msgspec.json.decode(draft.content)
+        shown = content["body"] if type_ == "conversation" else content
+        data = _Linked(key, status, {type_: shown}, type_, int(now.timestamp()))
     return _encode(_Answer(True, "Message scheduled" if draft.send_at else "Message queued", data))

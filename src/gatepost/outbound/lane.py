@@ -10,7 +10,6 @@ back; `run` is the loop around it. Everything written carries the lease's epoch;
 """
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,30 +19,26 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
-from gatepost.model import times
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.networks.base import Network, NetworkError, Outgoing, Reaction, Receipt, Refused
+from gatepost.networks.base import Network
 from gatepost.outbound import pace
+from gatepost.outbound.allowance import TIER_FULL, Climb, Limits, Load, pace_shown
+from gatepost.outbound.carry import TICK, Attach, Carrier, Tell, attach_nothing, tell_nobody
+from gatepost.outbound.holds import Holds
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.queue import BUSY, PARKED, TIER, Queue, Recipient
 from gatepost.outbound.reading import Reader
-from gatepost.outbound.verdict import UNKNOWN_OUTCOME, Again, Await, End, Rules, judge
+from gatepost.outbound.throttle import Throttle
+from gatepost.outbound.verdict import End, Rules
 from gatepost.store.heads import Lease, StaleOwner, save_pace
-from gatepost.store.sending import Intent, Queued, Result, conversations_open, read_states
+from gatepost.store.sending import Queued, read_states
+from gatepost.store.tiers import conversations_open
 
 log = structlog.get_logger("gatepost.send")
-_TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """What the network allows this number."""
-
-    throughput: float
-    pair_seconds: float
-    pair_burst: int
-    tier: int
+_SLACK = timedelta(seconds=1)  # the network's day begins when it takes a message: a moment after we let it go
+LOCKED = "The network does not let this number write to new people for a while"
 
 
 class Lane:
@@ -59,6 +54,10 @@ class Lane:
         limits: Limits,
         rules: Rules,
         alive: Callable[[], bool],
+        tell: Tell = tell_nobody,
+        attach: Attach = attach_nothing,
+        *,
+        limited: bool = False,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -72,13 +71,28 @@ class Lane:
         self._reader = Reader(ledger.db, clock, lease.channel_id, self._queue, rules)
         self._bell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._due = 0.0
-        self._held_until = 0.0
-        self._held_because = ""
-        self._refusals = 0
+        self._starts = Throttle(clock, limits.throughput)
+        self._calls = Throttle(clock, limits.throughput)
+        self._holds = Holds(limited=limited)
+        self._carrier = Carrier(
+            ledger,
+            clock,
+            lease,
+            channel,
+            self._queue,
+            self._reader.opened,
+            rules,
+            alive,
+            tell,
+            attach,
+            self._holds,
+            self._calls,
+        )
+        self._climb = Climb(ledger.db, lease)
         self._tick_at = 0.0
         self._saved: tuple[UUID, str] | None = None
         self._stopping = False
+        self._locked = False
 
     def ring(self) -> None:
         """There may be something new."""
@@ -87,7 +101,26 @@ class Lane:
 
     def adjust(self, network: Network | None, limits: Limits) -> None:
         """The channel's settings or its link may have changed."""
-        self._network, self._limits = network, limits
+        self.connect(network)
+        self._limits = limits
+        self._starts.change(limits.throughput)
+        self._calls.change(limits.throughput)
+
+    def connect(self, network: Network | None) -> None:
+        """The way to the network; None: there is none at the moment."""
+        if (self._network is None) != (network is None):
+            self._saved = None  # what is shown of it is no longer true
+            self._bell.set()
+        self._network = network
+
+    def lock_new(self, until: datetime | None) -> None:
+        """The network lets this number write to nobody new until then; None: it does again, if it did not before."""
+        if until is not None:
+            seconds = (until - self._clock.now()).total_seconds()
+            self._holds.lock_new(self._clock.monotonic() + seconds, LOCKED)
+        elif self._locked:
+            self._holds.unlock_new()
+        self._locked = until is not None
 
     @property
     def idle(self) -> bool:
@@ -106,7 +139,7 @@ class Lane:
             except StaleOwner:
                 break
             except Unavailable:
-                again = self._clock.monotonic() + _TICK
+                again = self._clock.monotonic() + TICK
             await self._wait(again)
 
     async def stop(self) -> None:
@@ -127,7 +160,7 @@ class Lane:
         await self._reader.read()
         now = self._clock.monotonic()
         if now >= self._tick_at:
-            self._tick_at = now + _TICK
+            self._tick_at = now + TICK
             await self._tend()
         return self._start_due()
 
@@ -135,6 +168,7 @@ class Lane:
 
     async def _tend(self) -> None:
         await self._resolve_unknown()
+        self._limits = await self._climb.look(self._limits, self._clock.now())
         await self._free_from_tier()
         self._expire_due()
         await self._save()
@@ -156,7 +190,7 @@ class Lane:
         now, wall = self._clock.monotonic(), self._clock.now()
         contacts = [message.contact_id for _, message in waiting]
         open_ = await conversations_open(self._ledger.db, self.lease.channel_id, contacts, wall)
-        free = not self._tier_is_full(wall)
+        free = not self._may_open_none(now, wall)
         for recipient, message in waiting:
             if message.contact_id in open_:
                 recipient.note_opened(wall)
@@ -174,17 +208,17 @@ class Lane:
         error = {"code": "expired", "title": "The message waited longer than its ttl", "details": self._why(message)}
         message.state = State.EXPIRED
         self._queue.withdraw(message, self._clock.monotonic())
-        await self._finish(message, End(State.EXPIRED, error=error))
+        await self._carrier.finish(message, End(State.EXPIRED, error=error))
 
     def _why(self, message: Queued) -> str:
         """Why a message waits, in words."""
         if self._network is None:
             return "The channel is not connected"
-        if self._place(message) == TIER:
-            return "The number may open no more conversations within 24 hours"
-        if self._clock.monotonic() < self._held_until:
-            return self._held_because
-        return "Other messages were ahead of it"
+        now = self._clock.monotonic()
+        held = self._holds.reason(now) or (self._holds.new_reason(now) if self._place(message) == TIER else None)
+        if held:
+            return held[0]
+        return TIER_FULL if self._place(message) == TIER else "Other messages were ahead of it"
 
     def _place(self, message: Queued) -> str:
         return self._queue.recipient_of(message).place
@@ -195,14 +229,19 @@ class Lane:
         """Starts all that may leave now. Returns when to look again."""
         now = self._clock.monotonic()
         self._queue.wake_parked(now)
-        while self._network and not self._stopping and len(self._tasks) < self._rules.in_flight:
+        while self._network and not self._stopping and len(self._tasks) < self._most_in_flight:
             found = self._queue.peek()
             if found is None:
                 break
-            wait = max(0.0, self._held_until - now) or self._start(*found, now)
+            wait = self._holds.wait(now) or self._start(*found, now)
             if wait:
                 return min(now + wait, self._wake_time(now) or now + wait)
         return self._wake_time(now)
+
+    @property
+    def _most_in_flight(self) -> int:
+        """A number in trouble is tried with one message at a time."""
+        return 1 if self._holds.broken else self._rules.in_flight
 
     def _wake_time(self, now: float) -> float | None:
         """The nearest of all the things that time alone will bring."""
@@ -213,8 +252,7 @@ class Lane:
 
     def _start(self, recipient: Recipient, message: Queued, now: float) -> float:
         """Starts the head of one recipient, or gives it another place. A wait concerns the whole channel."""
-        limits = self._limits
-        wait, due = pace.evenly(self._due, now, 1 / limits.throughput, pace.throughput_burst(limits.throughput))
+        limits, wait = self._limits, self._starts.wait(now)
         if wait:
             return wait
         pair_wait, started, pair_due = pace.lend(
@@ -226,118 +264,28 @@ class Lane:
             return 0.0
         wall = self._clock.now()
         opens = pace.opens_conversation(message.last_in_at, message.opened_at, wall)
-        if opens and self._tier_is_full(wall):
+        if opens and self._may_open_none(now, wall):
             self._queue.take(recipient, TIER)
             return 0.0
-        self._due, recipient.burst_started, recipient.pair_due = due, started, pair_due
+        recipient.burst_started, recipient.pair_due = started, pair_due
+        self._starts.take(now)
         if opens:
             self._reader.opened.append(wall)
+            self._carrier.opening += 1
         self._queue.take(recipient, BUSY)
-        self._spawn(self._carry(recipient, message, opens, wall))
+        self._spawn(self._carrier.carry(self._network, recipient, message, opens, wall))
         return 0.0
 
+    def _may_open_none(self, now: float, wall: datetime) -> bool:
+        """Whether no conversation may be opened now: the network said so, or the tier is used up."""
+        tries = self._holds.wary and self._carrier.opening  # one finds out whether it may be done again
+        return bool(tries or self._holds.new_wait(now)) or self._tier_is_full(wall)
+
     def _tier_is_full(self, wall: datetime) -> bool:
-        opened = self._reader.opened
-        while opened and wall - opened[0] >= pace.DAY:
+        opened, counted = self._reader.opened, wall - _SLACK
+        while opened and counted - opened[0] >= pace.DAY:
             opened.popleft()
-        return bool(pace.tier_wait(opened, self._limits.tier, wall))
-
-    # -- carrying -----------------------------------------------------------------------------------------------------
-
-    async def _carry(self, recipient: Recipient, message: Queued, opens: bool, wall: datetime) -> None:
-        """One attempt, from the intent to the result."""
-        counted = opens
-        try:
-            if message.state is State.SENDING and self._gives_up(message, wall):
-                await self._finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
-                return
-            intent = Intent(message.id, message.contact_id, message.attempt + 1, opens)
-            intended = await self._ledger.intend(self.lease, intent)
-            counted = opens and not intended.opened
-            if not intended.go:
-                self._queue.forget(message, self._clock.monotonic())
-                return
-            message.attempt += 1
-            message.state = State.SENDING
-            if intended.opened:
-                recipient.note_opened(wall)
-            receipt = await self._send(message)
-            await self._follow(recipient, message, receipt)
-        except Unavailable:
-            message.not_before = self._clock.monotonic() + _TICK
-        finally:
-            if counted:
-                self._reader.opened.remove(wall)
-            if recipient.place == BUSY:
-                self._queue.line_up(recipient, self._clock.monotonic())
-
-    def _gives_up(self, message: Queued, wall: datetime) -> bool:
-        """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
-        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._rules.attempts
-
-    async def _send(self, message: Queued) -> Receipt:
-        """The call to the network, and only while the lease holds."""
-        if not self._alive() or self._network is None:
-            raise StaleOwner
-        outgoing = Outgoing(message.id, message.attempt, message.phone, message.type, message.content, message.reply_to)
-        try:
-            return await self._network.send(outgoing)
-        except Exception as error:  # a message that breaks its own adapter must not break its channel
-            log.exception("send broke", channel=self._channel.id, message=message.id.hex)
-            title = "The message could not be put into the network's form"
-            return Refused(NetworkError(0, title, str(error)), Reaction.FINAL)
-
-    async def _follow(self, recipient: Recipient, message: Queued, receipt: Receipt) -> None:
-        """Does what the network's answer asks for."""
-        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random())
-        if isinstance(verdict, End):
-            recipient.refusals = self._refusals = 0
-            await self._finish(message, verdict)
-        elif isinstance(verdict, Again):
-            await self._again(recipient, message, verdict)
-        else:
-            self._await_status(message, verdict)
-
-    def _await_status(self, message: Queued, verdict: Await) -> None:
-        log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
-        message.not_before = self._clock.monotonic() + verdict.grace
-
-    async def _again(self, recipient: Recipient, message: Queued, verdict: Again) -> None:
-        """Back into the queue, and not before its wait is over."""
-        if verdict.hold_channel:
-            self._hold_channel(str(verdict.error["title"]))
-        elif verdict.wait:
-            recipient.refusals += 1
-        next_at = self._clock.now() + timedelta(seconds=verdict.wait)
-        message.not_before = self._clock.monotonic() + verdict.wait
-        result = Result(message.id, message.attempt, State.QUEUED, error=verdict.error, next_at=next_at)
-        if await self._commit(result) is State.QUEUED:
-            message.state = State.QUEUED
-        else:
-            self._queue.forget(message, self._clock.monotonic())
-
-    def _hold_channel(self, because: str) -> None:
-        now = self._clock.monotonic()
-        if now >= self._held_until:
-            self._held_until = now + pace.channel_hold(self._refusals)
-            self._held_because = because
-            self._refusals += 1
-
-    async def _finish(self, message: Queued, end: End) -> None:
-        """Commits an end, and forgets the message."""
-        result = Result(message.id, message.attempt, end.state, end.network_id, end.error, send_at=message.send_at)
-        await self._commit(result)
-        self._queue.forget(message, self._clock.monotonic())
-
-    async def _commit(self, result: Result) -> State:
-        """Writes a result, however long the database is away, as long as the lease holds."""
-        while True:
-            try:
-                return await self._ledger.finish(self.lease, self._channel, result)
-            except Unavailable:
-                if not self._alive():
-                    raise StaleOwner from None
-                await asyncio.sleep(_TICK / 2)
+        return bool(pace.tier_wait(opened, self._limits.tier, counted))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -357,7 +305,9 @@ class Lane:
 
     @property
     def _unsaved(self) -> bool:
-        return self._saved is None or self._saved[0] != self._reader.floor()
+        if self._saved is None or self._saved[0] != self._reader.floor():
+            return True
+        return bool(self._starts.used(self._clock.monotonic()))
 
     async def _save(self) -> None:
         """Notes how far sending has come and what holds it back."""
@@ -367,21 +317,15 @@ class Lane:
             await save_pace(self._ledger.db, self.lease, *state)
 
     def _pace_shown(self) -> dict[str, Any]:
-        wall, now, opened = self._clock.now(), self._clock.monotonic(), self._reader.opened
+        wall, now = self._clock.now(), self._clock.monotonic()
         self._tier_is_full(wall)
-        shown: dict[str, Any] = {"tier": {"used": len(opened), "limit": self._limits.tier}, "waiting": None}
-        if self._network is None:
-            shown["waiting"] = {"because": "The channel is not connected", "until": None}
-        elif self._queue.waiting_for_tier():
-            until = wall + pace.tier_wait(opened, self._limits.tier, wall)
-            shown["waiting"] = {
-                "because": "The number may open no more conversations within 24 hours",
-                "until": times.show(until),
-            }
-        elif now < self._held_until:
-            until = wall + timedelta(seconds=self._held_until - now)
-            shown["waiting"] = {"because": self._held_because, "until": times.show(until)}
-        return shown
+        load = Load(
+            connected=self._network is not None,
+            started=self._starts.used(now),
+            queued=len(self._queue),
+            for_tier=len(self._queue.waiting_for_tier()),
+        )
+        return pace_shown(self._limits, self._holds, self._reader.opened, load, wall, now)
 
     async def _wait(self, again: float | None) -> None:
         """Until the bell rings or the time comes."""

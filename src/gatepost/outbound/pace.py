@@ -8,10 +8,12 @@
 Each says 0.0 ("now") or for how many seconds to wait.
 """
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 DAY = timedelta(hours=24)
+SECOND = 1.01  # what the network sees within its second has been on the way for different times
 
 
 def evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, float]:
@@ -39,8 +41,19 @@ def lend(started: float, due: float, now: float, interval: float, burst: int) ->
 
 
 def throughput_burst(rate: float) -> int:
-    """How many may leave at once so that no second holds more than one per cent too many."""
-    return max(1, int(rate / 100))
+    """How many may leave at once: 20 ms of the rate, so that a late wake-up costs no throughput."""
+    return max(2, int(rate / 50))
+
+
+def second_wait(passed: Sequence[float], rate: float, now: float) -> float:
+    """How long until one more makes no second that holds more than `rate`. `passed` is sorted."""
+    most = max(1, int(rate))
+    return max(0.0, passed[len(passed) - most] + SECOND - now) if len(passed) >= most else 0.0
+
+
+def usual(before: float, took: float) -> float:
+    """How long something takes when nothing holds it up: follows what is quick at once, and what is slow but slowly."""
+    return before + (took - before) * (0.1 if took < before else 0.001) if before else took
 
 
 def tier_wait(opened: Sequence[datetime], limit: int, now: datetime) -> timedelta:
@@ -68,6 +81,33 @@ def recipient_hold(refusals: int) -> float:
 def channel_hold(refusals: int) -> float:
     """After "too fast" or "maintenance": a second, doubling to a minute."""
     return min(2.0 ** min(refusals, 6), 60.0)
+
+
+def new_hold(refusals: int) -> float:
+    """After "no new conversations": a quarter of an hour, doubling to six hours."""
+    return min(900.0 * 2.0 ** min(refusals, 5), 21_600.0)
+
+
+def break_hold(refusals: int) -> float:
+    """After "this number is in trouble": a minute, doubling to an hour, so that a mended number is found out."""
+    return min(60.0 * 2.0 ** min(refusals, 6), 3_600.0)
+
+
+def warm_up(days: float, first: int, growth: float, most: int) -> int:
+    """How many people a newly linked number may write to first in a day: a few, and a little more each day.
+
+    `most` of 0 lets it grow for ever.
+    """
+    grown = int(first * growth ** min(max(0, math.floor(days)), 60))
+    return min(most, grown) if most else grown
+
+
+def next_tier(ladder: Sequence[int], tier: int, used_in_week: int, quality: str | None) -> int:
+    """The network's rule: with good quality, and half of the tier used within 7 days, the next step. 0 is no limit."""
+    if tier <= 0 or quality == "RED" or 2 * used_in_week < tier:
+        return tier
+    higher = [step for step in ladder if step == 0 or step > tier]
+    return min(higher, key=lambda step: step or math.inf, default=tier)
 
 
 def retry_delay(attempt: int, base: float, most: float, random: float) -> float:

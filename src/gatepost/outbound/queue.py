@@ -39,6 +39,11 @@ class Recipient:
         for message in (*self.chat, *self.bulk):
             message.opened_at = at
 
+    def forget_opened(self) -> None:
+        """The network would not have the conversation opened: the next try is to open it again."""
+        for message in (*self.chat, *self.bulk):
+            message.opened_at = None
+
     def leads(self, message: Queued) -> bool:
         """Whether it is the first of its kind, and so the one that may be in flight."""
         line = self.bulk if message.bulk else self.chat

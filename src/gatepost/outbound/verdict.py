@@ -5,15 +5,18 @@ Refused: final ─────────────► End(FAILED) with the n
 Refused: retry ─────────────► Again after a back-off; End(FAILED) after the last attempt
 Refused: hold recipient ────► Again after 4^n seconds; the others go on
 Refused: hold channel, Unsent► Again, and the whole channel holds
+Refused: hold new ──────────► Again, and no conversation is opened for a while
+Refused: break ─────────────► Again, and the channel stops, visibly, until time or a person has mended it
 Unknown ────────────────────► Await a status for the time of grace
 """
 
+from enum import Enum
 from typing import Any
 
 import msgspec
 
 from gatepost.model.message import State
-from gatepost.networks.base import Reaction, Receipt, Refused, Sent, Unknown, Unsent
+from gatepost.networks.base import NetworkError, Reaction, Receipt, Refused, Sent, Unknown, Unsent
 from gatepost.outbound import pace
 
 
@@ -39,12 +42,23 @@ class End(msgspec.Struct, frozen=True):
     state: State
     network_id: str | None = None
     error: dict[str, Any] | None = None
+    held: bool = False
+    wa_id: str | None = None
+
+
+class Hold(Enum):
+    """What else has to wait."""
+
+    NOTHING = 0
+    CHANNEL = 1
+    NEW = 2
+    BROKEN = 3
 
 
 class Again(msgspec.Struct, frozen=True):
     wait: float
     error: dict[str, Any]
-    hold_channel: bool = False
+    hold: Hold = Hold.NOTHING
 
 
 class Await(msgspec.Struct, frozen=True):
@@ -55,23 +69,33 @@ class Await(msgspec.Struct, frozen=True):
 Next = End | Again | Await
 
 
+_HOLDS = {Reaction.HOLD_CHANNEL: Hold.CHANNEL, Reaction.HOLD_NEW: Hold.NEW, Reaction.BREAK: Hold.BROKEN}
+
+
 def judge(receipt: Receipt, attempt: int, recipient_refusals: int, rules: Rules, random: float) -> Next:
     """What to do after attempt number `attempt`, with `random` drawn evenly from [0, 1)."""
     if isinstance(receipt, Sent):
-        return End(State.SENT, network_id=receipt.network_id)
+        return End(State.SENT, network_id=receipt.network_id, held=receipt.held, wa_id=receipt.wa_id)
     if isinstance(receipt, Unknown):
         return Await(rules.unknown_grace, receipt.reason)
     if isinstance(receipt, Unsent):
-        return Again(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, hold_channel=True)
+        return Again(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, Hold.CHANNEL)
     return _judge_refusal(receipt, attempt, recipient_refusals, rules, random)
 
 
 def _judge_refusal(refused: Refused, attempt: int, recipient_refusals: int, rules: Rules, random: float) -> Next:
-    error = {"code": refused.error.code, "title": refused.error.title, "details": refused.error.details}
-    if refused.reaction is Reaction.HOLD_CHANNEL:
-        return Again(0.0, error, hold_channel=True)
+    error = error_shown(refused.error)
+    if refused.reaction in _HOLDS:
+        return Again(0.0, error, _HOLDS[refused.reaction])
     if refused.reaction is Reaction.HOLD_RECIPIENT:
         return Again(pace.recipient_hold(recipient_refusals), error)
-    if refused.reaction is Reaction.RETRY and attempt < rules.attempts:
-        return Again(pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random), error)
+    if refused.reaction is Reaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):
+        wait = pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random)
+        return Again(max(wait, refused.wait), error)
     return End(State.FAILED, error=error)
+
+
+def error_shown(error: NetworkError) -> dict[str, Any]:
+    """A refusal as the message's trace and its events show it."""
+    shown = {"code": error.code, "title": error.title, "details": error.details}
+    return {**shown, "advice": error.advice} if error.advice else shown

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from litestar import Litestar, MediaType, get
+from litestar import Litestar, MediaType, Request, Response, get
 from litestar.di import Provide
 
-from gatepost.sandbox import control
-from gatepost.sandbox.graph import Receive, Scope, Send, serve_graph
+from gatepost.sandbox import control, page
+from gatepost.sandbox.graph import Receive, Scope, Send, root_of, serve_graph
+from gatepost.sandbox.qr import serve_link
 from gatepost.sandbox.settings import SandboxSettings
 from gatepost.sandbox.world import World
 
@@ -16,7 +17,13 @@ _FRONT = """Gatepost sandbox: a pretend messaging network. Nothing here reaches 
 
 The network (Authorization: Bearer <token of a registered number>)
   POST /v25.0/{phone_number_id}/messages      send a message, or mark one as read
-  GET  /v25.0/{phone_number_id}               the number
+  GET  /v25.0/{phone_number_id}               the number; also its profile, settings, codes and blocked users
+  POST /v25.0/{phone_number_id}/media         upload a file
+  GET  /v25.0/{media_id}                      where to download it
+  *    /v25.0/{waba_id}/message_templates     templates; also the account's phone_numbers and subscribed_apps
+
+The QR network (JSON frames over a WebSocket)
+  WS   /qr/link?auto_scan=                    hold the links of any number of sessions
 
 Control (JSON, no key: keep it on this machine)
 """
@@ -28,7 +35,7 @@ class SandboxApp:
     def __init__(self, settings: SandboxSettings) -> None:
         self.world = World(settings)
         self._litestar = Litestar(
-            route_handlers=[front, healthz, *control.ROUTES],
+            route_handlers=[front, healthz, page.get_file, *control.ROUTES],
             dependencies={"world": Provide(lambda: self.world, sync_to_thread=False)},
             exception_handlers=control.EXCEPTION_HANDLERS,
             lifespan=[self._life],
@@ -39,7 +46,11 @@ class SandboxApp:
         """Serve one connection."""
         if scope["type"] == "http" and not _is_ours(scope["path"]):
             await serve_graph(self.world.network, scope, receive, send)
+        elif scope["type"] == "websocket" and scope["path"] == "/qr/link":
+            await serve_link(self.world.qr, scope, receive, send)
         else:
+            if scope["type"] == "http":
+                self.world.network.media.root = root_of(scope)
             await self._litestar(scope, receive, send)  # type: ignore[arg-type]
 
     @asynccontextmanager
@@ -52,7 +63,7 @@ class SandboxApp:
 
 
 def _is_ours(path: str) -> bool:
-    return path.startswith("/control/") or path in ("/", "/healthz")
+    return path.startswith(("/control/", "/page/")) or path in ("/", "/healthz")
 
 
 def _route_line(route: Any) -> str:
@@ -60,10 +71,16 @@ def _route_line(route: Any) -> str:
     return f"  {method:<6} {path:<36} {(route.fn.__doc__ or '').strip()}\n"
 
 
-@get("/", media_type=MediaType.TEXT, sync_to_thread=False)
-def front() -> str:
-    """What this is and what it can do."""
-    return _FRONT + "".join(_route_line(route) for route in control.ROUTES)
+@get("/", sync_to_thread=False)
+def front(request: Request[Any, Any, Any]) -> Response[Any]:
+    """What this is and what it can do: a page for browsers, text for everybody else."""
+    if page.wants_page(request.headers.get("accept", "")):
+        told: Response[Any] = page.show("index.html")
+    else:
+        listed = _FRONT + "".join(_route_line(route) for route in control.ROUTES)
+        told = Response(listed, media_type=MediaType.TEXT)
+    told.headers["vary"] = "accept"
+    return told
 
 
 @get("/healthz", sync_to_thread=False)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-THROTTLES = frozenset({4, 80007, 130429, 131048, 131056, 133016})
+THROTTLES = frozenset({4, 80007, 80008, 130429, 131048, 131056, 133016})
 
 # code: (HTTP status, title). Throttling codes take their status from the settings.
 TABLE: dict[int, tuple[int, str]] = {
@@ -21,6 +21,7 @@ TABLE: dict[int, tuple[int, str]] = {
     368: (403, "Temporarily blocked for policies violations"),
     613: (400, "Calls to this api have exceeded the rate limit"),
     80007: (429, "Rate limit issues"),
+    80008: (429, "Calls to this account have exceeded the rate limit"),
     130403: (400, "User is blocked by the business"),
     130429: (429, "Rate limit hit"),
     130472: (400, "User's number is part of an experiment"),
@@ -52,13 +53,18 @@ TABLE: dict[int, tuple[int, str]] = {
     132001: (404, "Template does not exist"),
     132005: (400, "Template hydrated text too long"),
     132007: (400, "Template format character policy violated"),
+    132008: (400, "Template parameter value is not valid"),
     132012: (400, "Template parameter format mismatch"),
     132015: (400, "Template is paused"),
     132016: (400, "Template is disabled"),
+    132018: (400, "Template parameters are not valid"),
+    132068: (400, "Flow is blocked"),
+    132069: (400, "Flow is throttled"),
     133004: (503, "Server temporarily unavailable"),
     133010: (400, "Phone number not registered"),
     133016: (429, "Account register deregister rate limit exceeded"),
     135000: (400, "Generic user error"),
+    137000: (400, "Identity key hash mismatch"),
 }
 
 UNDELIVERABLE = "Message undeliverable."
@@ -74,6 +80,8 @@ class Refusal(msgspec.Struct, frozen=True):
     status: int | None = None
     kind: str = "OAuthException"
     subcode: int | None = None
+    user_title: str | None = None  # for people, on the management side
+    user_message: str | None = None
 
 
 def missing(name: str) -> Refusal:
@@ -131,6 +139,9 @@ def refusal_body(refusal: Refusal, trace_id: str) -> bytes:
         error["error_data"] = {"messaging_product": "whatsapp", "details": refusal.details}
     if refusal.subcode is not None:
         error["error_subcode"] = refusal.subcode
+    if refusal.user_message is not None:
+        error["error_user_title"] = refusal.user_title or title(refusal.code)
+        error["error_user_msg"] = refusal.user_message
     error["fbtrace_id"] = trace_id
     return msgspec.json.encode({"error": error})
 

@@ -2,6 +2,7 @@
 
 a send     ─► refuse · http_error · drop              (not accepted)
            ─► accept_drop · accept_hang               (accepted; the answer is lost or late)
+           ─► fail · hold                             (accepted; it fails later, or waits to be judged)
 an update  ─► suppress · drop_echo · delay · duplicate · reorder      (every rule that strikes applies)
 """
 
@@ -18,6 +19,7 @@ from gatepost.sandbox.wire import Update
 
 REFUSING = frozenset({"refuse", "http_error", "drop"})
 ACCEPTING = frozenset({"accept_drop", "accept_hang"})
+OUTCOMES = frozenset({"fail", "hold"})
 ON_UPDATES = frozenset({"suppress", "drop_echo", "delay", "duplicate", "reorder"})
 
 Fault = Literal[
@@ -26,6 +28,8 @@ Fault = Literal[
     "drop",
     "accept_drop",
     "accept_hang",
+    "fail",
+    "hold",
     "suppress",
     "drop_echo",
     "delay",
@@ -43,7 +47,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     id: str = ""
     phone_number_id: str | None = None
     to: str | None = None  # digits, with * and ? as in file names
-    labels: tuple[str, ...] | None = None  # of updates: sent, delivered, read, failed, message
+    labels: tuple[str, ...] | None = None  # of updates: sent, delivered, read, played, failed, message, or a field
+    types: tuple[str, ...] | None = None  # of sends: text, image, template and so on
+    link: str | None = None  # of sends: a link to a file, with * and ? as in file names
     nth: int | None = None  # only the nth match, counted from 1
     every: int | None = None  # each nth match
     probability: float | None = None
@@ -54,16 +60,26 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     seconds: float | None = None
     copies: int = 2
     hold: int = 2
+    drop: bool = False  # what becomes of a template that is held: dropped, or released
+
+
+class Look(msgspec.Struct, frozen=True, gc=False):
+    """What a send looks like to a rule, besides from whom and to whom."""
+
+    type: str = ""
+    links: tuple[str, ...] = ()
 
 
 def check_rule(rule: Rule) -> str | None:
     """What is wrong with a rule, in words, or None."""
-    if rule.fault == "refuse" and rule.code is None:
-        return "refuse needs a code"
+    if rule.fault in ("refuse", "fail") and rule.code is None:
+        return f"{rule.fault} needs a code"
     if rule.fault in ("accept_hang", "delay") and rule.seconds is None:
         return f"{rule.fault} needs seconds"
     if rule.fault not in ON_UPDATES and rule.labels is not None:
         return f"labels are of updates; {rule.fault} strikes a send"
+    if rule.fault in ON_UPDATES and (rule.types is not None or rule.link is not None):
+        return f"types and link are of sends; {rule.fault} strikes an update"
     counts = {"nth": rule.nth, "every": rule.every, "times": rule.times, "copies": rule.copies, "hold": rule.hold}
     for name, value in counts.items():
         if value is not None and value < 1:
@@ -75,12 +91,15 @@ def check_rule(rule: Rule) -> str | None:
     return "seconds must not be negative" if rule.seconds is not None and rule.seconds < 0 else None
 
 
-def concerns(rule: Rule, phone_number_id: str, person: str, label: str | None = None) -> bool:
+def concerns(rule: Rule, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
     """Whether a rule is about this send or update at all."""
+    seen = look or Look()
     return (
         (rule.phone_number_id is None or rule.phone_number_id == phone_number_id)
         and (rule.to is None or fnmatchcase(person, rule.to))
         and (rule.labels is None or label in rule.labels)
+        and (rule.types is None or seen.type in rule.types)
+        and (rule.link is None or any(fnmatchcase(link, rule.link) for link in seen.links))
     )
 
 
@@ -104,9 +123,9 @@ class Armed:
         self.held: list[Held] = []
         self._random = random
 
-    def strike(self, phone_number_id: str, person: str, label: str | None = None) -> bool:
+    def strike(self, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
         """Count a match, and say whether the fault happens."""
-        if not concerns(self.rule, phone_number_id, person, label):
+        if not concerns(self.rule, phone_number_id, person, label, look):
             return False
         self.seen += 1
         hit = strikes(self.rule, self.seen, self.struck, self._random.random())
@@ -131,6 +150,7 @@ class Faults:
         self._armed: dict[str, Armed] = {}
         self.refusing: list[Armed] = []
         self.accepting: list[Armed] = []
+        self.outcomes: list[Armed] = []
         self.on_updates: list[Armed] = []
 
     def add(self, rule: Rule) -> Armed:
@@ -155,12 +175,13 @@ class Faults:
     def _sort(self) -> None:
         self.refusing = [armed for armed in self._armed.values() if armed.rule.fault in REFUSING]
         self.accepting = [armed for armed in self._armed.values() if armed.rule.fault in ACCEPTING]
+        self.outcomes = [armed for armed in self._armed.values() if armed.rule.fault in OUTCOMES]
         self.on_updates = [armed for armed in self._armed.values() if armed.rule.fault in ON_UPDATES]
 
 
-def first_strike(rules: Iterable[Armed], phone_number_id: str, person: str) -> Rule | None:
+def first_strike(rules: Iterable[Armed], phone_number_id: str, person: str, look: Look | None = None) -> Rule | None:
     """The first rule that strikes this send."""
     for armed in rules:
-        if armed.strike(phone_number_id, person):
+        if armed.strike(phone_number_id, person, look=look):
             return armed.rule
     return None

@@ -32,3 +32,8 @@ def inbound_wamid(random: Random, phone: str) -> str:
 def trace_id(random: Random) -> str:
     """The id of one request, as in `fbtrace_id`."""
     return "A" + urlsafe_b64encode(random.getrandbits(128).to_bytes(16, "big")).decode().rstrip("=")
+
+
+def node_id(random: Random) -> str:
+    """The id of an object: a file, a template, a number."""
+    return str(random.randrange(10**14, 10**16))

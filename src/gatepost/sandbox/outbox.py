@@ -18,6 +18,7 @@ from gatepost.sandbox.settings import Callbacks, NumberSpec
 from gatepost.sandbox.wire import Update, signature, webhook_body
 
 Post = Callable[[str, bytes, str, float], Awaitable[tuple[int | None, str | None]]]
+Address = Callable[[NumberSpec, str], str | None]  # where a number's callbacks of a field go
 
 
 class Delivery(msgspec.Struct, gc=False):
@@ -32,10 +33,11 @@ class Delivery(msgspec.Struct, gc=False):
 class Outbox:
     """The callbacks of one number; a dead address holds back nobody else's."""
 
-    def __init__(self, clock: Clock, ledger: Ledger, post: Post) -> None:
+    def __init__(self, clock: Clock, ledger: Ledger, post: Post, address: Address) -> None:
         self._clock = clock
         self._ledger = ledger
         self._post = post
+        self._address = address
         self._gathering: list[Update] = []
         self._queue: deque[Delivery] = deque()
         self._workers: set[asyncio.Task[None]] = set()
@@ -47,7 +49,7 @@ class Outbox:
     def aim(self, spec: NumberSpec, callbacks: Callbacks) -> None:
         """Set whose callbacks these are, where and how they go, from the next attempt on."""
         self._spec, self._callbacks = spec, callbacks
-        self._id, self._url, self._secret = spec.phone_number_id, spec.callback_url, spec.app_secret.encode()
+        self._id, self._secret = spec.phone_number_id, spec.app_secret.encode()
 
     def put(self, update: Update) -> None:
         """Send an update on its way."""
@@ -90,7 +92,7 @@ class Outbox:
     def _enqueue(self, delivery: Delivery) -> None:
         if self._closed:
             return
-        if self._url is None:
+        if self._address(self._spec, delivery.updates[0].field) is None:
             self._ledger.count(self._id, "callbacks.no_address")
             return
         self._queue.append(delivery)
@@ -116,7 +118,7 @@ class Outbox:
             self._idle.set()
 
     async def _attempt(self, delivery: Delivery) -> None:
-        url = self._url
+        url = self._address(self._spec, delivery.updates[0].field)
         if url is None:
             self._ledger.count(self._id, "callbacks.no_address")
             return

@@ -9,10 +9,13 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
 
 from gatepost.sandbox.graph import TRANSPORT
 
 _GRACE = 5
+_FRAME_MAX = 1024 * 1024
 
 
 class JoinedWrites:
@@ -55,6 +58,16 @@ class CuttableProtocol(HttpToolsProtocol):
         """Put the connection where the application finds it."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+
+class CuttableLink(WebSocketsSansIOProtocol):
+    """A WebSocket whose application can reach the connection."""
+
+    def handle_connect(self, event: Request) -> None:
+        """Put the connection where the application finds it, before it first runs."""
+        super().handle_connect(event)
+        if not self.close_sent:
+            self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
 
 
 class SandboxServer(uvicorn.Server):
@@ -116,7 +129,9 @@ def server_config(app: Callable[..., Awaitable[None]]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=CuttableProtocol,
-        ws="none",
+        ws=CuttableLink,
+        ws_max_size=_FRAME_MAX,
+        ws_per_message_deflate=False,
         lifespan="on",
         log_config=None,
         log_level="warning",

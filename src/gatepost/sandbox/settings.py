@@ -9,8 +9,9 @@ Tuned = TypeVar("Tuned", bound=msgspec.Struct)
 Seconds = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Positive = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
 Numeric = Annotated[str, Meta(pattern=r"^[0-9]+$")]
-CharacterName = Literal["normal", "quick", "slow", "silent", "offline", "absent", "blocked"]
+CharacterName = Literal["normal", "quick", "slow", "in_chat", "silent", "offline", "absent", "blocked"]
 Phone = Annotated[str, Meta(pattern=r"^[0-9]{7,15}$")]
 
 
@@ -20,6 +21,7 @@ class Delays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sent: Seconds = 0.05
     delivered: Seconds = 0.3
     read: Seconds = 0.8
+    played: Seconds = 2.0  # of a voice message, where it is read
     jitter: Share = 0.2
     skip_delivered: Share = 0.0  # probability that only `read` is reported, as when the chat is open on the phone
 
@@ -30,7 +32,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     throughput: Positive | None = 80
     pair_interval: Seconds | None = 6.0
     pair_burst: Positive = 45
-    window: bool = False  # free-form text needs a message from the person in the last 24 hours
+    # Free-form messages need a message from the person in the last 24 hours: "async" accepts and then fails,
+    # "sync" refuses; true is "async".
+    window: bool | Literal["async", "sync"] = False
+    tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is without limit
+    tier_code: int = 131048  # the network documents no code of its own for the tier
+    ladder: tuple[Count, ...] = (1000, 10_000, 100_000, 0)  # the tiers a number rises through
+    rise_after: Seconds = 6 * 3600.0  # from the use of half a tier to the next tier
+    upgrade_users: Positive = 100_000  # opened in 24 hours, at the tier without limit, for a higher throughput
+    upgrade_seconds: Seconds = 60.0  # of maintenance while the throughput is raised
+    unknown_context: Literal["ignore", "refuse", "fail"] = "ignore"  # a quoted message that is not known
 
 
 class Callbacks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +52,27 @@ class Callbacks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retry: tuple[Seconds, ...] = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
     timeout: Annotated[float, Meta(gt=0)] = 10.0  # real seconds: a socket does not know about the movable clock
     connections: Positive = 32
+    version: Annotated[str, Meta(pattern=r"^v[0-9]+\.[0-9]+$")] = "v25.0"  # before v24 statuses have a conversation
+
+
+class Pacing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Marketing templates held back until their quality is known."""
+
+    hold: Share = 0.0  # probability that a send is held
+    seconds: Seconds = 3600.0
+    drop: Share = 0.0  # probability that a held message is dropped and its template paused
+
+
+class Management(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the management side allows, and who decides about templates."""
+
+    calls_per_hour: Positive | None = 5000  # of one business account
+    media_bytes: Positive = 512 * 1024 * 1024  # held in all; beyond it the oldest files go
+    templates: Positive = 250  # of one business account, each language for itself
+    template_creations_per_hour: Positive | None = 100
+    review: Literal["auto", "manual"] = "auto"  # manual: only the control door approves and rejects
+    review_delay: Seconds = 5.0
+    reject_pattern: str = ""  # a regular expression; a template whose text it is found in is rejected
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,9 +85,13 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     delays: Delays = Delays()
     limits: Limits = Limits()
     callbacks: Callbacks = Callbacks()
+    management: Management = Management()
+    pacing: Pacing = Pacing()
+    service_billed: bool = False  # whether free-form messages inside the window cost something
     throttle_status: Literal[400, 429] = 429  # the network's own pages disagree: 400 or 429
     default_character: CharacterName = "normal"
     echo_suffix: str = "5550123"  # people whose number ends so answer "echo: …"; "" for nobody
+    user_ids: bool = True  # strangers have user ids too, as people at the network do since 2026
     ledger_cap: Positive = 1_000_000
     attempts_cap: Positive = 50_000
 
@@ -71,6 +107,8 @@ class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     verify_token: str = ""
     name: str = "Sandbox Business"
     waba_id: Numeric = "102290129340398"
+    app_id: Numeric = "634974688087057"
+    business_id: Numeric = "506914307656634"
     quality_rating: str = "GREEN"
     status: str = "CONNECTED"
     delays: dict[str, Any] = {}

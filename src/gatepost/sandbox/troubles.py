@@ -1,13 +1,32 @@
 """Faults on the way of an update to the outbox: left out, stripped, late, doubled or in the wrong order."""
 
 from functools import partial
+from typing import Protocol
 
 from gatepost.sandbox.clock import Clock
 from gatepost.sandbox.faults import Armed, Faults
-from gatepost.sandbox.numbers import Number
 from gatepost.sandbox.wire import Update, without_echo
 
 HOLD_SECONDS = 5.0  # how long a reordering rule waits for company unless told otherwise
+
+
+class Sink(Protocol):
+    """Takes updates."""
+
+    def put(self, update: Update) -> None:
+        """Send an update on its way."""
+
+
+class Addressee(Protocol):
+    """Whom an update is for: an official number, or a device of a phone."""
+
+    @property
+    def id(self) -> str:
+        """What rules know it by."""
+
+    @property
+    def outbox(self) -> Sink:
+        """Where its updates go."""
 
 
 class Troubles:
@@ -17,7 +36,7 @@ class Troubles:
         self._clock = clock
         self._faults = faults
 
-    def pass_on(self, number: Number, update: Update) -> None:
+    def pass_on(self, number: Addressee, update: Update) -> None:
         """Hand an update to the number's outbox, or do to it what the rules say."""
         struck = [rule for rule in self._faults.on_updates if rule.strike(number.id, update.person, update.label)]
         faults = {armed.rule.fault: armed for armed in struck}
@@ -35,7 +54,7 @@ class Troubles:
             else:
                 number.outbox.put(update)
 
-    def _hold(self, number: Number, update: Update, armed: Armed) -> None:
+    def _hold(self, number: Addressee, update: Update, armed: Armed) -> None:
         armed.held.append((number.outbox.put, update))
         if len(armed.held) >= armed.rule.hold:
             armed.release()

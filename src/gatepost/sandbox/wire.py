@@ -1,8 +1,8 @@
-"""The JSON the network writes: answers to a send, and the webhook envelope with its statuses and messages."""
+"""The JSON the network writes: answers to a send, and the webhook envelope with all that it reports."""
 
 import hmac
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,29 +17,32 @@ SERVICE_PRICING = {
 
 
 class Update(msgspec.Struct, frozen=True, gc=False):
-    """One thing the network reports: a status of a message, or a message from a person."""
+    """One thing the network reports: a status, a message from a person, or news of a number or account.
 
-    label: str  # sent, delivered, read, failed or message
+    `list_name` is the list of the webhook's value it belongs in; when empty, `item` is the value itself.
+    """
+
+    label: str  # sent, delivered, read, played, failed, message, or the field of any other news
     wamid: str
     person: str
     item: dict[str, Any]
     contact: dict[str, Any] | None = None
-
-    @property
-    def list_name(self) -> str:
-        """The webhook list this update belongs in."""
-        return "messages" if self.contact is not None else "statuses"
+    list_name: str = "statuses"
+    field: str = "messages"
+    time: int | None = None  # of the entry: only news other than messages and statuses carry it
 
 
-def accepted_body(written: str, wa_id: str, wamid: str) -> bytes:
+def accepted_body(
+    written: str, wa_id: str, wamid: str, *, message_status: str | None = None, user_id: str | None = None
+) -> bytes:
     """The answer to an accepted send."""
-    return msgspec.json.encode(
-        {
-            "messaging_product": "whatsapp",
-            "contacts": [{"input": written, "wa_id": wa_id}],
-            "messages": [{"id": wamid}],
-        }
-    )
+    contact = {"input": written, "wa_id": wa_id}
+    message = {"id": wamid}
+    if user_id is not None:
+        contact["user_id"] = user_id
+    if message_status is not None:
+        message["message_status"] = message_status
+    return msgspec.json.encode({"messaging_product": "whatsapp", "contacts": [contact], "messages": [message]})
 
 
 def status_update(
@@ -49,18 +52,31 @@ def status_update(
     at: float,
     *,
     callback_data: str | None,
-    priced: bool = False,
+    user_id: str | None = None,
+    wa_id: str,
+    conversation: dict[str, Any] | None = None,
+    pricing: dict[str, Any] | None = None,
     error: dict[str, Any] | None = None,
 ) -> Update:
     """One status of a message the business sent."""
-    item: dict[str, Any] = {"id": wamid, "status": label, "timestamp": str(int(at)), "recipient_id": person}
+    item: dict[str, Any] = {"id": wamid, "status": label, "timestamp": str(int(at)), "recipient_id": wa_id}
+    if user_id is not None:
+        item["recipient_user_id"] = user_id
     if callback_data is not None:
         item["biz_opaque_callback_data"] = callback_data
-    if priced:
-        item["pricing"] = SERVICE_PRICING
+    if conversation is not None:
+        item["conversation"] = conversation
+    if pricing is not None:
+        item["pricing"] = pricing
     if error is not None:
         item["errors"] = [error]
-    return Update(label=label, wamid=wamid, person=person, item=item)
+    contact = None if user_id is None else {"wa_id": wa_id, "user_id": user_id}
+    return Update(label=label, wamid=wamid, person=person, item=item, contact=contact)
+
+
+def message_update(wamid: str, person: str, item: dict[str, Any], contact: dict[str, Any] | None) -> Update:
+    """One message from a person; a system message has no contact."""
+    return Update(label="message", wamid=wamid, person=person, item=item, contact=contact, list_name="messages")
 
 
 def text_update(
@@ -71,13 +87,25 @@ def text_update(
     if context is not None:
         item["context"] = context
     item["text"] = {"body": body}
-    return Update(
-        label="message",
-        wamid=wamid,
-        person=person,
-        item=item,
-        contact={"profile": {"name": name}, "wa_id": person},
-    )
+    return message_update(wamid, person, item, {"profile": {"name": name}, "wa_id": person})
+
+
+def errors_update(error: dict[str, Any]) -> Update:
+    """An error of the number itself, of no message."""
+    return Update(label="errors", wamid="", person="", item=error, list_name="errors")
+
+
+def news_update(field: str, value: dict[str, Any], at: float) -> Update:
+    """News of a number, a template or an account, under a field of its own."""
+    return Update(label=field, wamid="", person="", item=value, list_name="", field=field, time=int(at))
+
+
+def listed_news(
+    field: str, list_name: str, item: dict[str, Any], person: str, at: float, contact: dict[str, Any] | None = None
+) -> Update:
+    """News about one person at one number, under a field of its own, in a list beside the number's metadata."""
+    wamid = str(item.get("id", ""))
+    return Update(field, wamid, person, item, contact=contact, list_name=list_name, field=field, time=int(at))
 
 
 def without_echo(update: Update) -> Update:
@@ -89,12 +117,15 @@ def without_echo(update: Update) -> Update:
 def webhook_body(waba_id: str, phone: str, phone_number_id: str, updates: Sequence[Update]) -> bytes:
     """The exact bytes of one callback; neighbours of the same sort share a change, so the order is kept."""
     metadata = {"display_phone_number": phone, "phone_number_id": phone_number_id}
-    changes = [
-        {"field": "messages", "value": _value(metadata, list_name, list(group))}
-        for list_name, group in groupby(updates, lambda update: update.list_name)
-    ]
-    envelope = {"object": "whatsapp_business_account", "entry": [{"id": waba_id, "changes": changes}]}
-    return to_ascii_json(envelope)
+    if len(updates) == 1 and updates[0].time is None:  # nearly always: no need to look for neighbours
+        change = {"field": updates[0].field, "value": _value(metadata, updates[0].list_name, updates)}
+        return to_ascii_json({"object": "whatsapp_business_account", "entry": [{"id": waba_id, "changes": [change]}]})
+    entries: list[dict[str, Any]] = []
+    for time, group in groupby(updates, lambda update: update.time):
+        entry: dict[str, Any] = {"id": waba_id} if time is None else {"id": waba_id, "time": time}
+        entry["changes"] = list(_changes(metadata, group))
+        entries.append(entry)
+    return to_ascii_json({"object": "whatsapp_business_account", "entry": entries})
 
 
 def to_ascii_json(value: Any) -> bytes:
@@ -103,7 +134,15 @@ def to_ascii_json(value: Any) -> bytes:
     return quick if quick.isascii() else json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def _value(metadata: dict[str, str], list_name: str, updates: list[Update]) -> dict[str, Any]:
+def _changes(metadata: dict[str, str], updates: Iterable[Update]) -> Iterator[dict[str, Any]]:
+    for (field, list_name), group in groupby(updates, lambda update: (update.field, update.list_name)):
+        if list_name:
+            yield {"field": field, "value": _value(metadata, list_name, list(group))}
+        else:
+            yield from ({"field": field, "value": update.item} for update in group)
+
+
+def _value(metadata: dict[str, str], list_name: str, updates: Sequence[Update]) -> dict[str, Any]:
     value: dict[str, Any] = {"messaging_product": "whatsapp", "metadata": metadata}
     contacts = _contacts(updates)
     if contacts:

@@ -9,9 +9,10 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids, times
-from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState, invalid_field
+from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import Draft
+from gatepost.store.checking import Asked, read_grounds, refusal
 from gatepost.store.contacts import FIND, Contact, add_missing
 from gatepost.store.heads import Clause, Head, append_events, no_such_channel
 from gatepost.store.pool import Connection, Database
@@ -36,6 +37,13 @@ class Submission(msgspec.Struct, frozen=True):
     monthly_limit: int | None
     key: Key | None
     answer: Callable[[UUID, datetime], bytes]
+    window: bool = False  # whether free text needs an open customer-service window
+
+    @property
+    def asks(self) -> bool:
+        """Whether the database has a say in it besides the plan."""
+        draft = self.draft
+        return bool(self.window or draft.reply_to or draft.target or draft.media_ids or draft.template)
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -53,12 +61,14 @@ async def accept_messages(
 ) -> list[Outcome]:
     """Accepts a batch of one channel in one commit, each item with its own result."""
     async with db.transaction() as conn:
-        head, counted, people = await _open(conn, channel_id, submissions, now)
+        head, counted, people, last_in = await _open(conn, channel_id, submissions, now)
         outcomes = await _settle_keys(conn, channel_id, submissions)
-        await _refuse_unknown_replies(conn, channel_id, submissions, outcomes)
+        await _refuse_unfit(conn, channel_id, submissions, outcomes, last_in, now)
         fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
         if not counted:
             fresh = await _count(conn, submissions, fresh, outcomes, now)
+        elif len(fresh) < len(submissions):
+            await _give_back(conn, submissions[-1].account_id, len(submissions) - len(fresh), now)
         if fresh:
             new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
             event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
@@ -83,18 +93,21 @@ async def accept_messages(
 
 async def _open(
     conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], now: datetime
-) -> tuple[Head, bool, dict[str, Contact]]:
+) -> tuple[Head, bool, dict[str, Contact], dict[str, datetime | None]]:
     """Locks the head, counts the batch against the plan and finds its contacts: one round trip for the usual case.
 
-    Nothing is counted yet when some items may turn out to be replays or bad replies, or when the plan has no room for
-    all. Contacts are read as of before the lock: one that was made meanwhile is found when it cannot be made again.
+    Nothing is counted yet when some items may turn out to be replays, or when the plan has no room for all. Contacts
+    are read as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some
+    were joined meanwhile all are looked up once more.
     """
-    sure = not any(s.key or s.draft.reply_to for s in submissions)
+    sure = not any(s.key for s in submissions)
     last, count = submissions[-1], len(submissions) if sure else 0
     most = last.monthly_limit if last.monthly_limit is not None else _NO_LIMIT
+    heard = any(s.window for s in submissions)
+    phones = list({s.draft.phone for s in submissions})
     row = await conn.fetchrow(
         f"""WITH head AS (
-               SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
+               SELECT epoch, seq, last_event_id, last_message_id, joined FROM channel_heads
                WHERE channel_id = $1 FOR NO KEY UPDATE
            ), usage AS (
                INSERT INTO account_usage AS u (account_id, month, used)
@@ -102,22 +115,37 @@ async def _open(
                ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $4 WHERE u.used + $4 <= $5
                RETURNING used
            ), people AS ({FIND.format(phones="$6")})
-           SELECT head.*, EXISTS (SELECT 1 FROM usage) AS counted, ARRAY(SELECT id FROM people) AS ids,
-                  ARRAY(SELECT phone FROM people) AS phones, ARRAY(SELECT name FROM people) AS names
+           SELECT head.*, EXISTS (SELECT 1 FROM usage) AS counted, {_PEOPLE} {_LAST_IN if heard else ""},
+                  (SELECT joined FROM channel_heads WHERE channel_id = $1) AS joined_before
            FROM head""",
         channel_id,
         last.account_id,
         times.month_of(now),
         count,
         most,
-        list({s.draft.phone for s in submissions}),
+        phones,
     )
     if row is None:
         raise no_such_channel()
     head = Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
-    found = zip(row["ids"], row["phones"], row["names"], strict=True)
-    people = {phone: Contact(id_, phone, name) for id_, phone, name in found}
-    return head, sure and row["counted"], people
+    people = row if row["joined"] == row["joined_before"] else await _look_again(conn, channel_id, phones)
+    found = zip(people["ids"], people["phones"], people["names"], strict=True)
+    last_in = dict(zip(people["phones"], people["last_in"], strict=True)) if heard else {}
+    return head, sure and row["counted"], {phone: Contact(id_, phone, name) for id_, phone, name in found}, last_in
+
+
+async def _look_again(conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str]) -> Any:
+    """The contacts as they are under the lock."""
+    return await conn.fetchrow(
+        f"WITH people AS ({FIND.format(phones='$2')}) SELECT {_PEOPLE} {_LAST_IN}", channel_id, phones
+    )
+
+
+_PEOPLE = """ARRAY(SELECT id FROM people) AS ids, ARRAY(SELECT asked FROM people) AS phones,
+             ARRAY(SELECT name FROM people) AS names"""
+# When each of them last wrote, in the same order.
+_LAST_IN = """, ARRAY(SELECT (SELECT last_in_at FROM conversations WHERE channel_id = $1 AND contact_id = people.id)
+                      FROM people) AS last_in"""
 
 
 async def _settle_keys(
@@ -159,20 +187,32 @@ def _reused() -> Invalid:
     )
 
 
-async def _refuse_unknown_replies(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], outcomes: list[Outcome | None]
+async def _refuse_unfit(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    submissions: Sequence[Submission],
+    outcomes: list[Outcome | None],
+    last_in: dict[str, datetime | None],
+    now: datetime,
 ) -> None:
-    """A reply must answer a message of this very channel."""
-    replies = {s.draft.reply_to for s in submissions if s.draft.reply_to}
-    if not replies:
-        return
-    rows = await conn.fetch(
-        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])", channel_id, list(replies)
+    """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window."""
+    asked = {
+        i: Asked(s.draft, s.channel.kind, s.window) for i, s in enumerate(submissions) if s.asks and outcomes[i] is None
+    }
+    if asked:
+        grounds = await read_grounds(conn, channel_id, list(asked.values()), last_in)
+        for i, item in asked.items():
+            outcomes[i] = refusal(item, grounds, now)
+
+
+async def _give_back(conn: "Connection[Any]", account_id: UUID, count: int, now: datetime) -> None:
+    """What was refused after it was counted uses nothing of the plan."""
+    await conn.execute(
+        "UPDATE account_usage SET used = used - $3 WHERE account_id = $1 AND month = $2",
+        account_id,
+        times.month_of(now),
+        count,
     )
-    known = {row["id"] for row in rows}
-    for i, submission in enumerate(submissions):
-        if outcomes[i] is None and submission.draft.reply_to and submission.draft.reply_to not in known:
-            outcomes[i] = invalid_field("reply_to", "names no message of this channel")
 
 
 async def _count(
@@ -246,13 +286,14 @@ def _insert_messages(
     drafts = [s.draft for s in chosen]
     return Clause(
         """INSERT INTO messages (channel_id, incoming, state, created_at, id, contact_id, phone, type, content, bulk,
-                                 fail_unknown, client_ref, reply_to, send_at, expires_at, event_ids)
+                                 fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
            SELECT $1, false, 0, $9, id, contact_id, phone, type, content, bulk,
-                  fail_unknown, client_ref, reply_to, send_at, expires_at, ARRAY[event_id]
+                  fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
            FROM unnest($10::uuid[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::boolean[],
-                       $16::boolean[], $17::text[], $18::uuid[], $19::timestamptz[], $20::timestamptz[], $21::uuid[])
+                       $16::boolean[], $17::text[], $18::uuid[], $19::timestamptz[], $20::timestamptz[],
+                       $21::uuid[], $22::uuid[])
              AS m (id, contact_id, phone, type, content, bulk,
-                   fail_unknown, client_ref, reply_to, send_at, expires_at, event_id)""",
+                   fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)""",
         (
             new_ids,
             contact_ids,
@@ -265,6 +306,7 @@ def _insert_messages(
             [d.reply_to for d in drafts],
             [d.send_at for d in drafts],
             [d.expires_at(now) for d in drafts],
+            [d.target for d in drafts],
             event_ids,
         ),
     )

@@ -40,11 +40,7 @@ class Bell:
         while self._gathered:
             some = [self._gathered.pop() for _ in range(min(_MOST, len(self._gathered)))]
             with contextlib.suppress(GatepostError):
-                await self._notify(some)
-
-    async def _notify(self, channels: Sequence[UUID]) -> None:
-        async with self._db.connection() as conn:
-            await conn.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(c.hex for c in channels))
+                await ring_now(self._db, some)
 
     async def listen(self) -> None:
         """Hears rings until cancelled; comes back by itself when the connection is lost."""
@@ -67,3 +63,9 @@ class Bell:
         for text in str(payload).split(","):
             with contextlib.suppress(ValueError):
                 self._heard(UUID(hex=text))
+
+
+async def ring_now(db: Database, channels: Sequence[UUID]) -> None:
+    """Tells all nodes at once; for a program that is itself no node."""
+    async with db.connection() as conn:
+        await conn.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))

@@ -24,6 +24,7 @@ class ChannelConfig(msgspec.Struct, frozen=True):
     limits: dict[str, Any]
     connection: str
     reason: str | None = None
+    state: dict[str, Any] = {}  # what the network says of the number
 
 
 _COLUMNS = "id, account_id, kind, phone, name, network, secrets, limits, connection, reason"
@@ -35,6 +36,12 @@ _BELONGINGS = (
     "parked_statuses",
     "idempotency_keys",
     "delivery_retries",
+    "templates",
+    "contact_aliases",
+    "media",
+    "orders",
+    "labels",
+    "label_uses",
 )
 
 
@@ -70,7 +77,7 @@ async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) ->
 async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
     """One channel, of whatever account: for its owner and for the network's callbacks."""
     async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM channels WHERE id = $1", channel_id)
+        row = await conn.fetchrow(f"SELECT {_COLUMNS}, state FROM channels WHERE id = $1", channel_id)
     return _channel(row) if row else None
 
 
@@ -78,7 +85,7 @@ async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> Chann
     """One channel of an account."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
+            f"SELECT {_COLUMNS}, state FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
         )
     return _channel(row) if row else None
 
@@ -87,7 +94,7 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
     """The channels of an account, or of all, the oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"SELECT {_COLUMNS} FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
+            f"SELECT {_COLUMNS}, state FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
         )
     return [_channel(row) for row in rows]
 
@@ -137,6 +144,15 @@ async def set_connection(db: Database, channel_id: UUID, connection: str, reason
     )
 
 
+async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Notes what the network says of the number, and leaves what it said of other things; returns all of it."""
+    async with db.connection() as conn:
+        state = await conn.fetchval(
+            "UPDATE channels SET state = state || $2::jsonb WHERE id = $1 RETURNING state", channel_id, _json(patch)
+        )
+    return msgspec.json.decode(state, type=dict[str, Any]) if state else {}
+
+
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
     """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
     async with db.transaction() as conn:
@@ -164,6 +180,7 @@ def _channel(row: Any) -> ChannelConfig:
     values = dict(row)
     values["network"] = msgspec.json.decode(values["network"])
     values["limits"] = msgspec.json.decode(values["limits"])
+    values["state"] = msgspec.json.decode(values["state"])
     return ChannelConfig(**values)
 
 

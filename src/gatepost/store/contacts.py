@@ -15,31 +15,25 @@ class Contact(msgspec.Struct, frozen=True):
     id: UUID
     phone: str
     name: str | None
+    username: str | None = None
 
 
-# One number at a time: for a list of unknown length the planner might rather read the whole channel. $1 is the channel.
-FIND = """SELECT c.id, c.phone, c.name FROM unnest({phones}::text[]) AS wanted (phone) CROSS JOIN LATERAL (
-              SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND phone = wanted.phone LIMIT 1) c"""
+# One address at a time: for a list of unknown length the planner might rather read the whole channel, which is $1.
+FIND = """SELECT wanted.phone AS asked, c.id, c.phone, c.name, c.username
+          FROM unnest({phones}::text[]) AS wanted (phone)
+          CROSS JOIN LATERAL (
+              SELECT id, phone, name, username FROM contacts WHERE channel_id = $1 AND phone = wanted.phone
+              UNION ALL
+              SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
+                  SELECT id, phone, name, username FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+              WHERE a.channel_id = $1 AND a.alias = wanted.phone
+              LIMIT 1) c"""
 
 
-async def ensure_contacts(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    phones: Sequence[str],
-    now: datetime,
-    names: Mapping[str, str] | None = None,
-) -> dict[str, Contact]:
-    """The contact behind each number, made now where there was none, under the name it goes by now."""
-    known = await _find(conn, channel_id, set(phones))
-    named = names or {}
-    await add_missing(conn, channel_id, known, phones, now, named)
-    renamed = [
-        Contact(c.id, c.phone, named[c.phone]) for c in known.values() if named.get(c.phone) not in (None, c.name)
-    ]
-    if renamed:
-        await _rename(conn, channel_id, renamed, now)
-        known.update((contact.phone, contact) for contact in renamed)
-    return known
+async def find_contacts(conn: "Connection[Any]", channel_id: UUID, wanted: set[str]) -> dict[str, Contact]:
+    """The contacts that go by these addresses, by the address that was asked for."""
+    rows = await conn.fetch(FIND.format(phones="$2"), channel_id, sorted(wanted))
+    return {row["asked"]: Contact(row["id"], row["phone"], row["name"], row["username"]) for row in rows}
 
 
 async def add_missing(
@@ -50,7 +44,10 @@ async def add_missing(
     now: datetime,
     names: Mapping[str, str],
 ) -> None:
-    """Makes the contacts that are not `known` yet. One that somebody else made meanwhile is taken as it is."""
+    """Makes the contacts that are not `known` yet. One that somebody else made meanwhile is taken as it is.
+
+    The caller holds the channel's head: nobody gives an address to another contact between the look and the insert.
+    """
     missing = sorted(set(phones) - known.keys())
     if not missing:
         return
@@ -58,19 +55,17 @@ async def add_missing(
     inserted = await _insert(conn, channel_id, made, now)
     known.update((contact.phone, contact) for contact in made if contact.phone in inserted)
     if len(inserted) < len(missing):
-        known.update(await _find(conn, channel_id, set(missing) - inserted))
-
-
-async def _find(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> dict[str, Contact]:
-    rows = await conn.fetch(FIND.format(phones="$2"), channel_id, list(phones))
-    return {row["phone"]: Contact(row["id"], row["phone"], row["name"]) for row in rows}
+        known.update(await find_contacts(conn, channel_id, set(missing) - inserted))
 
 
 async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Contact], now: datetime) -> set[str]:
     rows = await conn.fetch(
         """WITH people AS (
                INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
-               SELECT $1, *, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[])
+               SELECT $1, n.*, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) AS n (id, phone, name)
+               WHERE (SELECT 1 FROM contact_aliases a CROSS JOIN LATERAL (
+                          SELECT 1 FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+                      WHERE a.channel_id = $1 AND a.alias = n.phone LIMIT 1) IS NULL
                ON CONFLICT (channel_id, phone) DO NOTHING RETURNING id, phone
            ), talks AS (
                INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, id, $5 FROM people
@@ -83,10 +78,3 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Cont
         now,
     )
     return {row["phone"] for row in rows}
-
-
-async def _rename(conn: "Connection[Any]", channel_id: UUID, renamed: Sequence[Contact], now: datetime) -> None:
-    await conn.executemany(
-        "UPDATE contacts SET name = $3, updated_at = $4 WHERE channel_id = $1 AND id = $2",
-        [(channel_id, contact.id, contact.name, now) for contact in renamed],
-    )

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
+from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.store.pool import Connection, Database
@@ -57,6 +58,24 @@ async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> N
     )
     if row is None:
         raise StaleOwner
+
+
+class Scribe:
+    """Numbers events as they come up in a batch, behind those that the channel has already."""
+
+    def __init__(self, head: Head, now: datetime) -> None:
+        self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
+        self.told: list[NewEvent] = []
+
+    def tell(self, type_: str, action: str, data: dict[str, Any]) -> UUID:
+        """Adds an event; returns its id."""
+        event = NewEvent(UUID(int=self._next), type_, action, data)
+        self._next += 1
+        self.told.append(event)
+        return event.id
+
+
+NOTHING = "SELECT"  # the clause of events that tell of changes written elsewhere in the same transaction
 
 
 class Clause(msgspec.Struct, frozen=True):

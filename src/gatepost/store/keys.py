@@ -34,7 +34,8 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
         row = await conn.fetchrow(
             """SELECT k.id AS key_id, k.channel_id, c.account_id, c.kind, c.phone, a.plan, k.scopes, a.suspended,
                       EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
-                      a.trial_ends_at, k.expires_at, k.revoked_at
+                      a.trial_ends_at, k.expires_at, k.revoked_at,
+                      COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
                FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
                WHERE k.hash = $1""",
             key_hash,

@@ -37,6 +37,12 @@ class StoredMessage(msgspec.Struct, frozen=True):
     ended_at: datetime | None
     error: str | None
     history: list[str] | None
+    target_id: UUID | None
+    pricing: str | None
+    context: str | None
+    reactions: str | None
+    edited_at: datetime | None
+    deleted_at: datetime | None
     event_ids: list[UUID]
 
 

@@ -31,6 +31,14 @@ _SESSION = {
     "idle_in_transaction_session_timeout": "5000",
 }
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
+UNFIT = (  # what one value alone is to blame for, which no other try will change
+    asyncpg.DataError,
+    asyncpg.ProgramLimitExceededError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+)
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
@@ -41,6 +49,7 @@ _AWAY = (
     asyncpg.TooManyConnectionsError,
     asyncpg.DiskFullError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.DeadlockDetectedError,  # the other one went on; this one may try again
     OSError,
     asyncio.TimeoutError,
     TimeoutError,

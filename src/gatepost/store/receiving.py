@@ -1,4 +1,4 @@
-"""The commit that takes in what the network reports: statuses and messages of people, with their events."""
+"""The commit that takes in what the network reports: statuses, messages and news, with their events."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,16 +7,20 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.contacts import Contact, ensure_contacts
-from gatepost.store.heads import lock_head
+from gatepost.store.arrivals import Arrivals, Message
+from gatepost.store.heads import Scribe, lock_head
+from gatepost.store.news import News, write_news
+from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database, keys_and_span
-from gatepost.store.statuses import Change, park, write_changes
+from gatepost.store.statuses import Change, park, take_parked, write_changes
+from gatepost.store.targets import find_known
 
 _NETWORK_MEMORY = timedelta(days=30)
+_LATE = timedelta(minutes=5)
+_NO_TALK = ("system", "call")  # what a person did not write opens no customer-service window
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -27,38 +31,47 @@ class Report(msgspec.Struct, frozen=True):
     message_id: UUID | None
     error: dict[str, Any] | None
     attempt: int | None = None  # which of our attempts it speaks of, where the network told
+    told: dict[str, Any] | None = None  # pricing and conversation, where the network told
 
 
-class Message(msgspec.Struct, frozen=True):
-    """A message of a person, under an id that is the same each time it is reported."""
+class Reports(msgspec.Struct, frozen=True):
+    """All that one batch brings."""
 
-    id: UUID
-    network_id: str
-    phone: str
-    name: str | None
-    type: str
-    content: str
-    at: datetime
-    reply_to: str | None
-    moved: bool = False  # its own time was too far off, so its id is not the same each time
+    statuses: Sequence[Report] = ()
+    messages: Sequence[Message] = ()
+    news: News = News()
 
 
-async def receive_updates(
-    db: Database,
-    channel: ChannelRef,
-    channel_id: UUID,
-    reports: Sequence[Report],
-    messages: Sequence[Message],
-    now: datetime,
-) -> None:
-    """Takes in a batch. What is known already changes nothing and makes no event."""
+async def receive_updates(db: Database, channel: ChannelRef, channel_id: UUID, reports: Reports, now: datetime) -> None:
+    """Takes in a batch. What is known already changes nothing and makes no event.
+
+    Messages are changed before conversations: an owner notes its intents without the channel's lock, in that order too.
+    """
     async with db.transaction() as conn:
         head = await lock_head(conn, channel_id)
-        changes = await _apply(conn, channel_id, reports, now)
-        fresh = await _unknown_messages(conn, channel_id, messages, now)
-        event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
-        told = await _store_messages(conn, channel_id, fresh, event_ids, now) if fresh else []
-        await write_changes(conn, head, channel, changes, now, told=told)
+        scribe, people = Scribe(head, now), People(conn, channel_id, now)
+        fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
+        if fresh or reports.news:
+            await people.meet([m.person for m in fresh] + reports.news.people())
+            people.tell_renewed(scribe)
+            await Arrivals(conn, channel_id, people, scribe, _floor(now), now).write(fresh)
+            await write_news(conn, channel_id, reports.news, people, scribe, now)
+        statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
+        changes = await _apply(conn, channel_id, statuses, now)
+        await write_changes(conn, head, channel, changes, now, told=scribe.told)
+        await _note_last_in(conn, channel_id, fresh, people)
+
+
+async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message]) -> list[Report]:
+    """Statuses of messages that the business wrote on its own phone, which came before these did."""
+    echoes = [message.network_id for message in fresh if message.from_me]
+    parked = await take_parked(conn, channel_id, echoes) if echoes else {}
+    return [Report(name, p.state, None, p.error, None, p.told) for name, found in parked.items() for p in found]
+
+
+def _floor(now: datetime) -> UUID:
+    """No network speaks of older messages."""
+    return ids.floor_id(now - _NETWORK_MEMORY)
 
 
 async def _apply(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Report], now: datetime) -> list[Change]:
@@ -79,7 +92,7 @@ async def _apply(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Re
         if report.state is State.FAILED and (report.attempt or change.attempt) < change.attempt:
             continue  # an earlier attempt failed, whose answer was lost; the message is being sent again
         change.learn(report.network_id)
-        change.step(report.state, report.error)
+        change.step(report.state, report.error, report.told)
     await _park(conn, channel_id, parked, now)
     return [change for change in changes.values() if change.changed]
 
@@ -106,14 +119,14 @@ async def _changes_by_network_id(
 async def _find_by_network_id(
     conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], now: datetime
 ) -> list[Any]:
-    """The fall-back look-up. Thirty days back at most: no network speaks of older messages."""
+    """The fall-back look-up."""
     rows: list[Any] = await conn.fetch(
         """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
                SELECT id, state, attempt, phone, client_ref, network_id, incoming FROM messages
                WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
         channel_id,
         sorted(network_ids),
-        ids.floor_id(now - _NETWORK_MEMORY),
+        _floor(now),
     )
     return rows
 
@@ -126,91 +139,49 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Rep
             channel_id,
             [r.network_id for r in reports],
             [ids.new_id(now) for _ in reports],
-            [park(r.state, r.error) for r in reports],
+            [park(r.state, r.error, r.told) for r in reports],
         )
 
 
 async def _unknown_messages(
     conn: "Connection[Any]", channel_id: UUID, messages: Sequence[Message], now: datetime
 ) -> list[Message]:
-    """Leaves out what was taken in before, and doubles within the batch."""
+    """Leaves out what was taken in before, doubles within the batch, and echoes of what we sent ourselves."""
     if not messages:
         return []
-    unique = {message.network_id if message.moved else message.id: message for message in messages}
+    unique = {m.network_id if _by_network(m, now) else m.id: m for m in messages}
+    ours = {id_: m.network_id for m in unique.values() if m.from_me and (id_ := _own_id(m.network_id, now))}
     rows = await conn.fetch(
         "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
         channel_id,
-        *keys_and_span([message.id for message in unique.values()]),
+        *keys_and_span([*(message.id for message in unique.values()), *ours]),
     )
-    known: set[UUID | str] = {row["id"] for row in rows}
-    moved = {message.network_id for message in unique.values() if message.moved}
-    if moved:
-        known |= {row["network_id"] for row in await _find_by_network_id(conn, channel_id, moved, now)}
+    known: set[UUID | str] = {name for row in rows for name in (row["id"], ours.get(row["id"])) if name}
+    named = {message.network_id for message in unique.values() if _by_network(message, now)}
+    known |= (await find_known(conn, channel_id, named, _floor(now))).keys()
     return [message for key, message in unique.items() if key not in known]
 
 
-async def _store_messages(
-    conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message], event_ids: Sequence[UUID], now: datetime
-) -> list[NewEvent]:
-    names = {m.phone: m.name for m in fresh if m.name}
-    people = await ensure_contacts(conn, channel_id, [m.phone for m in fresh], now, names)
-    replies = {m.reply_to for m in fresh if m.reply_to}
-    originals = await _find_by_network_id(conn, channel_id, replies, now) if replies else []
-    quoted = {row["network_id"]: row["id"] for row in originals}
-    await conn.execute(
-        """INSERT INTO messages (channel_id, incoming, bulk, state, created_at, id, contact_id, phone, type, content,
-                                 network_id, reply_to, sent_at, event_ids)
-           SELECT $1, true, false, $2, $3, id, contact_id, phone, type, content, network_id, reply_to, sent_at,
-                  ARRAY[event_id]
-           FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::uuid[],
-                       $11::timestamptz[], $12::uuid[])
-             AS m (id, contact_id, phone, type, content, network_id, reply_to, sent_at, event_id)""",
-        channel_id,
-        State.RECEIVED,
-        now,
-        [m.id for m in fresh],
-        [people[m.phone].id for m in fresh],
-        [m.phone for m in fresh],
-        [m.type for m in fresh],
-        [m.content for m in fresh],
-        [m.network_id for m in fresh],
-        [quoted.get(m.reply_to) for m in fresh],
-        [m.at for m in fresh],
-        event_ids,
-    )
-    await _note_last_in(conn, channel_id, fresh, people)
-    return [
-        _created(event_id, m, people[m.phone], quoted.get(m.reply_to))
-        for event_id, m in zip(event_ids, fresh, strict=True)
-    ]
+def _by_network(message: Message, now: datetime) -> bool:
+    """Whether only the network's own id tells that a message is known; one that comes late may have been moved once."""
+    return message.moved or message.from_me or now - message.at > _LATE
 
 
-async def _note_last_in(
-    conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message], people: dict[str, Contact]
-) -> None:
+def _own_id(network_id: str, now: datetime) -> UUID | None:
+    """Our id, where the network goes by it: an echo may be faster than the commit that notes the network's id."""
+    id_ = ids.read("", network_id)
+    return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
+
+
+async def _note_last_in(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message], people: People) -> None:
     """The customer-service window counts from the newest message of the person."""
     newest: dict[UUID, datetime] = {}
     for message in fresh:
-        contact_id = people[message.phone].id
-        newest[contact_id] = max(message.at, newest.get(contact_id, message.at))
+        if not message.from_me and message.type not in _NO_TALK:
+            contact_id = people.of(message.person).id
+            newest[contact_id] = max(message.at, newest.get(contact_id, message.at))
     await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
         """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3)
            WHERE channel_id = $1 AND contact_id = $2""",
         [(channel_id, contact_id, newest[contact_id]) for contact_id in sorted(newest)],
     )
-
-
-def _created(event_id: UUID, message: Message, contact: Contact, reply_to: UUID | None) -> NewEvent:
-    data = events.message_data(
-        id_=message.id,
-        phone=message.phone,
-        contact_id=contact.id,
-        name=contact.name,
-        incoming=True,
-        type_=message.type,
-        content=message.content,
-        timestamp=message.at,
-        reply_to=reply_to,
-        client_ref=None,
-    )
-    return NewEvent(event_id, events.MESSAGE, "created", data)

@@ -1,6 +1,6 @@
 """What the owner of a channel reads and writes on a message's way out. Every write carries the owner's epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -9,11 +9,21 @@ import msgspec
 
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State, may_follow
-from gatepost.store.heads import Lease, StaleOwner, lock_head
+from gatepost.store.heads import Lease, Scribe, StaleOwner, lock_head
+from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database, keys_and_span
-from gatepost.store.statuses import Change, Parked, unpark, write_changes
+from gatepost.store.statuses import Change, Parked, take_parked, write_changes
+from gatepost.store.tiers import close_unopened
 
 _DAY = timedelta(hours=24)
+
+
+class Quoted(msgspec.Struct, frozen=True):
+    """An earlier message that another one answers or is about."""
+
+    network_id: str
+    incoming: bool
+    text: str
 
 
 class Queued(msgspec.Struct):
@@ -32,14 +42,15 @@ class Queued(msgspec.Struct):
     expires_at: datetime
     send_at: datetime | None
     next_at: datetime | None
-    reply_to: str | None
+    reply_to: Quoted | None
     last_in_at: datetime | None
     opened_at: datetime | None
+    target: Quoted | None = None
     not_before: float = 0.0  # on the owner's monotonic clock
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.reply_to, v.last_in_at, v.opened_at"""
+              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
 _JOINS = """CROSS JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                 WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v"""
 
@@ -151,19 +162,6 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
     return {row["id"]: State(row["state"]) for row in rows}
 
 
-async def conversations_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
-    """With which of these people a conversation is open: somebody wrote within the last 24 hours."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT contact_id FROM conversations
-               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND (last_in_at > $3 OR opened_at > $3)""",
-            channel_id,
-            list(contact_ids),
-            now - _DAY,
-        )
-    return {row["contact_id"] for row in rows}
-
-
 class Intent(msgspec.Struct, frozen=True):
     """About to be sent: committed before the network is called."""
 
@@ -237,6 +235,10 @@ class Result(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
     next_at: datetime | None = None
     send_at: datetime | None = None
+    contact_id: UUID | None = None
+    alias: str | None = None  # the recipient's number as the network writes it, where it writes another
+    told: dict[str, Any] | None = None
+    unopened: bool = False  # its intent opened a conversation, and the network would not have it
 
 
 async def mark_results(
@@ -253,12 +255,17 @@ async def mark_results(
             *keys_and_span([result.message_id for result in results]),
         )
         known = [r.network_id for r in results if r.network_id]
-        parked = await _take_parked(conn, lease.channel_id, known) if rows and rows[0]["some_parked"] else {}
+        parked = await take_parked(conn, lease.channel_id, known) if rows and rows[0]["some_parked"] else {}
         current = {row["id"]: row for row in rows}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        await write_changes(conn, head, channel, changes, now)
+        scribe = Scribe(head, now)
+        await _note_aliases(People(conn, lease.channel_id, now), results, current, scribe)
+        await write_changes(conn, head, channel, changes, now, told=scribe.told)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await _unschedule(conn, lease.channel_id, ended)
+        unopened = {r.contact_id for r in results if r.unopened and r.contact_id}
+        if unopened:
+            await close_unopened(conn, lease.channel_id, sorted(unopened))
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
 
@@ -275,26 +282,10 @@ def _change_for(row: Any, result: Result, parked: dict[str, list[Parked]], now: 
         return change
     if result.network_id:
         change.learn(result.network_id)
-    change.step(result.state, result.error)
+    change.step(result.state, result.error, result.told)
     for status in parked.get(result.network_id or "", ()):
-        change.step(status.state, status.error)
+        change.step(status.state, status.error, status.told)
     return change if change.changed else None
-
-
-async def _take_parked(
-    conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]
-) -> dict[str, list[Parked]]:
-    """Statuses that came before we knew the network's id of their message."""
-    rows = await conn.fetch(
-        """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
-           RETURNING network_id, status""",
-        channel_id,
-        list(network_ids),
-    )
-    parked: dict[str, list[Parked]] = {}
-    for row in rows:
-        parked.setdefault(row["network_id"], []).append(unpark(row["status"]))
-    return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
 
 
 async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
@@ -335,22 +326,45 @@ async def cancel_message(
     return before, State.CANCELED
 
 
+async def _note_aliases(people: People, results: Sequence[Result], current: Mapping[UUID, Any], scribe: Scribe) -> None:
+    """Some numbers are written in two ways: an answer from the other one is to find the same contact."""
+    for alias, phone in sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias}):
+        await people.same(alias, phone)
+    people.tell_renewed(scribe)
+
+
 async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[Queued]:
-    """Rows as the owner remembers them, with the network's id of the message that they answer."""
-    quoted = await _network_ids(conn, channel_id, [row["reply_to"] for row in rows if row["reply_to"]])
+    """Rows as the owner remembers them, with what the network calls the messages that they answer or are about."""
+    named = [id_ for row in rows for id_ in (row["reply_to"], row["target"]) if id_]
+    quoted = await _quoted(conn, channel_id, named)
     queue = []
     for row in rows:
         fields = dict(row.items())
         fields["state"] = State(fields["state"])
         fields["reply_to"] = quoted.get(fields["reply_to"])
+        fields["target"] = quoted.get(fields["target"])
         queue.append(Queued(**fields))
     return queue
 
 
-async def _network_ids(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, Quoted]:
     if not message_ids:
         return {}
     rows = await conn.fetch(
-        "SELECT id, network_id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[])", channel_id, message_ids
+        """SELECT id, network_id, incoming, type, content FROM messages
+           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_span(message_ids),
     )
-    return {row["id"]: row["network_id"] for row in rows if row["network_id"]}
+    return {
+        row["id"]: Quoted(row["network_id"], row["incoming"], _words(row["type"], row["content"]))
+        for row in rows
+        if row["network_id"]
+    }
+
+
+def _words(type_: str, content: str) -> str:
+    """What the quoted bubble of a linked phone shows."""
+    fields = msgspec.json.decode(content)
+    words = fields.get("body") or fields.get("caption") if isinstance(fields, dict) else None
+    return str(words or f"[{type_}]")[:200]

@@ -26,6 +26,7 @@ class Step(msgspec.Struct, frozen=True):
     state: State
     previous: str
     error: dict[str, Any] | None
+    told: dict[str, Any] | None = None  # what the network said besides: pricing, conversation, held
 
 
 class Parked(msgspec.Struct, frozen=True):
@@ -33,16 +34,26 @@ class Parked(msgspec.Struct, frozen=True):
 
     state: State
     error: dict[str, Any] | None
+    told: dict[str, Any] | None = None
 
 
-def park(state: State, error: dict[str, Any] | None) -> str:
+def park(state: State, error: dict[str, Any] | None, told: dict[str, Any] | None) -> str:
     """A status as it is kept until its message is known."""
-    return msgspec.json.encode(Parked(state, error)).decode()
+    return msgspec.json.encode(Parked(state, error, told)).decode()
 
 
-def unpark(text: str) -> Parked:
-    """The status behind `park`."""
-    return msgspec.json.decode(text, type=Parked)
+async def take_parked(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]) -> dict[str, list[Parked]]:
+    """Takes out the statuses that waited for these messages, each message's in their order."""
+    rows = await conn.fetch(
+        """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
+           RETURNING network_id, status""",
+        channel_id,
+        list(network_ids),
+    )
+    parked: dict[str, list[Parked]] = {}
+    for row in rows:
+        parked.setdefault(row["network_id"], []).append(msgspec.json.decode(row["status"], type=Parked))
+    return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
 
 
 class Change(msgspec.Struct):
@@ -59,6 +70,7 @@ class Change(msgspec.Struct):
     error: dict[str, Any] | None = None
     history: dict[str, Any] | None = None
     next_at: datetime | None = None
+    pricing: dict[str, Any] | None = None
     changed: bool = False
     scheduled: bool = False
 
@@ -67,11 +79,14 @@ class Change(msgspec.Struct):
         """Begins from the row as it stands (id, phone, client_ref, state, attempt, network_id)."""
         return cls(row["id"], row["phone"], row["client_ref"], State(row["state"]), row["attempt"], row["network_id"])
 
-    def step(self, state: State, error: dict[str, Any] | None) -> None:
+    def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
         """Takes a report, if it tells anything new."""
+        if told and "pricing" in told:
+            self.pricing = told["pricing"]
+            self.changed = True
         if may_follow(self.state, state):
             before = "SCHEDULED" if self.scheduled and self.state is State.QUEUED else STATUS[self.state]
-            self.steps = [*self.steps, Step(state, before, error)]
+            self.steps = [*self.steps, Step(state, before, error, told)]
             self.state = state
             self.error = error or self.error
             self.changed = True
@@ -108,6 +123,7 @@ class Change(msgspec.Struct):
                     previous=step.previous,
                     client_ref=self.client_ref,
                     error=step.error,
+                    told=step.told,
                 ),
             )
             for event_id, step in zip(self.event_ids, self.steps, strict=True)
@@ -149,14 +165,14 @@ def _update(changes: Sequence[Change], now: datetime) -> Clause:
                history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
                sent_at = COALESCE(m.sent_at, c.sent_at), delivered_at = COALESCE(m.delivered_at, c.delivered_at),
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
-               ended_at = COALESCE(m.ended_at, c.ended_at),
+               ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
                event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
            FROM unnest($10::uuid[], $11::smallint[], $12::text[], $13::timestamptz[], $14::text[], $15::text[],
                        $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
-                       $20::timestamptz[], $21::text[])
+                       $20::timestamptz[], $21::text[], $22::text[])
              AS c (id, state, network_id, next_at, error, history,
-                   sent_at, delivered_at, read_at, played_at, ended_at, event_ids)
-           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($10) AND m.id BETWEEN $22 AND $23""",
+                   sent_at, delivered_at, read_at, played_at, ended_at, event_ids, pricing)
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($10) AND m.id BETWEEN $23 AND $24""",
         (
             [c.id for c in changes],
             [c.state for c in changes],
@@ -170,6 +186,7 @@ def _update(changes: Sequence[Change], now: datetime) -> Clause:
             [c.reached(State.PLAYED, now) for c in changes],
             [c.ended(now) for c in changes],
             [",".join(map(str, c.event_ids)) for c in changes],
+            [_json(c.pricing) for c in changes],
             changes[0].id if changes else ids.ZERO,  # the range lets the planner leave out the other partitions
             changes[-1].id if changes else ids.ZERO,
         ),

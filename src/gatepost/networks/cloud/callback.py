@@ -1,22 +1,35 @@
 """What the Cloud API posts to us: checking its signature, and reading its updates one by one.
 
-Each update is decoded on its own, so that one that makes no sense does not spoil its batch.
+    body ─► entry (an account) ─► change (a field) ─► statuses ─► Status
+                                                    ─► messages, message_echoes ─► Incoming, ContactNews
+                                                    ─► errors, other fields ─► TemplateNews, NumberNews
+
+Each update is read on its own, so that one that makes no sense does not spoil its batch.
 """
 
 import hashlib
 import hmac
-import json
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from gatepost.networks.base import Incoming, NetworkError, Status, Update
-from gatepost.networks.cloud.callback_data import unpack
+from gatepost.networks.base import Update
+from gatepost.networks.cloud import news
+from gatepost.networks.cloud.messages import read_echo, read_message
+from gatepost.networks.cloud.people import Contacts
+from gatepost.networks.cloud.statuses import read_status
+from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
+from gatepost.networks.mend import mended
+
+_UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
 
 
 class BadCallback(Exception):
     """The body is not a callback at all."""
+
+
+_NONE = msgspec.Raw(b"[]")
 
 
 class _Metadata(msgspec.Struct):
@@ -25,17 +38,20 @@ class _Metadata(msgspec.Struct):
 
 class _Value(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    contacts: list[msgspec.Raw] = []
+    contacts: msgspec.Raw = _NONE
     messages: list[msgspec.Raw] = []
     statuses: list[msgspec.Raw] = []
+    message_echoes: list[msgspec.Raw] = []
+    errors: msgspec.Raw = _NONE
 
 
 class _Change(msgspec.Struct):
-    value: msgspec.Raw
+    value: msgspec.Raw = msgspec.Raw(b"null")
     field: str = ""
 
 
 class _Entry(msgspec.Struct):
+    id: Any = ""
     changes: list[_Change] = []
 
 
@@ -43,27 +59,21 @@ class _Callback(msgspec.Struct):
     entry: list[_Entry]
 
 
-class _Status(msgspec.Struct):
-    id: str
-    status: str
-    timestamp: str
-    biz_opaque_callback_data: str | None = None
-    errors: list[dict[str, Any]] = []
+class _OddEntry(msgspec.Struct):
+    id: Any = ""
+    changes: list[msgspec.Raw] = []
 
 
-class _Profile(msgspec.Struct):
-    name: str | None = None
-
-
-class _Contact(msgspec.Struct):
-    wa_id: str = ""
-    profile: _Profile = msgspec.field(default_factory=_Profile)
+class _OddCallback(msgspec.Struct):
+    entry: list[msgspec.Raw]
 
 
 _decode_callback = msgspec.json.Decoder(_Callback).decode
+_decode_odd_callback = msgspec.json.Decoder(_OddCallback).decode
+_decode_odd_entry = msgspec.json.Decoder(_OddEntry).decode
+_decode_change = msgspec.json.Decoder(_Change).decode
 _decode_value = msgspec.json.Decoder(_Value).decode
-_decode_status = msgspec.json.Decoder(_Status).decode
-_decode_contact = msgspec.json.Decoder(_Contact).decode
+_decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
@@ -79,129 +89,142 @@ def token_ok(verify_token: str, given: str | None) -> bool:
     return hmac.compare_digest(verify_token.encode(), (given or "").encode("utf-8", "replace"))
 
 
-def read_updates(body: bytes, phone_number_id: str) -> tuple[list[Update], int]:
-    """The updates of this number, and how many could not be read."""
+def read_updates(
+    body: bytes, phone_number_id: str, waba_id: str | None = None, phone: str | None = None
+) -> tuple[list[Update], int]:
+    """The updates that concern this number or its account, and how many could not be read.
+
+    Without `waba_id` news of any account is taken to be ours; without `phone` so is news of any number.
+    """
+    reading = _Reading(phone_number_id, waba_id, phone)
+    for entry in _decode(reading, mended(body)):
+        for change in entry.changes:
+            reading.attempt(_read_change, reading, name_of(entry.id) or "", change)
+    return reading.updates, reading.unread
+
+
+class _Reading:
+    """Whose updates are looked for, and what was found so far."""
+
+    def __init__(self, phone_number_id: str, waba_id: str | None, phone: str | None) -> None:
+        self.phone_number_id = phone_number_id
+        self.waba_id = waba_id
+        self.phone = phone
+        self.updates: list[Update] = []
+        self.unread = 0
+
+    def attempt(self, read: Callable[..., Iterable[Update]], *args: Any) -> None:
+        """Takes what can be read; counts what cannot."""
+        try:
+            self.updates.extend(read(*args))
+        except _UNREADABLE:
+            self.unread += 1
+
+
+# -- the envelope ------------------------------------------------------------------------------------------------------
+
+
+def _decode(reading: _Reading, body: bytes) -> list[_Entry]:
     try:
-        callback = _decode(body)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return _decode_callback(body).entry
+    except RecursionError:
+        body = flattened(body)
+    except _UNREADABLE:
+        pass
+    try:
+        entries = _decode_odd_callback(body).entry
+    except _UNREADABLE as error:
         raise BadCallback(str(error)) from None
-    updates: list[Update] = []
-    unread = 0
-    for change in (change for entry in callback.entry for change in entry.changes if change.field == "messages"):
-        try:
-            value = _decode_value(change.value)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            unread += 1
-            continue
-        if value.metadata.phone_number_id == phone_number_id:
-            unread += _read_value(value, updates)
-    return updates, unread
+    return [_salvaged(reading, raw) for raw in entries]
 
 
-def _decode(body: bytes) -> _Callback:
-    """Half a surrogate pair in one name must not cost the whole callback: what is refused is mended and read again."""
+def _salvaged(reading: _Reading, raw: msgspec.Raw) -> _Entry:
+    """An entry of which some changes may make no sense."""
+    entry = _Entry()
     try:
-        return _decode_callback(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _decode_callback(_mended(body))
+        odd = _decode_odd_entry(raw)
+    except _UNREADABLE:
+        reading.unread += 1
+        return entry
+    entry.id = odd.id
+    for change in odd.changes:
+        try:
+            entry.changes.append(_decode_change(change))
+        except _UNREADABLE:
+            reading.unread += 1
+    return entry
 
 
-def _mended(body: bytes) -> bytes:
-    return json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
+def _read_change(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
+    if change.field not in ("messages", "smb_message_echoes"):
+        return _read_news(reading, waba_id, change)
+    try:
+        value = _decode_value(change.value)
+    except _UNREADABLE:
+        value = _salvaged_value(reading, _decode_parts(change.value))
+    if value.metadata.phone_number_id == reading.phone_number_id:
+        _read_value(reading, value)
+    return ()
 
 
-def _read_value(value: _Value, updates: list[Update]) -> int:
-    unread = 0
+def _salvaged_value(reading: _Reading, parts: dict[str, msgspec.Raw]) -> _Value:
+    """A value of which some lists may be none."""
+    value = _Value()
+    for name in ("metadata", "messages", "statuses", "message_echoes"):
+        alone = {name: parts[name]} if name in parts else {}
+        try:
+            setattr(value, name, getattr(_decode_value(msgspec.json.encode(alone)), name))
+        except _UNREADABLE:
+            reading.unread += 1
+    value.contacts, value.errors = parts.get("contacts", value.contacts), parts.get("errors", value.errors)
+    return value
+
+
+# -- what it holds -----------------------------------------------------------------------------------------------------
+
+
+def _read_value(reading: _Reading, value: _Value) -> None:
     for raw in value.statuses:
-        try:
-            updates.append(_read_status(_decode_status(raw)))
-        except (msgspec.MsgspecError, ValueError, OverflowError, OSError, RecursionError):
-            unread += 1
-    names = _names(value.contacts) if value.messages else {}
-    for raw in value.messages:
-        try:
-            updates.append(_read_message(_decode_loosely(bytes(raw)), names))
-        except (KeyError, TypeError, ValueError, OverflowError, OSError, RecursionError):
-            unread += 1
-    return unread
+        try:  # as `attempt`, without its detour: most updates come by here
+            reading.updates.append(read_status(raw))
+        except _UNREADABLE:
+            reading.unread += 1
+    if value.messages or value.message_echoes:
+        contacts = _contacts(value.contacts)
+        for raw in value.messages:
+            reading.attempt(read_message, bytes(raw), contacts)
+        for raw in value.message_echoes:
+            reading.attempt(read_echo, bytes(raw), contacts)
+    if value.errors is not _NONE:
+        reading.attempt(lambda: news.read_errors({"errors": parse(bytes(value.errors))}))
 
 
-def _read_status(status: _Status) -> Status:
-    ours = unpack(status.biz_opaque_callback_data)
-    return Status(
-        network_id=_clean(status.id),
-        status=status.status,
-        at=_time(status.timestamp),
-        message_id=ours[0] if ours else None,
-        attempt=ours[1] if ours else None,
-        error=_read_error(status.errors[0]) if status.errors else None,
-    )
+def _contacts(raw: msgspec.Raw) -> Contacts:
+    """The people introduced; names are not worth losing a message for."""
+    try:
+        return Contacts(parse(bytes(raw)))
+    except _UNREADABLE:
+        return Contacts([])
 
 
-def _read_error(error: dict[str, Any]) -> NetworkError:
-    data = error.get("error_data")
-    details = data.get("details") if isinstance(data, dict) else None
-    code = error.get("code")
-    title = str(error.get("title") or error.get("message") or "")
-    return NetworkError(
-        code if isinstance(code, int) else 0, _clean(title), _clean(str(details)) if details is not None else None
-    )
-
-
-def _read_message(message: dict[str, Any], names: dict[str, str]) -> Incoming:
-    type_ = str(message["type"])
-    context = message.get("context")
-    return Incoming(
-        network_id=_clean(_text(message["id"])),
-        phone=_phone(message["from"]),
-        name=names.get(message["from"]),
-        type=_clean(type_)[:64],
-        content=json.dumps(message.get(type_, {}), ensure_ascii=True, allow_nan=False),
-        at=_time(message["timestamp"]),
-        reply_to=_clean(_text(context["id"])) if isinstance(context, dict) and context.get("id") else None,
-    )
-
-
-def _names(contacts: list[msgspec.Raw]) -> dict[str, str]:
-    names = {}
-    for raw in contacts:
-        try:
-            contact = _decode_contact(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        if contact.wa_id and contact.profile.name:
-            names[contact.wa_id] = _clean(contact.profile.name)[:256]
-    return names
-
-
-def _decode_loosely(raw: bytes) -> dict[str, Any]:
-    """Python's own decoder takes what strict ones refuse: half surrogate pairs, huge numbers."""
-    value = json.loads(raw.decode("utf-8", "replace"))
+def _read_news(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
+    value = parse(bytes(change.value))
     if not isinstance(value, dict):
-        raise TypeError("a message must be an object")
-    return value
+        raise TypeError("news must be an object")
+    if reader := news.OF_ACCOUNT.get(change.field):
+        ours = reading.waba_id in (None, waba_id) and _not_of_another(reading, value)
+    elif reader := news.OF_NUMBER.get(change.field):
+        written = digits(value.get("display_phone_number"))
+        ours = reading.waba_id in (None, waba_id) and (not written or reading.phone in (None, written))
+    elif reader := news.OF_METADATA.get(change.field):
+        ours = some(value.get("metadata")).get("phone_number_id") == reading.phone_number_id
+    else:
+        reading.unread += 1
+        return ()
+    return reader(change.field, value) if ours else ()
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise TypeError("text expected")
-    return value
-
-
-def _phone(value: object) -> str:
-    digits = _text(value)
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
-        raise ValueError("digits expected")
-    return digits
-
-
-def _time(text: object) -> datetime:
-    seconds = int(str(text)[:20])
-    if not 0 <= seconds < 2**35:
-        raise ValueError("not a time")
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _clean(text: str) -> str:
-    """Text that PostgreSQL can keep."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+def _not_of_another(reading: _Reading, value: dict[str, Any]) -> bool:
+    """An alert may name the one number that it is about."""
+    named = value.get("entity_type") == "PHONE_NUMBER" and name_of(value.get("entity_id"))
+    return not named or named == reading.phone_number_id

@@ -1,66 +1,48 @@
-"""The Cloud API's `POST /{version}/{phone_number_id}/messages`, for text."""
+"""One official number: sending by `POST /{version}/{phone_number_id}/messages`, reading, and files."""
 
-import tomllib
-from datetime import timedelta
-from importlib import resources
+from collections.abc import AsyncIterable
 from typing import Any
 
 import msgspec
-from pyreqwest.client import Client, ClientBuilder
-from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.client import Client
+from pyreqwest.exceptions import PyreqwestError
 
-from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent, Unknown, Unsent
-from gatepost.networks.cloud.callback_data import pack
+from gatepost.networks.base import (
+    NetworkError,
+    Outgoing,
+    Person,
+    Reaction,
+    Receipt,
+    Refused,
+    RemoteMedia,
+    Sent,
+    Unknown,
+    Unsent,
+)
+from gatepost.networks.cloud import errors, media
+from gatepost.networks.cloud.compose import Unwritable, request_body
+from gatepost.networks.cloud.graph import UNREADABLE, Graph, make_client, never_connected, read_refusal
+from gatepost.networks.cloud.values import needed
+from gatepost.networks.mend import mended
 
+__all__ = ["CloudNetwork", "make_client", "read_answer"]
 
-def _load_reactions() -> dict[int, Reaction]:
-    table = tomllib.loads(resources.files(__package__).joinpath("errors.toml").read_text())
-    return {code: Reaction(name) for name, row in table.items() for code in row["codes"]}
-
-
-_REACTIONS = _load_reactions()
 _MAYBE_TAKEN = (502, 504)  # a proxy on the way gave up: the message may be through
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, IndexError)
+_HELD = "held_for_quality_assessment"
 _encode = msgspec.json.Encoder().encode
 
 
-class _Id(msgspec.Struct):
-    id: str
-
-
 class _Taken(msgspec.Struct):
-    messages: list[_Id]
+    id: str
+    message_status: Any = None
 
 
-class _ErrorData(msgspec.Struct):
-    details: str | None = None
+class _Answer(msgspec.Struct):
+    messages: list[_Taken]
+    contacts: Any = None
 
 
-class _Error(msgspec.Struct):
-    code: int
-    message: str = ""
-    error_data: _ErrorData | str | None = None
-
-
-class _Refusal(msgspec.Struct):
-    error: _Error
-
-
-_decode_taken = msgspec.json.Decoder(_Taken).decode
-_decode_refusal = msgspec.json.Decoder(_Refusal).decode
-
-
-def make_client(timeout: float, connect_timeout: float) -> Client:
-    """One client for all channels of a process: connections are shared, nothing is followed, no proxy is asked."""
-    return (
-        ClientBuilder()
-        .timeout(timedelta(seconds=timeout))
-        .connect_timeout(timedelta(seconds=connect_timeout))
-        .follow_redirects(False)
-        .no_proxy()
-        .user_agent("gatepost")
-        .build()
-    )
+_decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
 class CloudNetwork:
@@ -68,64 +50,81 @@ class CloudNetwork:
 
     def __init__(self, client: Client, base_url: str, version: str, phone_number_id: str, token: str) -> None:
         self._client = client
-        self._url = f"{base_url.rstrip('/')}/{version}/{phone_number_id}/messages"
+        self._graph = Graph(client, base_url, version, token)
+        self._number = phone_number_id
+        self._url = self._graph.url(phone_number_id, "messages")
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     async def send(self, message: Outgoing) -> Receipt:
         """Posts one message. What cannot be told for sure is `Unknown`, never a guess."""
-        request = self._client.post(self._url).headers(self._headers).body_bytes(_encode(request_body(message)))
+        try:
+            body = _encode(request_body(message))
+        except Unwritable as error:
+            words = NetworkError(0, "The message has no form on this network", str(error))
+            return Refused(words, Reaction.FINAL)
+        request = self._client.post(self._url).headers(self._headers).body_bytes(body)
         try:
             response = await request.build().send()
-            body = bytes(await response.bytes())
+            answer = bytes(await response.bytes())
         except PyreqwestError as error:
-            if _never_connected(error):
+            if never_connected(error):
                 return Unsent(f"The network cannot be reached: {error.message}")
             return Unknown(f"The network's answer was lost: {error.message}")
-        return read_answer(response.status, body)
+        return read_answer(response.status, answer)
+
+    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+        """Shows a person that their message was read, and that an answer is being written."""
+        body: dict[str, Any] = {"messaging_product": "whatsapp", "status": "read", "message_id": network_id}
+        if typing:
+            body["typing_indicator"] = {"type": "text"}
+        await self._graph.post(self._number, "messages", body=body)
+
+    async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
+        """Hands a file to the network; returns its name there."""
+        return await media.upload(self._graph, self._number, content, mime_type, filename)
+
+    async def put_stream(
+        self, content: AsyncIterable[bytes], mime_type: str, filename: str | None, *, size: int | None = None
+    ) -> str:
+        """Hands over a file piece by piece."""
+        return await media.upload(self._graph, self._number, content, mime_type, filename, size=size)
+
+    async def get_media(self, media_: RemoteMedia, most: int) -> bytes:
+        """Fetches a file of the network, of at most `most` bytes."""
+        return await media.download(self._graph, self._number, media_, most)
+
+    async def delete_media(self, handle: str) -> None:
+        """Has the network forget a file."""
+        await media.delete(self._graph, self._number, handle)
 
     async def close(self) -> None:
         """Connections belong to the process's client, which closes them."""
-
-
-def request_body(message: Outgoing) -> dict[str, Any]:
-    """The JSON of one send."""
-    body: dict[str, Any] = {
-        "messaging_product": "whatsapp",
-        "recipient_type": "individual",
-        "to": "+" + message.phone,
-        "type": message.type,
-        message.type: msgspec.Raw(message.content.encode()),
-        "biz_opaque_callback_data": pack(message.id, message.attempt),
-    }
-    if message.reply_to:
-        body["context"] = {"message_id": message.reply_to}
-    return body
 
 
 def read_answer(status: int, body: bytes) -> Receipt:
     """What the network's answer means."""
     if 200 <= status < 300:
         try:
-            return Sent(_decode_taken(body).messages[0].id)
-        except _UNREADABLE:
+            answer = _decode_answer(mended(body))
+            taken = answer.messages[0]
+            return Sent(needed(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
+        except (*UNREADABLE, IndexError, ValueError):
             return Unknown(f"The network answered {status} without a message id")
-    try:
-        error = _decode_refusal(body).error
-    except _UNREADABLE:
+    refusal = read_refusal(status, body)
+    if refusal is None:
         return _without_words(status)
-    fallback = Reaction.RETRY if status >= 500 or status == 429 else Reaction.FINAL
-    details = error.error_data.details if isinstance(error.error_data, _ErrorData) else error.error_data
-    return Refused(NetworkError(error.code, error.message, details), _REACTIONS.get(error.code, fallback))
+    entry = errors.find(refusal[0].code)
+    return Refused(*refusal, wait=entry.wait or 0.0, tries=entry.tries) if entry else Refused(*refusal)
 
 
-def _never_connected(error: PyreqwestError) -> bool:
-    """The class of the error does not tell: a deadline that passes after sending is a ConnectTimeoutError as well."""
-    causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
-    return any(cause["message"] == "client error (Connect)" for cause in causes or ())
+def _wa_id(contacts: Any) -> str | None:
+    """The recipient's number as the network writes it, where it tells one."""
+    first = contacts[0] if isinstance(contacts, list) and contacts else None
+    number = first.get("wa_id") if isinstance(first, dict) else None
+    return number if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 20 else None
 
 
 def _without_words(status: int) -> Receipt:
     if status in _MAYBE_TAKEN:
         return Unknown(f"The network answered HTTP {status}")
-    reaction = Reaction.RETRY if status >= 500 or status == 429 else Reaction.FINAL
-    return Refused(NetworkError(status, f"The network answered HTTP {status}"), reaction)
+    return Refused(NetworkError(status, f"The network answered HTTP {status}"), errors.by_status(status))

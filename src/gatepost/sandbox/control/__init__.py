@@ -2,7 +2,18 @@
 
 from litestar.types import ControllerRouterHandler
 
-from gatepost.sandbox.control import clock, faults, ledger, numbers, people
+from gatepost.sandbox.control import (
+    clock,
+    faults,
+    incoming,
+    ledger,
+    media,
+    numbers,
+    people,
+    phones,
+    standing,
+    templates,
+)
 from gatepost.sandbox.control.problems import EXCEPTION_HANDLERS
 
 __all__ = ["EXCEPTION_HANDLERS", "ROUTES"]
@@ -10,7 +21,12 @@ __all__ = ["EXCEPTION_HANDLERS", "ROUTES"]
 ROUTES: tuple[ControllerRouterHandler, ...] = (
     *numbers.ROUTES,
     *people.ROUTES,
+    *incoming.ROUTES,
+    *standing.ROUTES,
     *faults.ROUTES,
     *clock.ROUTES,
     *ledger.ROUTES,
+    *phones.ROUTES,
+    *templates.ROUTES,
+    *media.ROUTES,
 )

@@ -1,5 +1,6 @@
 """Business numbers and the global settings they start from."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -102,7 +103,12 @@ def change_settings(world: NamedDependency[World], data: JSONBody[dict[str, Any]
     fixed = sorted(set(data) & set(_FIXED))
     if fixed:
         raise ControlError(400, f"{', '.join(fixed)}: use /control/clock or /control/reset")
-    world.network.retune(merge(world.network.settings, data))
+    settings = merge(world.network.settings, data)
+    try:
+        re.compile(settings.management.reject_pattern)
+    except re.error as error:
+        raise ControlError(400, f"management.reject_pattern is not a regular expression: {error}") from error
+    world.network.retune(settings)
     return world.network.settings
 
 

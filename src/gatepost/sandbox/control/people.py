@@ -7,6 +7,7 @@ from litestar import delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
+from gatepost.sandbox.control.incoming import read
 from gatepost.sandbox.control.numbers import find_number
 from gatepost.sandbox.control.problems import ControlError, not_found
 from gatepost.sandbox.people import Person, check_person, default_name
@@ -38,11 +39,14 @@ def get_person(world: NamedDependency[World], phone: FromPath[str]) -> Person:
 
 @put("/control/people/{phone:str}", sync_to_thread=False)
 def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> Person:
-    """Introduce a person: name, character, replies."""
+    """Introduce a person: name, character, replies, user_id, username, phone_hidden, identity_hash."""
     person = msgspec.convert({"name": default_name(phone), **data, "phone": phone}, Person)
     problem = check_person(person)
     if problem is not None:
         raise ControlError(400, problem)
+    for line in person.replies:
+        if line.send is not None:
+            read({"from": phone, **line.send})
     world.network.people.put(person)
     return person
 

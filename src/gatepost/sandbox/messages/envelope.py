@@ -1,30 +1,36 @@
-"""What a business may post to /messages: each kind is read and checked here, and nowhere else."""
+"""What surrounds every message: to whom, in answer to what, and with which data of the business's own."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from gatepost.sandbox.errors import Refusal, invalid, missing, parameter
+from gatepost.sandbox.messages.fields import Refused
+from gatepost.sandbox.messages.kinds import KINDS
+from gatepost.sandbox.messages.limits import LIMITS
+from gatepost.sandbox.messages.media import MediaRef
 
-TEXT_MAX = 4096
-CALLBACK_DATA_MAX = 512
 PHONE_MIN, PHONE_MAX = 7, 15
 
 _SEPARATORS = str.maketrans("", "", "+-() ")
 _DIGITS = re.compile(r"[0-9]+\Z")
+_USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]+\Z")
+_CALLBACK_DATA_MAX = LIMITS["biz_opaque_callback_data"]
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
     """A message to one person that has passed every check of its form."""
 
     input: str
-    to: str
+    to: str  # digits; or, where the business wrote one, a user id
     type: str
     content: Any
     callback_data: str | None
     context: str | None
+    media: tuple[MediaRef, ...] = ()
+    identity_hash: str | None = None
+    user_id: str | None = None  # set when the business wrote a user id instead of a phone number
 
 
 class MarkRead(msgspec.Struct, frozen=True):
@@ -34,38 +40,15 @@ class MarkRead(msgspec.Struct, frozen=True):
     typing: bool
 
 
-Content = Callable[[Any], Refusal | None]
-
-
-def check_text(content: Any) -> Refusal | None:
-    """A text message's own fields."""
-    if not isinstance(content, dict):
-        return parameter("Param text must be a JSON object.")
-    for name in content:
-        if name not in ("body", "preview_url"):
-            return parameter(f'Unexpected key "{name}" on param "text".')
-    body = content.get("body")
-    if body is None:
-        return missing("text.body")
-    if not isinstance(body, str):
-        return parameter("Param text['body'] must be a string.")
-    if len(body) > TEXT_MAX:
-        return parameter(f"Param text['body'] must be at most {TEXT_MAX} characters long.")
-    if not body.strip():
-        return invalid("text.body", "must not be empty")
-    if not isinstance(content.get("preview_url", False), bool):
-        return invalid("text.preview_url", "must be a boolean")
-    return None
-
-
-# A further kind of message is one more line here.
-KINDS: dict[str, Content] = {"text": check_text}
-
-
 def normalise_phone(value: str) -> str | None:
     """The digits of a phone number written with +, spaces, dashes or brackets; None when it is not one."""
     digits = value.translate(_SEPARATORS)
     return digits if PHONE_MIN <= len(digits) <= PHONE_MAX and _DIGITS.match(digits) else None
+
+
+def is_user_id(value: str) -> bool:
+    """Whether a recipient is written as a business-scoped user id."""
+    return len(value) <= LIMITS["user_id"] and _USER_ID.match(value) is not None
 
 
 def read_payload(raw: bytes) -> Send | MarkRead | Refusal:
@@ -101,12 +84,13 @@ def read_mark(payload: dict[str, Any]) -> MarkRead | Refusal:
 
 def read_send(payload: dict[str, Any]) -> Send | Refusal:
     """A message of any kind."""
-    written = payload.get("to")
+    written = payload.get("to", payload.get("recipient"))  # a user id may stand in either
     if written is None:
         return missing("to")
     to = normalise_phone(written) if isinstance(written, str) else None
-    if to is None:
-        return invalid("to", f"must be a phone number of {PHONE_MIN} to {PHONE_MAX} digits")
+    user_id = written if to is None and isinstance(written, str) and is_user_id(written) else None
+    if to is None and user_id is None:
+        return invalid("to", f"must be a phone number of {PHONE_MIN} to {PHONE_MAX} digits, or a user id")
     if payload.get("recipient_type", "individual") != "individual":
         return invalid("recipient_type", "must be 'individual'")
     kind = payload.get("type", "text")
@@ -114,18 +98,26 @@ def read_send(payload: dict[str, Any]) -> Send | Refusal:
     if check is None:
         return Refusal(131051, details=f"Message type {str(kind)[:64]!r} is not supported.")
     content = payload.get(kind)
-    refusal = missing(kind) if content is None else check(content)
-    refusal = refusal or check_callback_data(payload) or check_context(payload)
+    if content is None:
+        return missing(kind)
+    try:
+        media = check(content)
+    except Refused as refused:
+        return refused.refusal
+    refusal = check_callback_data(payload) or check_context(payload, kind) or check_identity(payload)
     if refusal is not None:
         return refusal
     context = payload.get("context")
     return Send(
         input=written,
-        to=to,
+        to=to or written,
         type=kind,
         content=content,
         callback_data=payload.get("biz_opaque_callback_data"),
         context=context["message_id"] if context else None,
+        media=media,
+        identity_hash=payload.get("recipient_identity_key_hash"),
+        user_id=user_id,
     )
 
 
@@ -136,19 +128,29 @@ def check_callback_data(payload: dict[str, Any]) -> Refusal | None:
         return None
     if not isinstance(data, str):
         return parameter("Param biz_opaque_callback_data must be a string.")
-    if len(data) > CALLBACK_DATA_MAX:
-        return parameter(f"Param biz_opaque_callback_data must be at most {CALLBACK_DATA_MAX} characters long.")
+    if len(data) > _CALLBACK_DATA_MAX:
+        return parameter(f"Param biz_opaque_callback_data must be at most {_CALLBACK_DATA_MAX} characters long.")
     return None
 
 
-def check_context(payload: dict[str, Any]) -> Refusal | None:
+def check_context(payload: dict[str, Any], kind: str) -> Refusal | None:
     """The message that is quoted."""
     context = payload.get("context")
     if context is None:
         return None
     if not isinstance(context, dict):
         return parameter("Param context must be a JSON object.")
+    if kind == "reaction":
+        return invalid("context", "must not be given with a reaction")
     quoted = context.get("message_id")
     if quoted is None:
         return missing("context.message_id")
     return None if isinstance(quoted, str) and quoted else invalid("context.message_id", "must be the id of a message")
+
+
+def check_identity(payload: dict[str, Any]) -> Refusal | None:
+    """The identity the business believes the person to have."""
+    key_hash = payload.get("recipient_identity_key_hash")
+    if key_hash is None or isinstance(key_hash, str):
+        return None
+    return parameter("Param recipient_identity_key_hash must be a string.")

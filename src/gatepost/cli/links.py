@@ -1,0 +1,169 @@
+"""`gatepost channel link` and `logout`: linking a phone from the terminal.
+
+wish (row) ─► bell ─► the gateway that owns the channel ─► codes, connection (rows) ─► looked at, told line by line
+
+This program never holds the link itself; it asks, and watches what becomes of it.
+"""
+
+import asyncio
+import io
+import sys
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gatepost.cli.channels import ChannelId, find_channel
+from gatepost.cli.command import Session, command, stream_command
+from gatepost.cli.output import Answer, Line, cell
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatepost.store.channels import ChannelConfig
+    from gatepost.store.links import LinkRow
+
+_LOOK_EVERY = 0.2
+_RING_EVERY = 2.0  # a ring may be lost, and nobody sweeps for wishes
+_PATIENCE = 10.0  # before we wonder aloud whether a gateway runs
+_UP = ("connected", "limited")
+_BLACK_AND_WHITE = "\x1b[97;40m{}\x1b[0m"
+_HOW = "On the phone: Linked devices, then Link a device."
+
+
+def register(group: typer.Typer) -> None:
+    """Adds these commands to those of channels."""
+    stream_command(group, "link")(link)
+    command(group, "logout")(logout)
+
+
+async def link(
+    session: Session,
+    channel: ChannelId,
+    phone: Annotated[
+        str | None, typer.Argument(metavar="[PHONE]", help="With --pairing-code: the phone, if it has another number.")
+    ] = None,
+    *,
+    pairing_code: Annotated[
+        bool, typer.Option("--pairing-code", help="Show a code to type on the phone instead of one to scan.")
+    ] = False,
+    wait: Annotated[str, typer.Option(help="How long to wait for the phone at most.")] = "5m",
+) -> AsyncIterator[Line]:
+    """Link a phone to a QR channel: shows the code to scan until the phone is linked."""
+    from gatepost.cli.reading import read_duration
+    from gatepost.model.errors import invalid_field
+
+    if phone is not None and not pairing_code:
+        raise invalid_field("phone", "goes with --pairing-code; a code to scan fits any phone")
+    seconds = read_duration(wait, "wait").total_seconds()
+    found = await find_channel(session, channel)
+    await _wish(session, found, phone or found.phone if pairing_code else None)
+    async for line in _watch(session, found, seconds, codes=not pairing_code):
+        yield line
+
+
+async def logout(session: Session, channel: ChannelId) -> Answer:
+    """Unlink the phone of a QR channel."""
+    from gatepost.desk import link as desk
+    from gatepost.model import ids
+    from gatepost.store.bell import ring_now
+
+    found = await find_channel(session, channel)
+    await desk.log_out(session.db, found, session.now)
+    await ring_now(session.db, [found.id])
+    view = {"id": ids.show("ch", found.id), "phone": found.phone, "was": found.connection, "logout": "asked"}
+    return Answer(view, note="The gateway unlinks the phone. See: gatepost channel show " + view["id"])
+
+
+async def _wish(session: Session, channel: "ChannelConfig", pair_phone: str | None) -> None:
+    """Asks the gateway to link; with a phone, by a code that is typed on it."""
+    from gatepost.desk import link as desk
+    from gatepost.model.phone import check_phone
+    from gatepost.store.links import wish_link
+
+    number = None if pair_phone is None else check_phone(pair_phone)
+    await desk.connect(session.db, channel, session.now)
+    if number is not None and channel.connection not in _UP:
+        await wish_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
+
+
+async def _watch(session: Session, channel: "ChannelConfig", seconds: float, *, codes: bool) -> AsyncIterator[Line]:
+    """Tells each change until the phone is linked; raises what ends it otherwise."""
+    from gatepost.model.errors import Conflict
+    from gatepost.store.bell import ring_now
+    from gatepost.store.links import get_link
+
+    began, rung, told, wondered = time.monotonic(), 0.0, "", False
+    while True:
+        now = time.monotonic()
+        if now - rung >= _RING_EVERY:
+            rung = now
+            await ring_now(session.db, [channel.id])
+        row, config = await get_link(session.db, channel.id), await _again(session, channel)
+        line = _line(config, row, session.now, codes=codes)
+        if line is not None and line.text != told:
+            told = line.text
+            yield line
+        if config.connection in _UP:
+            return
+        if not row.wanted:
+            raise Conflict(f"The phone was not linked. {config.reason or 'The link was given up.'}")
+        if now - began >= seconds:
+            raise Conflict(_too_late(config))
+        if not wondered and config.connection == channel.connection and now - began >= _PATIENCE:
+            wondered = True
+            yield Line({"event": "waiting"}, "Nothing has happened yet. Is a gateway running? Start it: gatepost serve")
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _again(session: Session, channel: "ChannelConfig") -> "ChannelConfig":
+    from gatepost.model.errors import NotFound
+    from gatepost.store.channels import get_config
+
+    found = await get_config(session.db, channel.id)
+    if found is None:
+        raise NotFound("The channel was removed meanwhile.")
+    return found
+
+
+def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bool) -> Line | None:
+    """What there is to tell, if anything; the same news has the same words."""
+    state = {"event": "connection", "state": config.connection, "reason": config.reason}
+    if config.connection in _UP:
+        more = f" {cell(config.reason)}" if config.reason else ""
+        return Line(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
+    if not codes and row.pairing_code:
+        data = {"event": "pairing_code", "code": row.pairing_code}
+        return Line(data, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}")
+    if codes and row.qr and row.qr_until and row.qr_until > now:
+        return _code_line(row.qr, row.qr_until)
+    if config.connection == "connecting" and row.wanted:
+        return Line(state, "Connecting…", passing=True)
+    return None
+
+
+def _code_line(code: str, until: "datetime") -> Line:
+    from gatepost.model import times
+
+    shown = times.show(until)
+    text = f"{draw(code)}\n{_HOW} The code is good until {until.astimezone():%H:%M:%S}."
+    return Line({"event": "qr", "code": code, "until": shown}, text, passing=True)
+
+
+def draw(code: str) -> str:
+    """The code in half blocks: light on dark, which on a terminal is said in so many words."""
+    import segno
+
+    out = io.StringIO()
+    segno.make(code, error="l", micro=False).terminal(out, border=2, compact=True)
+    lines = out.getvalue().rstrip("\n").split("\n")
+    return "\n".join(_BLACK_AND_WHITE.format(line) if sys.stdout.isatty() else line for line in lines)
+
+
+def _too_late(config: "ChannelConfig") -> str:
+    reason = f" {config.reason}" if config.reason else ""
+    return (
+        f"No phone was linked in time; the channel is {config.connection}.{reason} "
+        "If nothing happened at all, see that a gateway runs: gatepost serve"
+    )

@@ -1,0 +1,23 @@
+"""`gatepost sandbox`: run the pretend network, or direct one that runs."""
+
+import typer
+
+from gatepost.cli.sandbox import clock, faults, ledger, numbers, people, phones, serving
+
+group = typer.Typer(
+    help="The pretend network: run it, or direct one that runs.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+group.callback()(serving.sandbox)
+group.add_typer(numbers.group, name="number")
+group.add_typer(phones.group, name="phone")
+group.add_typer(people.group, name="person")
+people.register(group)
+group.add_typer(faults.group, name="fault")
+group.add_typer(clock.group, name="clock")
+ledger.register(group)
+
+__all__ = ["group"]

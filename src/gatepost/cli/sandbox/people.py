@@ -1,0 +1,100 @@
+"""`gatepost sandbox person` and `say`: who is at the other end, and speaking as one of them."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from gatepost.cli.command import new_group
+from gatepost.cli.output import Answer
+from gatepost.cli.sandbox.door import Door, door_command, given, segment
+
+group = new_group("People and their characters.")
+_SHOWN = ("phone", "name", "character", "script")
+_CHARACTERS = "normal, quick, slow, in_chat, silent, offline, absent or blocked."
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command that stands by itself."""
+    door_command(app, "say")(say)
+
+
+@door_command(group, "list")
+def list_(door: Door) -> Answer:
+    """List everybody who was introduced."""
+    people = door.get("people")
+    rows = [{**person, "script": f"{len(person['replies'])} lines"} for person in people]
+    empty = "Nobody was introduced; everybody with a number is a stranger who reads."
+    return Answer(people, _SHOWN, empty=empty, rows=rows)
+
+
+@door_command(group, "set")
+def set_(
+    door: Door,
+    phone: Annotated[str, typer.Argument(help="The person's number, in digits.")],
+    *,
+    name: Annotated[str | None, typer.Option(help="Profile name.")] = None,
+    character: Annotated[str | None, typer.Option(help=_CHARACTERS)] = None,
+    reply: Annotated[
+        list[str] | None, typer.Option(help="A line of the script: what to answer to anything. May be repeated.")
+    ] = None,
+    script: Annotated[str | None, typer.Option(help="The whole script, a JSON array of lines.")] = None,
+) -> Answer:
+    """Introduce a person, or change some of one who was introduced."""
+    known = {person["phone"]: person for person in door.get("people")}
+    changes = given(name=name, character=character, replies=_read_script(reply or [], script))
+    return Answer(door.put(f"people/{segment(phone)}", {**known.get(phone, {}), **changes}))
+
+
+@door_command(group, "forget")
+def forget(door: Door, phone: Annotated[str, typer.Argument(help="The person's number, in digits.")]) -> Answer:
+    """Make a person a stranger again."""
+    door.delete(f"people/{segment(phone)}")
+    return Answer({"phone": phone, "forgotten": True})
+
+
+def say(
+    door: Door,
+    phone: Annotated[str, typer.Argument(metavar="FROM", help="Who writes: a number in digits.")],
+    text: Annotated[str, typer.Argument(help="What they write.")],
+    *,
+    number: Annotated[
+        str | None, typer.Option(help="Number id, or QR phone, that gets it.", show_default="the only one there is")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The writer's profile name.")] = None,
+    reply_to: Annotated[str | None, typer.Option(help="Id of the message that is quoted.")] = None,
+) -> Answer:
+    """Write to a number as a person."""
+    numbers = [one["phone_number_id"] for one in door.get("numbers")]
+    phones = [one["phone"] for one in door.get("phones")]
+    to = number or _only([*numbers, *phones])
+    if to in phones and to not in numbers:
+        quote = {"id": reply_to, "from_me": True} if reply_to else None
+        said = given(content={"body": text}, quote=quote)
+        return Answer(door.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
+    said = given(name=name, reply_to=reply_to)
+    return Answer(door.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
+
+
+def _only(known: list[str]) -> str:
+    from gatepost.model.errors import Conflict
+
+    if len(known) != 1:
+        told = f"There are several numbers: {', '.join(known)}" if known else "There is no number yet"
+        raise Conflict(f"{told}. Say which one gets it with --number.")
+    return known[0]
+
+
+def _read_script(replies: list[str], script: str | None) -> list[Any] | None:
+    from gatepost.model.errors import invalid_field
+
+    lines: Any = [{"text": text} for text in replies]
+    if script is not None:
+        try:
+            read = json.loads(script)
+        except ValueError as error:
+            raise invalid_field("script", f"is not JSON: {error}") from None
+        if not isinstance(read, list):
+            raise invalid_field("script", "must be a JSON array of lines")
+        lines = read + lines
+    return lines if replies or script is not None else None

@@ -1,0 +1,44 @@
+"""`gatepost sandbox phone`: the phones of the sandbox's QR network."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gatepost.cli.command import new_group
+from gatepost.cli.output import Answer
+from gatepost.cli.sandbox.door import Door, door_command, given, segment
+
+group = new_group("Phones of the QR network.")
+
+
+@door_command(group, "list")
+def list_(door: Door) -> Answer:
+    """List the phones with their sessions."""
+    states = {one["session"]: one["state"] for one in door.get("sessions")}
+    phones = [{**one, "state": [states.get(name) for name in one["sessions"]]} for one in door.get("phones")]
+    return Answer(phones, ("phone", "name", "sessions", "state", "banned", "locked_until"))
+
+
+@door_command(group, "scan")
+def scan(
+    door: Door,
+    phone: Annotated[str, typer.Argument(help="The phone that scans: its number in digits.")],
+    session: Annotated[
+        str | None, typer.Option(help="Session whose code it scans.", show_default="the one that shows a code")
+    ] = None,
+    code: Annotated[str | None, typer.Option(help="The code itself.")] = None,
+    fail: Annotated[bool, typer.Option("--fail", help="Give up half-way.")] = False,
+) -> Answer:
+    """Scan a code with a phone, so that the session is linked to it."""
+    what = given(code=code, session=session) or {"session": _only_waiting(door)}
+    return Answer(door.post(f"phones/{segment(phone)}/scan", {**what, "fail": fail}))
+
+
+def _only_waiting(door: Door) -> str:
+    from gatepost.model.errors import Conflict
+
+    waiting: list[Any] = [one["session"] for one in door.get("sessions") if one["code"] is not None]
+    if len(waiting) != 1:
+        told = f"{len(waiting)} sessions show a code: {', '.join(waiting)}" if waiting else "No session shows a code"
+        raise Conflict(f"{told}. Choose with --session.")
+    return str(waiting[0])

@@ -1,0 +1,70 @@
+"""Reading templates anew where the network's news did not tell all: the channel's owner does it, until it is done."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+
+from gatepost.desk.templates import TemplateDesk, sync_templates
+from gatepost.model.errors import GatepostError
+from gatepost.store.heads import Lease
+from gatepost.store.news import STALE_TEMPLATES, clear_stale
+
+log = structlog.get_logger("gatepost.templates")
+_FIRST_WAIT, _LONGEST_WAIT = 5.0, 600.0
+
+
+class TemplateWatch:
+    """Syncs a channel's templates when its state says that they are stale."""
+
+    next_work: datetime | None = None
+
+    def __init__(self, lease: Lease, desk: TemplateDesk, alive: Callable[[], bool]) -> None:
+        self._lease = lease
+        self._desk = desk
+        self._alive = alive
+        self._bell = asyncio.Event()
+        self._stale: str | None = None
+        self._stopping = False
+
+    @property
+    def idle(self) -> bool:
+        return self._stale is None
+
+    def look(self, state: dict[str, object]) -> None:
+        """The channel's state was read: begins where it says that templates are stale."""
+        mark = state.get(STALE_TEMPLATES)
+        if mark is not None and mark != self._stale:
+            self._stale = str(mark)
+            self._bell.set()
+
+    def ring(self) -> None:
+        """Its news comes with the channel's state."""
+
+    async def run(self) -> None:
+        """Until stopped, or until the lease is lost."""
+        wait = 0.0
+        while not self._stopping and self._alive():
+            self._bell.clear()
+            if self._stale is not None:
+                wait = 0.0 if await self._sync(self._stale) else min(max(_FIRST_WAIT, wait * 2), _LONGEST_WAIT)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._bell.wait(), wait or None)
+
+    async def stop(self) -> None:
+        self._stopping = True
+        self._bell.set()
+
+    async def _sync(self, mark: str) -> bool:
+        try:
+            synced = await sync_templates(self._desk)
+            await clear_stale(self._desk.db, self._lease, mark)
+        except GatepostError as error:
+            log.warning("templates not read anew", channel=self._lease.channel_id.hex, reason=error.message)
+            return False
+        log.info("templates read anew", channel=self._lease.channel_id.hex, changed=synced.changed, added=synced.added)
+        if self._stale == mark:
+            self._stale = None
+        return True

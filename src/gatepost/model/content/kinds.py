@@ -1,0 +1,101 @@
+"""Every type of message: the fields that are its own, and who reads them."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from gatepost.model.content import answers, cards, choices, files, shop, template
+from gatepost.model.content.found import Found
+from gatepost.model.errors import invalid_field
+
+Type = Literal[
+    "text",
+    "image",
+    "video",
+    "audio",
+    "document",
+    "sticker",
+    "location",
+    "contacts",
+    "buttons",
+    "list",
+    "cta_url",
+    "product",
+    "product_list",
+    "catalog",
+    "template",
+    "reaction",
+    "poll",
+]
+TYPES: tuple[str, ...] = get_args(Type)
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A type's own fields: those that it must have, those that it may have, and the function that reads them."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    read: Callable[[dict[str, Any], Found], dict[str, Any]]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.required + self.optional
+
+
+KINDS: dict[str, Kind] = {
+    "image": Kind(("media",), ("caption",), files.read_files),
+    "video": Kind(("media",), ("caption",), files.read_files),
+    "audio": Kind(("media",), ("voice",), files.read_files),
+    "document": Kind(("media",), ("caption", "filename"), files.read_files),
+    "sticker": Kind(("media",), (), files.read_files),
+    "location": Kind(("location",), (), cards.read_place),
+    "contacts": Kind(("contacts",), (), cards.read_contacts),
+    "buttons": Kind(("body", "buttons"), ("header", "footer", "fallback"), choices.read_buttons),
+    "list": Kind(("body", "button", "sections"), ("header", "footer", "fallback"), choices.read_choice_list),
+    "cta_url": Kind(("body", "cta"), ("header", "footer", "fallback"), choices.read_link_button),
+    "product": Kind(("product",), ("body", "footer"), shop.read_one_product),
+    "product_list": Kind(("body", "header", "catalog_id", "sections"), ("footer",), shop.read_product_list),
+    "catalog": Kind(("body",), ("thumbnail", "footer"), shop.read_catalog),
+    "template": Kind(("template",), (), template.read_template),
+    "reaction": Kind(("reaction",), (), answers.read_reaction),
+    "poll": Kind(("poll",), (), answers.read_poll),
+}
+_HINTS = {
+    "body": "give the text of the message",
+    "media": 'give {"id": "med_…"} of an uploaded file or {"link": "https://…"}',
+    "location": 'give {"latitude": …, "longitude": …}',
+    "contacts": 'give a list such as [{"name": {"formatted_name": "…"}, "phones": [{"phone": "…"}]}]',
+    "buttons": 'give a list such as [{"id": "yes", "title": "Yes"}]',
+    "button": "give the words on the button that opens the list",
+    "sections": "give a list of sections",
+    "header": 'give {"type": "text", "text": "…"}',
+    "cta": 'give {"text": "…", "url": "https://…"}',
+    "product": 'give {"catalog_id": "…", "retailer_id": "…"}',
+    "catalog_id": "give the id of the catalogue",
+    "template": 'give {"name": "…", "language": "…"}',
+    "reaction": 'give {"message_id": "…", "emoji": "…"}',
+    "poll": 'give {"question": "…", "options": ["…", "…"], "multiple": false}',
+}
+
+
+def required(type_: str, field: str) -> Exception:
+    """The refusal of a message that lacks one of its type's own fields."""
+    return invalid_field(field, f"is required for type {type_}; {_HINTS[field]}")
+
+
+def foreign(type_: str, field: str, own: tuple[str, ...]) -> Exception:
+    """The refusal of a field that belongs to other types."""
+    return invalid_field(field, f"does not belong to type {type_}, which takes {', '.join(own)}")
+
+
+def read_content(type_: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
+    """The neutral content of a message of any type but text, from the fields that were given."""
+    kind = KINDS[type_]
+    for field in given:
+        if field not in kind.fields:
+            raise foreign(type_, field, kind.fields)
+    for field in kind.required:
+        if field not in given:
+            raise required(type_, field)
+    return kind.read(given, found)

@@ -1,0 +1,95 @@
+"""Raw components of a template, as the network takes them: checked in their outline, and searched for files."""
+
+from typing import Any
+
+from gatepost.model.content.found import Found
+from gatepost.model.content.parts import read_media_id
+from gatepost.model.errors import invalid_field
+from gatepost.model.limits import limit, most
+from gatepost.model.reading import check_storable_all, place, read_choice, read_list, read_url
+
+_TYPES = ("header", "body", "button", "limited_time_offer", "carousel")
+_FILES = ("image", "video", "document", "gif")
+
+
+def read_raw_components(path: str, value: Any, found: Found) -> list[dict[str, Any]]:
+    """The components unchanged, but for ids of files, which are written in our one way."""
+    check_storable_all(path, value, most("template.depth"))
+    return _components(path, value, found, inner=False)
+
+
+def _components(path: str, value: Any, found: Found, *, inner: bool) -> list[dict[str, Any]]:
+    if not isinstance(value, list | tuple):
+        raise invalid_field(path, "must be a list of components")
+    rows = [_component(f"{path}[{i}]", row, found, inner=inner) for i, row in enumerate(value)]
+    kinds = [row["type"].lower() for row in rows]
+    for i, kind in enumerate(kinds):
+        if kind != "button" and kind in kinds[:i]:
+            raise invalid_field(f"{path}[{i}].type", f"{kind} is there twice")
+    places = [int(row["index"]) for row in rows if row["type"].lower() == "button"]
+    if len(set(places)) != len(places):
+        raise invalid_field(path, "has two components for the same button")
+    return rows
+
+
+def _component(path: str, value: Any, found: Found, *, inner: bool) -> dict[str, Any]:
+    component = _outline(path, value)
+    types = _TYPES[:3] if inner else _TYPES
+    kind = read_choice(place(path, "type"), component["type"].lower(), types)
+    if kind == "carousel":
+        cards = read_list(place(path, "cards"), component.get("cards"), "template.cards")
+        read = [_card(f"{path}.cards[{i}]", card, found) for i, card in enumerate(cards)]
+        return component | {"cards": read}
+    if kind == "button":
+        _check_index(place(path, "index"), component.get("index"))
+        if not isinstance(component.get("sub_type"), str):
+            raise invalid_field(place(path, "sub_type"), "is required, e.g. quick_reply, url or copy_code")
+    rows = component.get("parameters")
+    if rows is None:
+        return component
+    if not isinstance(rows, list):
+        raise invalid_field(place(path, "parameters"), "must be a list of parameters")
+    return component | {"parameters": [_parameter(f"{path}.parameters[{i}]", row, found) for i, row in enumerate(rows)]}
+
+
+def _outline(path: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        raise invalid_field(path, "must be an object with type")
+    return value
+
+
+def _card(path: str, value: Any, found: Found) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise invalid_field(path, "must be an object with card_index and components")
+    where = place(path, "components")
+    return value | {"components": _components(where, value.get("components"), found, inner=True)}
+
+
+def _check_index(path: str, value: Any) -> None:
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 2 or not int(text) < most("template.buttons"):
+        raise invalid_field(path, "must be the place of the button in the template, counted from 0")
+
+
+def _parameter(path: str, value: Any, found: Found) -> dict[str, Any]:
+    parameter = _outline(path, value)
+    kind, name = parameter["type"].lower(), parameter.get("parameter_name")
+    if name is not None and not (isinstance(name, str) and limit("template.variable_name").fits(len(name))):
+        raise invalid_field(place(path, "parameter_name"), "must be the name of a variable")
+    if kind == "text" and not isinstance(parameter.get("text"), str):
+        raise invalid_field(place(path, "text"), "must be text")
+    if kind not in _FILES:
+        return parameter
+    return parameter | {kind: _file(place(path, kind), parameter.get(kind), found)}
+
+
+def _file(path: str, value: Any, found: Found) -> dict[str, Any]:
+    """A file by its address, by an id of ours, or by the network's own id, which we cannot judge."""
+    if not isinstance(value, dict) or ("id" in value) == ("link" in value):
+        raise invalid_field(path, "needs either id or link")
+    if "link" in value:
+        found.links.append(read_url(place(path, "link"), value["link"], "media.link"))
+        return value
+    if isinstance(value["id"], str) and value["id"].startswith("med_"):
+        return value | {"id": read_media_id(place(path, "id"), value["id"], found)}
+    return value

@@ -1,0 +1,115 @@
+"""A message made from a template: its name, and what is filled in. Whether it fits is `template.check_use`."""
+
+from typing import Any
+
+from gatepost.model.content.found import Found
+from gatepost.model.content.parts import read_file, read_location, read_product
+from gatepost.model.content.raw import read_raw_components
+from gatepost.model.errors import invalid_field
+from gatepost.model.limits import limit, most
+from gatepost.model.reading import check_unlike, place, plain, read_choice, read_object, read_text
+from gatepost.model.template.values import TemplateUse
+
+_EASY = ("variables", "header", "buttons")
+_GIFTS = {
+    "payload": "template.payload",
+    "text": "template.url",
+    "code": "template.copy_code",
+    "flow_token": "template.flow_token",
+}
+_FILES = ("image", "video", "document", "gif")
+
+
+def read_template(given: dict[str, Any], found: Found) -> dict[str, Any]:
+    """The use of a template, filled in by hand or with raw components."""
+    wish = read_object("template", given["template"], ("name", "language"), (*_EASY, "components"))
+    if "components" in wish and any(name in wish for name in _EASY):
+        raise invalid_field("template.components", "goes without variables, header and buttons: it already holds them")
+    content: dict[str, Any] = {
+        "name": read_text("template.name", wish["name"], "template.name"),
+        "language": read_text("template.language", wish["language"], "template.language"),
+    }
+    if "variables" in wish:
+        content["variables"] = _variables("template.variables", wish["variables"])
+    if "header" in wish:
+        content["header"] = _header("template.header", wish["header"], found)
+    if "buttons" in wish:
+        content["buttons"] = _buttons("template.buttons", wish["buttons"])
+    if "components" in wish:
+        content["components"] = read_raw_components("template.components", wish["components"], found)
+    found.template = _use(content)
+    return {"template": content}
+
+
+def _use(content: dict[str, Any]) -> TemplateUse:
+    variables = content.get("variables")
+    return TemplateUse(
+        name=content["name"],
+        language=content["language"],
+        variables=tuple(variables) if isinstance(variables, list) else variables,
+        header=content.get("header"),
+        buttons=tuple(content.get("buttons", ())),
+        components=content.get("components"),
+    )
+
+
+def _variables(path: str, value: Any) -> list[str] | dict[str, str]:
+    if isinstance(value, list | tuple):
+        return [read_text(f"{path}[{i}]", text, "template.variable") for i, text in enumerate(value)]
+    if not isinstance(value, dict):
+        raise invalid_field(path, 'must be a list such as ["Anna", "1001"] or an object such as {"name": "Anna"}')
+    for name in value:
+        read_text(place(path, plain(name)), name, "template.variable_name")
+    return {name: read_text(place(path, name), text, "template.variable") for name, text in value.items()}
+
+
+def _header(path: str, value: Any, found: Found) -> str | dict[str, Any]:
+    if isinstance(value, str):
+        return read_text(path, value, "template.variable")
+    if isinstance(value, dict) and "type" not in value:
+        return _named_header(path, value)
+    fields = ("text", "media", "filename", "location", "product")
+    kind = read_choice(
+        place(path, "type"),
+        read_object(path, value, ("type",), fields)["type"],
+        ("text", *_FILES, "location", "product"),
+    )
+    if kind in _FILES:
+        given = read_object(path, value, ("type", "media"), ("filename",) if kind == "document" else ())
+        return {"type": kind} | read_file(path, given, found)
+    if kind == "location":
+        given = read_object(path, value, ("type", "location"))
+        return {"type": kind, "location": read_location(place(path, "location"), given["location"])}
+    if kind == "product":
+        given = read_object(path, value, ("type", "product"))
+        return {"type": kind, "product": read_product(place(path, "product"), given["product"])}
+    given = read_object(path, value, ("type", "text"))
+    return {"type": kind, "text": read_text(place(path, "text"), given["text"], "template.variable")}
+
+
+def _named_header(path: str, value: dict[str, Any]) -> dict[str, str]:
+    """The header's one variable by its name, such as {"sale": "Summer"}."""
+    if len(value) != 1:
+        raise invalid_field(path, 'must be text, {"type": …} or the one variable by its name, e.g. {"sale": "Summer"}')
+    ((name, text),) = value.items()
+    read_text(place(path, plain(name)), name, "template.variable_name")
+    return {name: read_text(place(path, name), text, "template.variable")}
+
+
+def _buttons(path: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list | tuple) or not limit("template.buttons").fits(len(value)):
+        raise invalid_field(path, f"must be a list of {limit('template.buttons').words()}")
+    rows = [_button(f"{path}[{i}]", row) for i, row in enumerate(value)]
+    check_unlike([(f"{path}[{i}].index", str(row["index"])) for i, row in enumerate(rows)], "button")
+    return rows
+
+
+def _button(path: str, value: Any) -> dict[str, Any]:
+    given = read_object(path, value, ("index",), tuple(_GIFTS))
+    index, gifts = given.pop("index"), given
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < most("template.buttons"):
+        raise invalid_field(place(path, "index"), "must be the place of the button in the template, counted from 0")
+    if len(gifts) != 1:
+        raise invalid_field(path, f"needs index and one of {', '.join(_GIFTS)}")
+    ((name, text),) = gifts.items()
+    return {"index": index, name: read_text(place(path, name), text, _GIFTS[name])}

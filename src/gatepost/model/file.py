@@ -1,0 +1,61 @@
+"""Files: which types are taken, how large each may be, and how a file may be called."""
+
+import re
+
+import msgspec
+
+from gatepost.model.errors import TooLarge, WrongMediaType
+from gatepost.model.limits import FILES, most, size_words
+
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}", re.ASCII)
+_LIMITS = {type_: max(row.max, row.animated or 0) for row in FILES.values() for type_ in row.types}
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """The file behind a link."""
+
+    content: bytes
+    mime_type: str
+
+
+class Unfetched(msgspec.Struct, frozen=True):
+    """Why a link gave no file, and whether it may give one later."""
+
+    reason: str
+    retry: bool
+
+
+def mime_type(text: str | None) -> str:
+    """A content type without its parameters, in lower case; empty when it is not one."""
+    bare = (text or "").partition(";")[0].strip().lower()
+    return bare if _TYPE.fullmatch(bare) else ""
+
+
+def check_file_type(kind: str, text: str | None) -> tuple[str, int]:
+    """The type of a file that is to be sent on a kind of channel, and the most bytes it may have."""
+    type_ = mime_type(text)
+    if not type_ or type_.startswith("multipart/"):
+        raise WrongMediaType("Say what the file is: give its content type, such as image/jpeg or application/pdf.")
+    if type_ in _LIMITS:
+        return type_, _LIMITS[type_]
+    if kind == "qr":  # a linked phone sends any file as a document
+        return type_, FILES["document"].max
+    raise WrongMediaType(f"Files of type {type_} cannot be sent. There are: {', '.join(sorted(_LIMITS))}.")
+
+
+def too_large(limit: int, what: str) -> TooLarge:
+    """The refusal of a file that is larger than its kind may be."""
+    return TooLarge(f"{what} may have at most {size_words(limit)} ({limit:,} bytes).", "media_too_large")
+
+
+def clean_filename(text: str | None) -> str | None:
+    """The last part of a path, without what cannot be seen, cut to its longest; None when nothing is left."""
+    last = re.split(r"[/\\]", _UNSEEN.sub("", text or ""))[-1].strip()
+    if last in ("", ".", ".."):
+        return None
+    longest = most("media.filename")
+    stem, dot, ending = last.rpartition(".")
+    if len(last) > longest and dot and len(ending) <= 16:
+        return f"{stem[: longest - len(ending) - 1]}.{ending}"
+    return last[:longest]

@@ -1,0 +1,42 @@
+"""Which files a message may carry: their MIME types and sizes, by the type of the message."""
+
+from gatepost.model.errors import FieldProblem, TooLarge, WrongMediaType
+from gatepost.model.limits import FILES, FileLimit, size_words
+
+
+def bare_type(mime_type: str) -> str:
+    """A MIME type without its parameters, in small letters."""
+    return mime_type.partition(";")[0].strip().lower()
+
+
+def check_media(
+    type_: str, mime_type: str, size: int, *, kind: str = "official", animated: bool | None = None, field: str = "media"
+) -> None:
+    """Refuses a file that a message of this type cannot carry. Not knowing whether a sticker moves, it may."""
+    row = FILES[type_]
+    bare = bare_type(mime_type)
+    if bare not in row.types and not (kind == "qr" and type_ == "document" and "/" in bare):
+        why = f"is {bare or 'of no type'}, but a message of type {type_} takes {', '.join(row.types)}"
+        raise WrongMediaType(f"{field}: {why}", fields=(FieldProblem(field, why),))
+    most = _most(row, animated)
+    if size > most:
+        why = f"has {size:,} bytes, but {_article(type_)} {type_} may have at most {size_words(most)} ({most:,} bytes)"
+        raise TooLarge(f"{field}: {why}", "media_too_large", fields=(FieldProblem(field, why),))
+
+
+def types_for(mime_type: str) -> tuple[str, ...]:
+    """The types of message that take a file of this MIME type."""
+    return tuple(type_ for type_, row in FILES.items() if bare_type(mime_type) in row.types)
+
+
+def largest() -> int:
+    """The size of the largest file that any message takes."""
+    return max(row.animated or row.max for row in FILES.values())
+
+
+def _most(row: FileLimit, animated: bool | None) -> int:
+    return row.max if row.animated is None or animated is False else row.animated
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"

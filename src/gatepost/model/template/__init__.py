@@ -1,0 +1,8 @@
+"""Templates: texts that the network has approved, to be filled in and sent at any time."""
+
+from gatepost.model.template.creation import check_new_template
+from gatepost.model.template.preview import preview
+from gatepost.model.template.use import check_use
+from gatepost.model.template.values import NewTemplate, Template, TemplateUse
+
+__all__ = ["NewTemplate", "Template", "TemplateUse", "check_new_template", "check_use", "preview"]

@@ -1,0 +1,59 @@
+"""How a template will look."""
+
+from typing import Any
+
+from gatepost.model.template.needs import given_by, needs_of
+from gatepost.model.template.use import mismatch
+from gatepost.model.template.values import Template, TemplateUse, buttons_of, word
+from gatepost.model.template.variables import fill
+
+Variables = tuple[str, ...] | list[str] | dict[str, str] | None
+
+
+def preview(template: Template, variables: Variables = None, header: str | None = None) -> dict[str, Any]:
+    """Header, body, footer and buttons as the person will see them. Without variables, the examples stand in."""
+    values = _example_values(template, "body") if variables is None else _values(template, variables)
+    return {
+        "header": _header(template, header),
+        "body": fill((template.component("BODY") or {}).get("text") or "", values),
+        "footer": (template.component("FOOTER") or {}).get("text"),
+        "buttons": [_button(button) for button in buttons_of(template.components)],
+    }
+
+
+def _values(template: Template, variables: list[str] | tuple[str, ...] | dict[str, str]) -> dict[str, str]:
+    given = variables if isinstance(variables, dict) else tuple(variables)
+    needs, gifts = needs_of(template), given_by(TemplateUse(template.name, template.language, given))
+    names = gifts.body if isinstance(given, dict) else tuple(str(i + 1) for i in range(len(given)))
+    if sorted(map(str, names)) != sorted(map(str, needs.body)):
+        raise mismatch("variables", f"the template has {', '.join(map(str, needs.body)) or 'no variables'}")
+    return dict(zip(map(str, names), gifts.texts, strict=True))
+
+
+def _header(template: Template, text: str | None) -> dict[str, Any] | None:
+    header = template.component("HEADER")
+    if header is None:
+        return None
+    kind = word(header.get("format") or "TEXT").lower()
+    if kind != "text":
+        return {"type": kind}
+    names = needs_of(template).header_names
+    values = _example_values(template, "header") if text is None else {str(name): text for name in names}
+    return {"type": kind, "text": fill(header.get("text") or "", values)}
+
+
+def _example_values(template: Template, part: str) -> dict[str, str]:
+    """The examples of body or header by their variables; none where the network keeps none."""
+    example = (template.component(part.upper()) or {}).get("example") or {}
+    if template.named:
+        rows = example.get(f"{part}_text_named_params") or ()
+        return {str(row.get("param_name")): str(row.get("example")) for row in rows}
+    values = example.get(f"{part}_text") or []
+    if values and isinstance(values[0], list):
+        values = values[0]
+    return {str(i + 1): str(value) for i, value in enumerate(values)}
+
+
+def _button(button: dict[str, Any]) -> dict[str, Any]:
+    shown = {"type": word(button.get("type")), "text": button.get("text")}
+    return shown | {name: button[name] for name in ("url", "phone_number") if name in button}

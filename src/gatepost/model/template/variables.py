@@ -1,0 +1,66 @@
+"""The variables in a template's text: `{{1}}`, `{{2}}`, … or `{{first_name}}`."""
+
+import re
+from collections.abc import Mapping
+
+from gatepost.model.errors import invalid_field
+from gatepost.model.limits import limit
+
+_VARIABLE = re.compile(r"\{\{([^{}]*)\}\}")
+
+
+def variables_of(text: str) -> tuple[str, ...]:
+    """The names of the variables in a text, each once, in the order in which they come."""
+    return tuple(dict.fromkeys(name.strip() for name in _VARIABLE.findall(text)))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with its variables filled in; one that has no value stays as it is written."""
+    return _VARIABLE.sub(lambda found: values.get(found[1].strip(), found[0]), text)
+
+
+def check_variables(path: str, text: str, *, named: bool) -> tuple[str, ...]:
+    """Every rule about the names of variables; gives the names."""
+    if "{{" in _VARIABLE.sub("", text) or "}}" in _VARIABLE.sub("", text):
+        raise invalid_field(path, "has a variable with unmatched braces; write {{1}} or {{name}}")
+    if any(name != name.strip() for name in _VARIABLE.findall(text)):
+        raise invalid_field(path, "has spaces inside of a variable's braces; write {{1}} or {{name}}")
+    names = variables_of(text)
+    if named:
+        _check_named(path, names)
+    else:
+        _check_counted(path, names)
+    if re.search(r"\}\}\s*\{\{", text):
+        raise invalid_field(path, "has two variables side by side; put words between them")
+    return names
+
+
+def check_setting(path: str, text: str) -> None:
+    """Variables must stand within text, and there must be enough of it."""
+    bare, count = text.strip(), len(_VARIABLE.findall(text))
+    if bare.startswith("{{") or bare.endswith("}}"):
+        raise invalid_field(path, "must not begin or end with a variable; put words before and after it")
+    words, share = len(re.findall(r"\w+", _VARIABLE.sub(" ", text))), limit("template.words_per_variable").min or 0
+    if count and words < share * count + 1:
+        raise invalid_field(
+            path, f"has too many variables for its length: {count} need at least {share * count + 1} words around them"
+        )
+
+
+def _check_named(path: str, names: tuple[str, ...]) -> None:
+    row = limit("template.variable_name")
+    for name in names:
+        if not row.fits(len(name)) or not row.matches(name):
+            raise invalid_field(
+                path, f"has the variable {{{{{name}}}}}; use small letters, digits and underscores, {row.words()}"
+            )
+
+
+def _check_counted(path: str, names: tuple[str, ...]) -> None:
+    if list(names) != [str(i + 1) for i in range(len(names))]:
+        wrong = ", ".join(f"{{{{{name}}}}}" for name in names)
+        raise invalid_field(
+            path,
+            f"has {wrong}; number variables {{{{1}}}}, {{{{2}}}}, … without a gap, "
+            'or name them and set "parameter_format": "named"',
+        )

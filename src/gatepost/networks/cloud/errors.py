@@ -1,0 +1,106 @@
+"""The Cloud API's refusals: what each asks for, and our advice about it. The table itself is `errors.toml`.
+
+python -m gatepost.networks.cloud.errors > docs/network-errors.md
+"""
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+
+import msgspec
+
+from gatepost.networks.base import NetworkError, Reaction
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of the table."""
+
+    first: int
+    last: int
+    title: str
+    reaction: Reaction
+    advice: str
+    wait: int | None = None  # seconds: trying again any sooner is in vain
+    tries: int | None = None  # how many tries are worth it
+
+    @property
+    def codes(self) -> str:
+        """The code, or the range of them, as written."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+def _load() -> Iterator[Entry]:
+    rows = tomllib.loads(resources.files(__package__).joinpath("errors.toml").read_text("utf-8"))
+    for codes, row in rows.items():
+        first, _, last = codes.partition("-")
+        yield msgspec.convert({"first": int(first), "last": int(last or first)} | row, Entry)
+
+
+_ENTRIES = tuple(sorted(_load(), key=lambda entry: (entry.first, entry.last)))
+_SINGLE = {entry.first: entry for entry in _ENTRIES if entry.first == entry.last}
+_RANGES = [entry for entry in _ENTRIES if entry.first != entry.last]
+
+
+def table() -> tuple[Entry, ...]:
+    """Every line of the table, by code."""
+    return _ENTRIES
+
+
+def find(code: int) -> Entry | None:
+    """The line of a code; one of its own goes before a range."""
+    return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
+
+
+def look_up(code: int, http_status: int | None = None) -> tuple[Reaction, str | None]:
+    """What a refusal asks for, and our advice. What is not in the table follows the HTTP status."""
+    entry = find(code)
+    return (entry.reaction, entry.advice) if entry else (by_status(http_status), None)
+
+
+def by_status(http_status: int | None) -> Reaction:
+    """The safe guess: the network's own troubles pass, ours do not."""
+    passing = http_status is not None and (http_status >= 500 or http_status == 429)
+    return Reaction.RETRY if passing else Reaction.FINAL
+
+
+def explained(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
+    """The network's words with our advice. A subcode that the table knows is closer to the matter."""
+    entry = (find(subcode) if subcode else None) or find(code)
+    return NetworkError(code, title, details, entry.advice if entry else None)
+
+
+# -- the page in the docs ----------------------------------------------------------------------------------------------
+
+_HEAD = """# What the official network may refuse
+
+When the network says no, `error.code` is its own code, `error.title` and `error.details` are its own words, and
+`error.advice` is ours. What the gateway does by itself is in the column "reaction":
+
+| reaction | what happens |
+|---|---|
+| `final` | the message fails; nothing is tried again |
+| `retry` | the message is tried again after a back-off |
+| `hold_recipient` | the conversation waits and goes on; the others are not affected |
+| `hold_channel` | the whole number waits and goes on |
+| `hold_new` | no new conversations are opened for a while; answers still go |
+| `break` | nothing more leaves the number until it is mended; messages wait in the queue within their `ttl` |
+
+A code that is not listed is final when the network answers 4xx, and tried again when it answers 5xx or 429.
+
+| code | meaning | reaction | advice |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """docs/network-errors.md, whole."""
+    return _HEAD + "".join(_line(entry) for entry in _ENTRIES)
+
+
+def _line(entry: Entry) -> str:
+    return f"| {entry.codes} | {entry.title} | `{entry.reaction.value}` | {entry.advice} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

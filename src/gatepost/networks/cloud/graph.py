@@ -1,0 +1,144 @@
+"""One call to the Graph API: a client for all channels, the token, and what its answers mean outside of sending."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.multipart import FormBuilder
+from pyreqwest.request import RequestBuilder
+
+from gatepost.networks.base import CallFailed, NetworkError, Reaction
+from gatepost.networks.cloud import errors
+from gatepost.networks.mend import mended
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_encode = msgspec.json.Encoder().encode
+
+
+class _ErrorData(msgspec.Struct):
+    details: str | None = None
+
+
+class _Error(msgspec.Struct):
+    code: int
+    message: str = ""
+    error_data: _ErrorData | str | None = None
+    error_subcode: int | None = None
+    error_user_msg: str | None = None
+
+
+class _Refusal(msgspec.Struct):
+    error: _Error
+
+
+_decode_refusal = msgspec.json.Decoder(_Refusal).decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def make_client(timeout: float, connect_timeout: float) -> Client:
+    """One client for all channels of a process: connections are shared, nothing is followed, no proxy is asked."""
+    return (
+        ClientBuilder()
+        .timeout(timedelta(seconds=timeout))
+        .connect_timeout(timedelta(seconds=connect_timeout))
+        .follow_redirects(False)
+        .no_proxy()
+        .user_agent("gatepost")
+        .build()
+    )
+
+
+def never_connected(error: PyreqwestError) -> bool:
+    """The class of the error does not tell: a deadline that passes after sending is a ConnectTimeoutError as well."""
+    causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
+    return any(cause["message"] == "client error (Connect)" for cause in causes or ())
+
+
+def read_refusal(status: int, body: bytes) -> tuple[NetworkError, Reaction] | None:
+    """The network's no in its own words, and what it asks for; None when there are no such words."""
+    try:
+        error = _decode_refusal(mended(body)).error
+    except UNREADABLE:
+        return None
+    data = error.error_data
+    details = (data.details if isinstance(data, _ErrorData) else data) or error.error_user_msg
+    reaction, _ = errors.look_up(error.code, status)
+    return errors.explained(error.code, error.message, details, error.error_subcode), reaction
+
+
+def failure(status: int, body: bytes) -> CallFailed:
+    """A refusal of a call, and whether the same call may succeed later."""
+    found = read_refusal(status, body)
+    if found is None:
+        words = NetworkError(status, f"The network answered HTTP {status}")
+        return CallFailed(words, retry=errors.by_status(status) is Reaction.RETRY, status=status)
+    error, reaction = found
+    patient = (Reaction.RETRY, Reaction.HOLD_CHANNEL, Reaction.HOLD_RECIPIENT)
+    return CallFailed(error, retry=reaction in patient, status=status)
+
+
+def lost(error: PyreqwestError) -> CallFailed:
+    """A call that got no answer."""
+    return CallFailed(NetworkError(0, f"The network cannot be reached: {error.message}"), retry=True)
+
+
+class Graph:
+    """Calls by one token."""
+
+    def __init__(self, client: Client, base_url: str, version: str, token: str) -> None:
+        self._client = client
+        self._base = base_url.rstrip("/")
+        self._root = f"{self._base}/{version}"
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    def url(self, *parts: str) -> str:
+        """The address of an object, or of a list of it."""
+        return "/".join([self._root, *(quote(part, safe="") for part in parts)])
+
+    def trusts(self, url: str) -> bool:
+        """Whether the token may go to an address that the network named: encrypted, or where it goes anyway."""
+        try:
+            asked, own = urlsplit(url), urlsplit(self._base)
+            return asked.scheme == "https" or (asked.scheme, asked.netloc) == (own.scheme, own.netloc)
+        except ValueError:
+            return False
+
+    def request(self, method: str, url: str) -> RequestBuilder:
+        """A request with the token on it."""
+        return self._client.request(method, url).headers(self._headers)
+
+    async def get(self, *parts: str, query: Mapping[str, str] = {}) -> dict[str, Any]:
+        """Reads an object."""
+        return await self._call(self.request("GET", self.url(*parts)).query(dict(query)))
+
+    async def delete(self, *parts: str, query: Mapping[str, str] = {}) -> dict[str, Any]:
+        """Deletes an object."""
+        return await self._call(self.request("DELETE", self.url(*parts)).query(dict(query)))
+
+    async def post(self, *parts: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Posts JSON."""
+        request = self.request("POST", self.url(*parts)).header("Content-Type", "application/json")
+        return await self._call(request.body_bytes(_encode(body)))
+
+    async def post_form(self, *parts: str, form: FormBuilder, seconds: float) -> dict[str, Any]:
+        """Posts a multipart form, with time of its own."""
+        request = self.request("POST", self.url(*parts)).multipart(form).timeout(timedelta(seconds=seconds))
+        return await self._call(request)
+
+    async def _call(self, request: RequestBuilder) -> dict[str, Any]:
+        try:
+            response = await request.build().send()
+            body = bytes(await response.bytes())
+        except PyreqwestError as error:
+            raise lost(error) from error
+        if not 200 <= response.status < 300:
+            raise failure(response.status, body)
+        try:
+            return _decode_object(mended(body))
+        except UNREADABLE:
+            words = NetworkError(0, f"The network answered {response.status} with something that is no JSON object")
+            raise CallFailed(words, retry=True, status=response.status) from None

@@ -1,0 +1,192 @@
+"""What a business account and its number are told and asked, besides messages: templates, profile, state, callbacks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pyreqwest.client import Client
+
+from gatepost.networks.base import CallFailed, NetworkError, NumberNews
+from gatepost.networks.cloud.graph import Graph
+from gatepost.networks.cloud.news import tier
+from gatepost.networks.cloud.values import digits, items, name_of, some, text
+
+_TEMPLATE_FIELDS = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason"
+_NUMBER_FIELDS = (
+    "id,display_phone_number,verified_name,status,quality_rating,name_status,code_verification_status,account_mode,"
+    "throughput,whatsapp_business_manager_messaging_limit,health_status"
+)
+_PROFILE_FIELDS = "about,address,description,email,profile_picture_url,websites,vertical"
+_THROUGHPUT = {"STANDARD": 80, "HIGH": 1000}
+_PAGE = "100"
+_PAGES_MOST = 100
+
+
+class Template(msgspec.Struct, frozen=True):
+    """A template as the network has it. Its components are the network's own."""
+
+    network_id: str
+    name: str
+    language: str
+    status: str
+    category: str
+    named: bool  # whether its variables have names, or places
+    components: list[dict[str, Any]]
+    quality: str | None = None
+    reason: str | None = None
+
+
+class NumberState(msgspec.Struct, frozen=True):
+    """How a number stands at the network. What it does not say is None."""
+
+    phone: str
+    verified_name: str | None
+    status: str | None
+    quality: str | None
+    name_status: str | None
+    throughput: int | None
+    tier: int | None
+    can_send: str | None
+    details: dict[str, Any]
+
+    def news(self) -> NumberNews:
+        """The same as an update, for whoever takes those."""
+        banned = self.status == "BANNED" if self.status else None
+        return NumberNews("number_read", self.throughput, self.tier, self.quality, self.status, banned, self.details)
+
+
+class CloudAccount:
+    """The management side of one number and of the business account that it belongs to."""
+
+    def __init__(
+        self, client: Client, base_url: str, version: str, phone_number_id: str, waba_id: str, token: str
+    ) -> None:
+        self._graph = Graph(client, base_url, version, token)
+        self._number = phone_number_id
+        self._waba = waba_id
+
+    # -- templates ----------------------------------------------------------------------------------------------------
+
+    async def list_templates(self, name: str | None = None) -> list[Template]:
+        """Every template of the account, page by page; or those of one name."""
+        query = {"fields": _TEMPLATE_FIELDS, "limit": _PAGE} | ({"name": name} if name else {})
+        found: list[Template] = []
+        for _ in range(_PAGES_MOST):
+            page = await self._graph.get(self._waba, "message_templates", query=query)
+            found += [read_template(one) for one in items(page.get("data")) if some(one).get("id")]
+            after = _next_page(some(page.get("paging")))
+            if after is None or after == query.get("after"):
+                break
+            query["after"] = after
+        return found
+
+    async def get_template(self, network_id: str) -> Template:
+        """One template."""
+        return read_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
+
+    async def create_template(
+        self,
+        name: str,
+        language: str,
+        category: str,
+        components: list[dict[str, Any]],
+        *,
+        named: bool = False,
+        ttl: int | None = None,
+    ) -> Template:
+        """Hands in a new template; its status says whether it waits for review."""
+        body: dict[str, Any] = {"name": name, "language": language, "category": category}
+        body |= {"parameter_format": "named" if named else "positional", "components": components}
+        if ttl is not None:
+            body["message_send_ttl_seconds"] = ttl
+        answer = await self._graph.post(self._waba, "message_templates", body=body)
+        known: dict[str, Any] = {"name": name, "language": language, "category": category, "status": "PENDING"}
+        known |= {"parameter_format": body["parameter_format"], "components": components}
+        return read_template(known | {key: value for key, value in answer.items() if value is not None})
+
+    async def edit_template(
+        self,
+        network_id: str,
+        *,
+        category: str | None = None,
+        components: list[dict[str, Any]] | None = None,
+        ttl: int | None = None,
+    ) -> None:
+        """Changes a template; components are replaced whole."""
+        changes = {"category": category, "components": components, "message_send_ttl_seconds": ttl}
+        await self._graph.post(network_id, body={key: value for key, value in changes.items() if value is not None})
+
+    async def delete_template(self, name: str, network_id: str | None = None) -> None:
+        """Deletes a template in one language, or without its id in all of them."""
+        query = {"name": name} | ({"hsm_id": network_id} if network_id else {})
+        await self._graph.delete(self._waba, "message_templates", query=query)
+
+    async def unpause_template(self, network_id: str) -> None:
+        """Lets a paused template go on."""
+        answer = await self._graph.post(network_id, "unpause", body={})
+        if answer.get("success") is False:
+            reason = text(answer.get("reason"), 1000)
+            raise CallFailed(NetworkError(0, "The template stays paused", reason), retry=False, status=200)
+
+    # -- the number ---------------------------------------------------------------------------------------------------
+
+    async def read_number(self) -> NumberState:
+        """How the number stands."""
+        return read_number(await self._graph.get(self._number, query={"fields": _NUMBER_FIELDS}))
+
+    async def read_profile(self) -> dict[str, Any]:
+        """The business profile that people see."""
+        answer = await self._graph.get(self._number, "whatsapp_business_profile", query={"fields": _PROFILE_FIELDS})
+        found = some(next(iter(items(answer.get("data"))), None))
+        return {key: value for key, value in found.items() if key != "messaging_product"}
+
+    async def update_profile(self, changes: Mapping[str, Any]) -> None:
+        """Changes what people see of the business; what is not named stays."""
+        body = {"messaging_product": "whatsapp"} | dict(changes)
+        await self._graph.post(self._number, "whatsapp_business_profile", body=body)
+
+    # -- callbacks ----------------------------------------------------------------------------------------------------
+
+    async def subscribe(self, callback_url: str | None = None, verify_token: str | None = None) -> None:
+        """Has the account's callbacks sent to the app, or to an address of their own."""
+        body = {"override_callback_uri": callback_url, "verify_token": verify_token} if callback_url else {}
+        await self._graph.post(self._waba, "subscribed_apps", body=body)
+
+
+def read_template(found: Mapping[str, Any]) -> Template:
+    """A template from the network's own form."""
+    network_id, name = name_of(found.get("id")), text(found.get("name"), 512)
+    if network_id is None or name is None:
+        raise CallFailed(NetworkError(0, "The network answered with a template without id or name"), retry=False)
+    reason = text(found.get("rejected_reason"), 1000)
+    return Template(
+        network_id=network_id,
+        name=name,
+        language=(text(found.get("language"), 32) or "").replace("-", "_"),
+        status=(text(found.get("status"), 64) or "UNKNOWN").upper(),
+        category=(text(found.get("category"), 64) or "UNKNOWN").upper(),
+        named=(text(found.get("parameter_format"), 64) or "").upper() == "NAMED",
+        components=[one for one in items(found.get("components")) if isinstance(one, dict)],
+        quality=text(some(found.get("quality_score")).get("score"), 64),
+        reason=None if reason == "NONE" else reason,
+    )
+
+
+def read_number(found: Mapping[str, Any]) -> NumberState:
+    """A number's state from the network's own form."""
+    return NumberState(
+        phone=digits(found.get("display_phone_number")),
+        verified_name=text(found.get("verified_name"), 512),
+        status=text(found.get("status"), 64),
+        quality=text(found.get("quality_rating"), 64),
+        name_status=text(found.get("name_status"), 64),
+        throughput=_THROUGHPUT.get(text(some(found.get("throughput")).get("level"), 64) or ""),
+        tier=tier(found.get("whatsapp_business_manager_messaging_limit")),
+        can_send=text(some(found.get("health_status")).get("can_send_message"), 64),
+        details=dict(found),
+    )
+
+
+def _next_page(paging: Mapping[str, Any]) -> str | None:
+    """The cursor of the next page, if there is one."""
+    return text(some(paging.get("cursors")).get("after"), 4096) if paging.get("next") else None

@@ -1,0 +1,123 @@
+"""Files at the network: handing them over, and fetching them before they are forgotten.
+
+RemoteMedia.url (lives 5 minutes) ─┬─► bytes, counted and hashed on the way
+             too old, or none ─────┴─► GET /{handle} ─► a fresh one, once
+"""
+
+import hashlib
+from collections.abc import AsyncIterable
+from datetime import timedelta
+
+import msgspec
+from pyreqwest.exceptions import PyreqwestError
+from pyreqwest.multipart import FormBuilder, PartBuilder
+from pyreqwest.response import Response
+
+from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
+from gatepost.networks.cloud.graph import Graph, failure, lost
+from gatepost.networks.cloud.values import hex_digest, name_of, text
+
+_SECONDS = 120.0  # for a file of 100 MB on a slow line
+_EXPIRED = (400, 401, 403, 404, 410)  # what the file's address may answer once it is too old
+_WORDS_MOST = 65_536
+
+
+class FileAddress(msgspec.Struct, frozen=True):
+    """Where a file can be fetched for the next five minutes."""
+
+    url: str
+    mime_type: str
+    sha256: str | None = None
+    size: int | None = None
+
+
+async def upload(
+    graph: Graph,
+    number: str,
+    content: bytes | AsyncIterable[bytes],
+    mime_type: str,
+    filename: str | None,
+    *,
+    size: int | None = None,
+) -> str:
+    """Hands a file to the network, whole or piece by piece; returns its media id."""
+    part = _part(content, size).mime(mime_type).file_name(filename or "file")
+    form = FormBuilder().text("messaging_product", "whatsapp").text("type", mime_type).part("file", part)
+    answer = await graph.post_form(number, "media", form=form, seconds=_SECONDS)
+    handle = name_of(answer.get("id"))
+    if handle is None:
+        raise CallFailed(NetworkError(0, "The network took the file without naming it"), retry=True, status=200)
+    return handle
+
+
+def _part(content: bytes | AsyncIterable[bytes], size: int | None) -> PartBuilder:
+    if isinstance(content, bytes):
+        return PartBuilder.from_bytes(content)
+    return PartBuilder.from_stream(content) if size is None else PartBuilder.from_stream_with_length(content, size)
+
+
+async def address(graph: Graph, number: str, handle: str) -> FileAddress:
+    """Where the network keeps a file."""
+    found = await graph.get(handle, query={"phone_number_id": number})
+    url = text(found.get("url"), 4096)
+    if url is None:
+        raise CallFailed(NetworkError(0, "The network does not say where the file is"), retry=True, status=200)
+    size = str(found.get("file_size", ""))
+    return FileAddress(
+        url,
+        text(found.get("mime_type"), 256) or "application/octet-stream",
+        hex_digest(found.get("sha256")),
+        int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None,
+    )
+
+
+async def delete(graph: Graph, number: str, handle: str) -> None:
+    """Has the network forget a file."""
+    await graph.delete(handle, query={"phone_number_id": number})
+
+
+async def download(graph: Graph, number: str, file: RemoteMedia, most: int) -> bytes:
+    """The bytes of a file: no more than `most`, and the very ones that were announced."""
+    if file.size is not None and file.size > most:
+        raise _too_large(most)
+    if file.url and graph.trusts(file.url):
+        try:
+            return await _fetch(graph, file.url, file.sha256, most)
+        except CallFailed as failed:
+            if failed.status not in _EXPIRED:
+                raise
+    found = await address(graph, number, file.handle)
+    if not graph.trusts(found.url):
+        raise CallFailed(NetworkError(0, "The network names an address that is not encrypted"), retry=False)
+    if found.size is not None and found.size > most:
+        raise _too_large(most)
+    return await _fetch(graph, found.url, file.sha256 or found.sha256, most)
+
+
+async def _fetch(graph: Graph, url: str, sha256: str | None, most: int) -> bytes:
+    request = graph.request("GET", url).timeout(timedelta(seconds=_SECONDS)).build_streamed()
+    try:
+        async with request as response:
+            if response.status != 200:
+                raise failure(response.status, await _read(response, _WORDS_MOST))
+            content = await _read(response, most)
+    except PyreqwestError as error:
+        raise lost(error) from error
+    if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+        raise CallFailed(NetworkError(0, "The file is not the one that was announced"), retry=True, status=200)
+    return content
+
+
+async def _read(response: Response, most: int) -> bytes:
+    """The body as long as it keeps to its limit; what it says of its length is not believed."""
+    content = bytearray()
+    while chunk := await response.body_reader.read_chunk():
+        content += bytes(chunk)
+        if len(content) > most:
+            raise _too_large(most)
+    return bytes(content)
+
+
+def _too_large(most: int) -> CallFailed:
+    words = NetworkError(0, "The file is too large", f"At most {most:,} bytes are taken.")
+    return CallFailed(words, retry=False, status=200)

@@ -1,0 +1,81 @@
+"""Messages from people, echoes of what the business wrote on its own phone, and news of people's names."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.base import ContactNews, Incoming, Person, Update
+from gatepost.networks.cloud.contents import Read, read_content
+from gatepost.networks.cloud.people import Contacts
+from gatepost.networks.cloud.values import kept, moment, name_of, needed, parse, present, some
+
+_encode = msgspec.json.Encoder().encode
+
+
+def read_message(raw: bytes, contacts: Contacts) -> list[Update]:
+    """One message; with news of the person, when their number or id has changed."""
+    message = _object(raw)
+    person = contacts.person(message.get("from"), message.get("from_user_id"))
+    read = read_content(message, raw)
+    incoming = _incoming(message, person, read)
+    news = _news(person, incoming.at, read.content["system"]) if read.type == "system" else None
+    return [incoming, news] if news else [incoming]
+
+
+def read_echo(raw: bytes, contacts: Contacts) -> list[Update]:
+    """One message that the business sent from its own phone."""
+    message = _object(raw)
+    person = contacts.person(message.get("to"), message.get("to_user_id"))
+    incoming = _incoming(message, person, read_content(message, raw))
+    return [msgspec.structs.replace(incoming, from_me=True)]
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    message = parse(raw)
+    if not isinstance(message, dict):
+        raise TypeError("a message must be an object")
+    return message
+
+
+def _incoming(message: dict[str, Any], person: Person, read: Read) -> Incoming:
+    context = some(message.get("context"))
+    return Incoming(
+        network_id=needed(message.get("id")),
+        person=person,
+        type=read.type,
+        content=_encode(read.content).decode(),
+        at=moment(message.get("timestamp")),
+        reply_to=name_of(context.get("id")),
+        target=read.target,
+        context=_context(context, some(message.get("referral"))) or None,
+        media=read.media,
+    )
+
+
+def _context(context: dict[str, Any], referral: dict[str, Any]) -> dict[str, Any]:
+    product = some(context.get("referred_product"))
+    return present(
+        forwarded=True if context.get("forwarded") is True else None,
+        frequently_forwarded=True if context.get("frequently_forwarded") is True else None,
+        referred_product=_product(product) or None,
+        referral=kept(referral) or None,
+    )
+
+
+def _product(product: dict[str, Any]) -> dict[str, Any]:
+    return present(
+        catalog_id=name_of(product.get("catalog_id")), retailer_id=name_of(product.get("product_retailer_id"))
+    )
+
+
+def _news(old: Person, at: datetime, system: dict[str, Any]) -> ContactNews | None:
+    """Whose number it was before, and what they are called now."""
+    number, user_id = system.get("phone"), system.get("user_id")
+    if system["kind"] == "number_changed" and number:
+        # An id of the old number may not outlive it; it is only kept where nothing else tells who this was.
+        new = Person(number, user_id=user_id or (None if old.phone else old.user_id), name=old.name)
+        return ContactNews(new, at, old_phone=old.phone)
+    if system["kind"] == "user_id_changed" and user_id:
+        return ContactNews(Person(old.phone or number, user_id=user_id, name=old.name), at)
+    return None

@@ -1,0 +1,56 @@
+"""Reports about messages that we sent. Nine of ten updates are these, so each is decoded straight into its shape."""
+
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.base import NetworkError, Status
+from gatepost.networks.cloud import errors
+from gatepost.networks.cloud.callback_data import unpack
+from gatepost.networks.cloud.values import items, kept, moment, needed, parse, some, text
+
+
+class _Status(msgspec.Struct):
+    id: str
+    status: str
+    timestamp: str | int
+    biz_opaque_callback_data: Any = None
+    errors: Any = None
+    pricing: Any = None
+    conversation: Any = None
+
+
+_decode = msgspec.json.Decoder(_Status).decode
+
+
+def read_status(raw: msgspec.Raw) -> Status:
+    """One status; what is odd about its extras costs only them."""
+    try:
+        status = _decode(raw)
+    except msgspec.ValidationError:  # a number beyond all numbers in some extra, perhaps
+        status = msgspec.convert(parse(bytes(raw)), _Status)
+    data = status.biz_opaque_callback_data
+    ours = unpack(data) if isinstance(data, str) else None
+    return Status(
+        network_id=needed(status.id),
+        status=status.status,
+        at=moment(status.timestamp),
+        message_id=ours[0] if ours else None,
+        attempt=ours[1] if ours else None,
+        error=read_error(status.errors) if status.errors else None,
+        pricing=kept(status.pricing) if isinstance(status.pricing, dict) else None,
+        conversation=kept(status.conversation) if isinstance(status.conversation, dict) else None,
+    )
+
+
+def read_error(found: Any) -> NetworkError | None:
+    """The first of the errors that the network lists, with our advice."""
+    error = next((error for error in items(found) if isinstance(error, dict)), None)
+    if error is None:
+        return None
+    code = error.get("code")
+    title = text(error.get("title"), 1000) or text(error.get("message"), 1000) or ""
+    details = text(some(error.get("error_data")).get("details"), 4000)
+    if not isinstance(code, int) or not 0 <= code < 2**31:
+        return NetworkError(0, title, details)
+    return errors.explained(code, title, details)

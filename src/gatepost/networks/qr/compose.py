@@ -1,0 +1,81 @@
+"""Neutral content → what the link carries. Choices that a linked phone cannot show go as numbered text. Pure."""
+
+from typing import Any
+
+CHOICES = frozenset({"buttons", "list", "cta_url"})
+_FILES = frozenset({"image", "video", "audio", "document", "sticker"})
+
+Content = dict[str, Any]
+
+
+class CannotCompose(Exception):
+    """The message cannot go over a link; the text says why."""
+
+
+def link_content(type_: str, content: Content, media: dict[str, str]) -> tuple[str, Content]:
+    """The type and content of a message for the link; files are named by the handles that the link gave them."""
+    if type_ in CHOICES:
+        return _choices(type_, content, media)
+    kept = {key: value for key, value in content.items() if key != "fallback"}
+    if type_ in _FILES:
+        return type_, {**kept, "media": {"handle": _handle(content.get("media"), media)}}
+    if type_ == "reaction":  # what it is about travels beside it, under its name on the network
+        return type_, {"reaction": {"emoji": content["reaction"].get("emoji", "")}}
+    return type_, kept
+
+
+def as_text(type_: str, content: Content) -> str:
+    """Buttons, a list or a link button as text that a person can answer with a number."""
+    header = content.get("header") or {}
+    parts = [
+        f"*{header['text']}*" if header.get("type") == "text" and header.get("text") else "",
+        content.get("body", ""),
+        _options(type_, content),
+        f"_{content['footer']}_" if content.get("footer") else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _options(type_: str, content: Content) -> str:
+    if type_ == "cta_url":
+        cta = content.get("cta") or {}
+        return f"{cta.get('text', '')}: {cta.get('url', '')}"
+    if type_ == "buttons":
+        return "\n".join(_numbered(number, row) for number, row in enumerate(content.get("buttons", ()), 1))
+    return _sections(content.get("sections", ()))
+
+
+def _sections(sections: Any) -> str:
+    """The rows of all sections are counted through, so that a number names one row."""
+    blocks, number = [], 0
+    for section in sections:
+        lines = [f"*{section['title']}*"] if section.get("title") else []
+        for row in section.get("rows", ()):
+            number += 1
+            lines.append(_numbered(number, row))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _numbered(number: int, row: Content) -> str:
+    described = f" — {row['description']}" if row.get("description") else ""
+    return f"{number}. {row.get('title', '')}{described}"
+
+
+def _choices(type_: str, content: Content, media: dict[str, str]) -> tuple[str, Content]:
+    if content.get("fallback") != "text":
+        raise CannotCompose(f'A linked phone cannot send "{type_}". Ask for it as text with "fallback": "text".')
+    text = as_text(type_, content)
+    header = content.get("header") or {}
+    if header.get("type") not in _FILES:
+        return "text", {"body": text}
+    file = {"media": {"handle": _handle(header.get("media"), media)}, "caption": text}
+    return header["type"], file | ({"filename": header["filename"]} if header.get("filename") else {})
+
+
+def _handle(file: Any, media: dict[str, str]) -> str:
+    name = (file or {}).get("id") or (file or {}).get("link")
+    handle = media.get(name) if name else None
+    if handle is None:
+        raise CannotCompose("The file of this message has not been handed to the network.")
+    return handle

@@ -1,0 +1,117 @@
+"""Keeps a driver of links going: connects, notices its end, connects again after a wait.
+
+connect ─► line ─► … ─► gone ─► every link hears of it ─► wait 1, 2, 4 … 60 s ─► connect
+                                                           (1 s again after 60 s of health)
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from gatepost.networks.qr.line import Line, Wire, WireGone
+from gatepost.networks.qr.link import Deadlines, Link
+
+log = structlog.get_logger()
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Seconds: how a driver is watched, and how soon it is connected again."""
+
+    first_wait: float = 1
+    longest_wait: float = 60
+    healthy_after: float = 60
+    ping_every: float = 20
+    ping_within: float = 20
+
+
+def next_wait(last: float | None, lived: float, health: Health) -> float:
+    """How long to wait before the next try, after a life that lasted `lived` seconds."""
+    if last is None or lived >= health.healthy_after:
+        return health.first_wait
+    return min(last * 2, health.longest_wait)
+
+
+class Driver:
+    """A driver of links, kept going from `start` to `close`."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Wire]],
+        *,
+        health: Health | None = None,
+        deadlines: Deadlines | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._connect = connect
+        self._health = health or Health()
+        self._deadlines = deadlines or Deadlines()
+        self._sleep = sleep
+        self._line: Line | None = None
+        self._up = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begins; returns at once."""
+        self._task = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        """Ends the connection and all links over it."""
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    def link(self, session: str) -> Link:
+        """A link for one channel; it has one life, from `open` until its updates end."""
+        return Link(session, self.line, self._deadlines)
+
+    async def line(self) -> Line:
+        """The connection as it is now; waits for one where there is none."""
+        while self._line is None or self._line.gone:
+            await self._up.wait()
+            if self._line is None or self._line.gone:
+                self._up.clear()
+        return self._line
+
+    async def _keep(self) -> None:
+        loop, wait = asyncio.get_running_loop(), None
+        while True:
+            started = loop.time()
+            try:
+                await self._live(await self._connect())
+            except (OSError, WireGone, TimeoutError) as error:
+                log.warning("driver of links not reached", error=str(error))
+            wait = next_wait(wait, loop.time() - started, self._health)
+            await self._sleep(wait)
+
+    async def _live(self, wire: Wire) -> None:
+        self._line = Line(wire)
+        self._up.set()
+        reading = asyncio.create_task(self._line.run())
+        try:
+            await self._watch(self._line, reading)
+        finally:
+            self._up.clear()
+            await self._line.close()
+            reading.cancel()
+            with suppress(asyncio.CancelledError, OSError):
+                await reading
+
+    async def _watch(self, line: Line, reading: asyncio.Task[None]) -> None:
+        """Returns when the driver is gone, or when it no longer answers."""
+        while not line.gone:
+            await asyncio.wait({reading}, timeout=self._health.ping_every)
+            if line.gone:
+                return
+            try:
+                async with asyncio.timeout(self._health.ping_within):
+                    with line.call() as call:
+                        await call.send("ping")
+                        await call.answer()
+            except (TimeoutError, WireGone):
+                log.warning("driver of links does not answer")
+                return

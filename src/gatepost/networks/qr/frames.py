@@ -1,0 +1,168 @@
+"""The link protocol as values: what a driver may say, and how a frame is read and written.
+
+gateway ── {"op", "ref", "session", …} ──► driver
+gateway ◄─ {"re": ref, …}                  one answer to a request (several, where it brings a file)
+gateway ◄─ {"event", "session", "seq", …}  news
+
+Fields and events that are not known here are passed over: a driver may be newer than its gateway.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from gatepost.networks.mend import mended
+
+MAX_FRAME = 1 << 20  # bytes, in both directions; a file goes in pieces
+MAX_PIECE = 256 << 10  # bytes of a file in one frame, before base64
+
+
+class Who(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Somebody, by any of the names that the network gives them."""
+
+    phone: str | None = None
+    lid: str | None = None
+    name: str | None = None
+    username: str | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    code: int = 0
+    title: str = ""
+    details: str | None = None
+    sure: bool | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a driver says to one request."""
+
+    re: int
+    ok: bool = False
+    error: Problem | None = None
+    sure: bool | None = None  # whether a message certainly did not leave; older drivers say so inside `error`
+    code: str | None = None
+    id: str | None = None
+    at: float | None = None
+    known: list[Who] = []
+    handle: str | None = None
+    data: str | None = None
+    last: bool = True
+    mime: str | None = None
+    own_ids: bool = True  # whether messages go under the ids that we choose
+
+    @property
+    def did_not_leave(self) -> bool:
+        """A refusal by the network itself is sure; a trouble of the driver is so only where it says so."""
+        said = self.sure if self.sure is not None or self.error is None else self.error.sure
+        return said if said is not None else self.error is not None and self.error.code != 0
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower):
+    session: str
+
+
+class Connection(_Event, frozen=True):
+    state: Literal["connecting", "waiting_for_scan", "connected", "disconnected", "logged_out", "banned", "limited"]
+    reason: str | None = None
+    details: str | None = None
+    until: float | None = None
+
+
+class Qr(_Event, frozen=True):
+    code: str
+    seconds: float = 20
+
+
+class Linked(_Event, frozen=True):
+    phone: str | None = None
+    lid: str | None = None
+    name: str | None = None
+    device: str | None = None
+
+
+class Receipt(_Event, frozen=True, rename={"who": "from"}):
+    ids: list[str]
+    status: Literal["sent", "delivered", "read", "played"]
+    at: float
+    who: Who = Who()
+    seq: int | None = None
+
+
+class Quoted(msgspec.Struct, frozen=True):
+    id: str
+    from_me: bool = False
+
+
+class Media(msgspec.Struct, frozen=True):
+    handle: str
+    mime_type: str = "application/octet-stream"
+    sha256: str | None = None
+    size: int | None = None
+    filename: str | None = None
+
+
+class Message(_Event, frozen=True, rename={"who": "from"}):
+    id: str
+    who: Who
+    type: str
+    content: dict[str, Any]
+    at: float
+    from_me: bool = False
+    quote: Quoted | None = None
+    target: str | None = None
+    context: dict[str, Any] | None = None
+    media: Media | None = None
+    chat: dict[str, Any] | None = None
+    seq: int | None = None
+
+
+class Contact(_Event, frozen=True):
+    person: Who
+    at: float
+    old_phone: str | None = None
+    seq: int | None = None
+
+
+class Label(_Event, frozen=True):
+    id: str
+    action: Literal["changed", "deleted", "assigned", "removed"]
+    at: float
+    name: str | None = None
+    color: int | None = None
+    person: Who | None = None
+    seq: int | None = None
+
+
+Event = Connection | Qr | Linked | Receipt | Message | Contact | Label
+EVENTS = frozenset({"connection", "qr", "linked", "receipt", "message", "contact", "label"})
+
+
+class _Head(msgspec.Struct):
+    re: int | None = None
+    event: str | None = None
+
+
+class Unreadable(Exception):
+    """A frame that does not follow the protocol."""
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+_read_answer = msgspec.json.Decoder(Answer).decode
+_events: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+write = msgspec.json.Encoder().encode
+
+
+def read(raw: bytes | str) -> Answer | Event | None:
+    """Reads what a driver said; None is an event of a kind that is not known here."""
+    raw = mended(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
+    try:
+        head = _read_head(raw)
+        if head.re is not None:
+            return _read_answer(raw)
+        if head.event in EVENTS:
+            return _events.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(str(error)) from error
+    if head.event is None:
+        raise Unreadable("neither an answer nor an event")
+    return None

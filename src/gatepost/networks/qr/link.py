@@ -1,0 +1,295 @@
+"""One channel's link, through whichever driver holds it.
+
+driver.link(session) ─► open ─► updates … ack … ─► close (the phone stays linked) | logout
+                          │
+                          ╰─► send, edit, delete, mark_read, typing, check, put_media, get_media
+
+A link lives as long as its line: when the driver goes, every request ends, and `updates` ends with the news of it.
+"""
+
+import asyncio
+from base64 import b64decode, b64encode
+from binascii import Error as BadBase64
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import msgspec
+
+from gatepost.networks.base import (
+    CallFailed,
+    ConnectionNews,
+    NetworkError,
+    Person,
+    Quote,
+    Receipt,
+    Sent,
+    Unknown,
+    Unsent,
+)
+from gatepost.networks.qr import frames
+from gatepost.networks.qr.line import Call, Line, WireGone
+from gatepost.networks.qr.reasons import reason_of, refused
+from gatepost.networks.qr.translate import Numbered, updates_of
+
+T = TypeVar("T")
+MAX_WAITING = 10_000  # updates that wait for their reader; the driver keeps what was not acknowledged
+
+
+class Deadlines(msgspec.Struct, frozen=True):
+    """Seconds that a request may take."""
+
+    open: float = 90
+    send: float = 60
+    call: float = 30
+    transfer: float = 300
+
+
+class Link:
+    """The gateway's end of one channel's link."""
+
+    def __init__(self, session: str, find_line: Callable[[], Awaitable[Line]], deadlines: Deadlines) -> None:
+        self.session = session
+        self.state = "disconnected"
+        self.device: str | None = None  # what to hand to `open` the next time, once a phone is linked
+        self.own_ids = True  # whether a resend under the same id is recognised by the network
+        self._find_line = find_line
+        self._deadlines = deadlines
+        self._line: Line | None = None
+        self._waiting: asyncio.Queue[Numbered | None] = asyncio.Queue()
+        self._ended = False
+
+    # -- its life --------------------------------------------------------------------------------------------------
+
+    async def open(self, phone: str, device: str | None = None) -> None:
+        """Begins: a device that was linked connects, without one there will be codes to scan."""
+        self.device = device
+        try:
+            async with asyncio.timeout(self._deadlines.open):
+                self._line = await self._find_line()
+                self._line.attach(self.session, self)
+                answer = await self._ask("open", phone=phone, **({"device": device} if device else {}))
+        except TimeoutError:
+            raise _failed("The driver of the link did not answer in time.") from None
+        self.own_ids = answer.own_ids
+
+    async def pair(self, phone: str) -> str:
+        """Asks for a code to type on the phone instead of one to scan."""
+        answer = await self._call("pair", phone=phone)
+        if not answer.code:
+            raise _failed("The driver of the link gave no code.")
+        return answer.code
+
+    async def logout(self) -> None:
+        """Unlinks the phone."""
+        await self._call("logout")
+
+    async def close(self) -> None:
+        """Ends the connection; the phone stays linked."""
+        with suppress(CallFailed):
+            await self._call("close")
+        if self._line:
+            self._line.detach(self.session, self)
+        self._finish()
+
+    # -- news ------------------------------------------------------------------------------------------------------
+
+    async def updates(self) -> AsyncIterator[Numbered]:
+        """What happens on the link, each with the number to acknowledge where it has one."""
+        while (update := await self._waiting.get()) is not None:
+            yield update
+
+    async def ack(self, seq: int) -> None:
+        """Tells the driver that everything up to this number is kept here for good."""
+        if self._line and not self._ended:
+            with suppress(WireGone):
+                await self._line.put({"op": "ack", "session": self.session, "seq": seq})
+
+    def take(self, event: frames.Event) -> None:
+        """Takes news from the line."""
+        if self._ended:
+            return
+        if self._waiting.qsize() >= MAX_WAITING:
+            self._fall("More news arrived than was read; what was not acknowledged comes again.")
+            return
+        if isinstance(event, frames.Linked) and event.device:
+            self.device = event.device
+        for numbered in updates_of(event, self.state):
+            if isinstance(numbered[1], ConnectionNews):
+                self._stand(numbered[1].state)
+            self._waiting.put_nowait(numbered)
+
+    def _stand(self, state: str) -> None:
+        self.state = state
+        if state == "logged_out":  # the device is no more; the next one has to be scanned
+            self.device = None
+
+    def lose(self) -> None:
+        """Hears that the line is gone."""
+        self._fall(reason_of("driver_gone").says)
+
+    def _fall(self, details: str) -> None:
+        if not self._ended:
+            self.state = "disconnected"
+            self._waiting.put_nowait((None, ConnectionNews("disconnected", "driver_gone", details)))
+            if self._line:
+                self._line.detach(self.session, self)
+        self._finish()
+
+    def _finish(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._waiting.put_nowait(None)
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        id_: str,
+        to: Person,
+        type_: str,
+        content: dict[str, Any],
+        *,
+        quote: Quote | None = None,
+        target: Quote | None = None,
+    ) -> Receipt:
+        """Sends a message under an id of ours; never raises."""
+        fields = {"id": id_, "to": who(to), "type": type_, "content": content}
+        fields["quote"] = _key(quote) | {"text": quote.text} if quote else None
+        fields["target"] = _key(target) if target else None
+        if self._line is None or self._ended:
+            return Unsent(reason_of("driver_gone").says)
+        try:
+            async with asyncio.timeout(self._deadlines.send):
+                with self._line.call() as call:
+                    await call.send("send", session=self.session, **fields)
+                    return _receipt(await call.answer(), id_)
+        except TimeoutError:
+            return Unknown("The link did not answer in time.")
+        except ValueError as error:
+            return refused(413, "Message too large for a link", str(error))
+        except WireGone as gone:
+            return Unknown(str(gone)) if gone.handed else Unsent(str(gone))
+
+    async def edit(self, network_id: str, to: Person, type_: str, content: dict[str, Any]) -> None:
+        """Changes a message that was sent."""
+        await self._call("edit", id=network_id, to=who(to), type=type_, content=content)
+
+    async def delete(self, network_id: str, to: Person) -> None:
+        """Deletes a message that was sent, for everyone."""
+        await self._call("delete", id=network_id, to=who(to))
+
+    async def mark_read(self, network_ids: list[str], person: Person) -> None:
+        """Shows a person that their messages were read."""
+        await self._call("read", ids=network_ids, **{"from": who(person)})
+
+    async def typing(self, person: Person, on: bool) -> None:
+        """Shows a person that an answer is being written, or no longer."""
+        await self._call("typing", to=who(person), on=on)
+
+    async def check(self, phones: list[str]) -> list[Person]:
+        """Who of these is on the network."""
+        answer = await self._call("check", phones=phones)
+        return [Person(phone=one.phone, lid=one.lid, name=one.name) for one in answer.known]
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
+        """Hands a file over in pieces; returns its handle."""
+        named = {"filename": filename} if filename else {}
+        head = {"session": self.session, "mime": mime_type, "size": len(content), **named}
+
+        async def upload(call: Call) -> frames.Answer:
+            for start in range(0, max(len(content), 1), frames.MAX_PIECE):
+                piece = content[start : start + frames.MAX_PIECE]
+                last = start + frames.MAX_PIECE >= len(content)
+                await call.send("put", **head, data=b64encode(piece).decode(), last=last)
+            return await call.answer()
+
+        answer = _checked(await self._within(self._deadlines.transfer, upload))
+        if not answer.handle:
+            raise _failed("The driver of the link gave the file no handle.")
+        return answer.handle
+
+    async def get_media(self, handle: str, most: int) -> bytes:
+        """Fetches a file in pieces, of at most `most` bytes."""
+
+        async def download(call: Call) -> bytes:
+            await call.send("get", session=self.session, handle=handle, most=most)
+            whole = bytearray()
+            while True:
+                answer = _checked(await call.answer(), partial=True)
+                whole += _piece(answer)
+                if len(whole) > most:
+                    raise _failed(f"The file is larger than {most} bytes.", retry=False)
+                if answer.ok and answer.last:
+                    return bytes(whole)
+
+        return await self._within(self._deadlines.transfer, download)
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    async def _call(self, op: str, **fields: Any) -> frames.Answer:
+        return await self._within(self._deadlines.call, lambda call: self._exchange(call, op, fields))
+
+    async def _ask(self, op: str, **fields: Any) -> frames.Answer:
+        return await self._within(None, lambda call: self._exchange(call, op, fields))
+
+    async def _exchange(self, call: Call, op: str, fields: dict[str, Any]) -> frames.Answer:
+        await call.send(op, session=self.session, **fields)
+        return _checked(await call.answer())
+
+    async def _within(self, seconds: float | None, work: Callable[[Call], Awaitable[T]]) -> T:
+        if self._line is None or self._ended:
+            raise _failed(reason_of("driver_gone").says)
+        try:
+            async with asyncio.timeout(seconds):
+                with self._line.call() as call:
+                    return await work(call)
+        except WireGone as gone:
+            raise _failed(str(gone)) from gone
+        except ValueError as error:
+            raise _failed(str(error), retry=False) from error
+        except TimeoutError:
+            if seconds is None:
+                raise
+            raise _failed("The link did not answer in time.") from None
+
+
+def who(person: Person) -> frames.Who:
+    """Somebody, as the protocol names them."""
+    return frames.Who(phone=person.phone, lid=person.lid)
+
+
+def _key(quote: Quote) -> dict[str, Any]:
+    return {"id": quote.network_id, "from_me": quote.from_me}
+
+
+def _receipt(answer: frames.Answer, id_: str) -> Receipt:
+    if answer.error is None and answer.ok:
+        return Sent(answer.id or id_)
+    error = answer.error or frames.Problem(title="The driver of the link gave an answer that says nothing.")
+    if not answer.did_not_leave:
+        return Unknown(error.title or "The link does not know whether the message left.")
+    if error.code == 0:
+        return Unsent(error.details or error.title)
+    return refused(error.code, error.title, error.details)
+
+
+def _checked(answer: frames.Answer, *, partial: bool = False) -> frames.Answer:
+    if answer.error is None and (answer.ok or partial):
+        return answer
+    error = answer.error or frames.Problem(title="The link refused.")
+    said = refused(error.code, error.title, error.details)
+    raise CallFailed(said.error, retry=said.reaction.value in ("retry", "hold_channel"), status=error.code)
+
+
+def _piece(answer: frames.Answer) -> bytes:
+    try:
+        return b64decode(answer.data or "", validate=True)
+    except (BadBase64, ValueError):
+        raise _failed("The driver of the link sent a file that cannot be read.", retry=False) from None
+
+
+def _failed(title: str, *, retry: bool = True) -> CallFailed:
+    return CallFailed(NetworkError(0, title), retry=retry)

@@ -1,0 +1,9 @@
+"""The library's protobuf types by short names. They carry no type hints, so that all of them are Any to a checker."""
+
+from neonize.proto import Neonize_pb2 as neo  # type: ignore[import-untyped]
+from neonize.proto.waCommon import WACommon_pb2 as common  # type: ignore[import-untyped]
+from neonize.proto.waCompanionReg import WAWebProtobufsCompanionReg_pb2 as companion  # type: ignore[import-untyped]
+from neonize.proto.waE2E import WAWebProtobufsE2E_pb2 as e2e  # type: ignore[import-untyped]
+from neonize.proto.waHistorySync import WAWebProtobufsHistorySync_pb2 as history  # type: ignore[import-untyped]
+
+__all__ = ["common", "companion", "e2e", "history", "neo"]

@@ -1,0 +1,61 @@
+"""The table of reasons and refusals, read once: what a link's state means, and what a refusal asks for."""
+
+import tomllib
+from enum import Enum
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.base import NetworkError, Reaction, Refused
+
+
+class Then(Enum):
+    """What the keeper of a link does next."""
+
+    GO_ON = "go_on"
+    RECONNECT = "reconnect"
+    BACK_OFF = "back_off"
+    STOP = "stop"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    state: str
+    says: str
+    then: Then
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    title: str
+    reaction: Reaction
+    advice: str
+
+
+def _load() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("reasons.toml").read_text("utf-8"))
+
+
+_TABLE = _load()
+REASONS: dict[str, Reason] = msgspec.convert(_TABLE["reasons"], dict[str, Reason])
+REFUSALS: dict[int, Refusal] = msgspec.convert(_TABLE["refusals"], dict[int, Refusal], strict=False)
+_OWN_FAULT = range(500, 600)
+
+
+def reason_of(word: str | None) -> Reason:
+    """What a reason means; words that are not in the table mean "try again"."""
+    return REASONS.get(word or "unknown", REASONS["unknown"])
+
+
+def refused(code: int, title: str, details: str | None = None) -> Refused:
+    """A refusal with what it asks for: from the table, or by the safe rule for codes that are not in it."""
+    known = REFUSALS.get(code)
+    if known:
+        return Refused(NetworkError(code, title or known.title, details, known.advice), known.reaction)
+    again = code == 0 or code in _OWN_FAULT
+    advice = (
+        "The message is tried again by itself."
+        if again
+        else "The network gave no reason that is known here. Look at the details before another try."
+    )
+    error = NetworkError(code, title or "Refused by the network", details, advice)
+    return Refused(error, Reaction.RETRY if again else Reaction.FINAL)

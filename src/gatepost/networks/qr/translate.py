@@ -1,0 +1,109 @@
+"""What a driver said, as the values that every network gives. Pure; one event may become several values.
+
+Only the last value of an event carries its number: whoever acknowledges that one has them all.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.networks.base import (
+    ConnectionNews,
+    ContactNews,
+    Incoming,
+    LabelNews,
+    Person,
+    RemoteMedia,
+    Status,
+    Update,
+)
+from gatepost.networks.qr import frames
+
+Numbered = tuple[int | None, Update]
+MAX_TYPE = 64
+_write = msgspec.json.Encoder().encode
+
+
+def updates_of(event: frames.Event, state: str) -> list[Numbered]:
+    """The values of one event; `state` is how the link stood before it."""
+    match event:
+        case frames.Connection() | frames.Qr() | frames.Linked():
+            return [(None, connection_news(event, state))]
+        case frames.Receipt():
+            return _numbered(event.seq, [_status(event, id_) for id_ in event.ids])
+        case frames.Message():
+            return _numbered(event.seq, [_incoming(event)])
+        case frames.Contact():
+            return _numbered(event.seq, [ContactNews(person(event.person), moment(event.at), event.old_phone)])
+        case frames.Label():
+            return _numbered(event.seq, [_label(event)])
+
+
+def connection_news(event: frames.Connection | frames.Qr | frames.Linked, state: str) -> ConnectionNews:
+    """How the link stands after an event."""
+    match event:
+        case frames.Connection():
+            until = moment(event.until) if event.until is not None else None
+            return ConnectionNews(event.state, event.reason, event.details, until=until)
+        case frames.Qr():
+            return ConnectionNews("waiting_for_scan", qr=event.code, qr_seconds=event.seconds)
+        case frames.Linked():
+            # The phone's names may come before or after the link is up; they never take a link that is up down.
+            now = "connected" if state in ("connected", "limited") else "connecting"
+            return ConnectionNews(now if state != "limited" else state, "linked", phone=event.phone, lid=event.lid)
+
+
+def person(who: frames.Who) -> Person:
+    return Person(phone=who.phone, lid=who.lid, name=who.name, username=who.username)
+
+
+def moment(at: float) -> datetime:
+    """A time of the network; one that no calendar has becomes the nearest that it has."""
+    return datetime.fromtimestamp(min(max(at, 0), 253402300799), UTC)
+
+
+def _numbered(seq: int | None, values: list[Update]) -> list[Numbered]:
+    return [(None, value) for value in values[:-1]] + [(seq, value) for value in values[-1:]]
+
+
+def _status(event: frames.Receipt, id_: str) -> Status:
+    return Status(id_, event.status, moment(event.at), message_id=ids.read("", id_))
+
+
+def _incoming(event: frames.Message) -> Incoming:
+    return Incoming(
+        network_id=event.id,
+        person=person(event.who),
+        type=event.type[:MAX_TYPE],
+        content=_write(_with_file(event.content, event.media)).decode(),
+        at=moment(event.at),
+        reply_to=event.quote.id if event.quote else None,
+        target=event.target,
+        context=_context(event),
+        media=RemoteMedia(**msgspec.structs.asdict(event.media)) if event.media else None,
+        from_me=event.from_me,
+    )
+
+
+def _context(event: frames.Message) -> dict[str, Any] | None:
+    """What came with a message; `chat` tells of one that is no conversation with one person."""
+    context = dict(event.context or {})
+    if event.chat:
+        context["chat"] = event.chat
+    return context or None
+
+
+def _with_file(content: dict[str, Any], file: frames.Media | None) -> dict[str, Any]:
+    """What is known of the file; it has no id until it has one of ours, and its handle is nobody's business."""
+    if file is None:
+        return {**content, "media": {}} if "media" in content else content
+    known = {"mime_type": file.mime_type, "sha256": file.sha256, "size": file.size}
+    named = {"filename": file.filename} if file.filename and "filename" not in content else {}
+    return {**content, **named, "media": {name: value for name, value in known.items() if value is not None}}
+
+
+def _label(event: frames.Label) -> LabelNews:
+    who = person(event.person) if event.person else None
+    return LabelNews(event.id, event.action, moment(event.at), event.name, event.color, who)

@@ -1,0 +1,98 @@
+"""What the network allows a number, how that grows, and how it is shown."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import structlog
+
+from gatepost.model import times
+from gatepost.outbound import pace
+from gatepost.outbound.holds import Holds
+from gatepost.store.heads import Lease
+from gatepost.store.pool import Database
+from gatepost.store.tiers import count_opened, raise_tier
+
+log = structlog.get_logger("gatepost.send")
+TIER_FULL = "The number may open no more conversations within 24 hours"
+_WEEK = timedelta(days=7)
+_LOOK_AGAIN = timedelta(minutes=10)
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What the network allows this number."""
+
+    throughput: float
+    pair_seconds: float
+    pair_burst: int
+    tier: int
+    ladder: tuple[int, ...] = ()  # the tiers that it may rise to by itself; 0 is no limit
+    rise_after: timedelta = timedelta(0)
+    tier_since: datetime | None = None
+    quality: str | None = None
+
+
+class Climb:
+    """Lifts a number to its next tier when the network's rule is met."""
+
+    def __init__(self, db: Database, lease: Lease) -> None:
+        self._db = db
+        self._lease = lease
+        self._look_at: datetime | None = None
+
+    async def look(self, limits: Limits, now: datetime) -> Limits:
+        """The limits as they are after this look: the same, or with the next tier."""
+        if not limits.ladder or limits.tier_since is None or limits.tier <= 0:
+            return limits
+        if now < max(limits.tier_since + limits.rise_after, self._look_at or limits.tier_since):
+            return limits
+        self._look_at = now + _LOOK_AGAIN
+        used = await count_opened(self._db, self._lease.channel_id, now - _WEEK, limits.tier)
+        tier = pace.next_tier(limits.ladder, limits.tier, used, limits.quality)
+        if tier == limits.tier or not await raise_tier(self._db, self._lease, limits.tier, tier, now):
+            return limits
+        log.info("tier rose", channel=self._lease.channel_id.hex, before=limits.tier, tier=tier)
+        return msgspec.structs.replace(limits, tier=tier, tier_since=now)
+
+
+class Load(msgspec.Struct, frozen=True):
+    """How busy a lane is."""
+
+    connected: bool
+    started: int  # messages that left within the last second
+    queued: int
+    for_tier: int  # people who wait until a conversation may be opened
+
+
+def pace_shown(
+    limits: Limits, holds: Holds, opened: Sequence[datetime], load: Load, wall: datetime, now: float
+) -> dict[str, Any]:
+    """How much room the limits leave and what holds sending back: for `GET /channel` and the trace."""
+    free_at = wall + pace.tier_wait(opened, limits.tier, wall)
+    return {
+        "throughput": {
+            "limit": limits.throughput,
+            "used": load.started,
+            "free": max(0, int(limits.throughput) - load.started),
+        },
+        "tier": {
+            "limit": limits.tier or None,
+            "used": len(opened),
+            "free": max(0, limits.tier - len(opened)) if limits.tier else None,
+            "free_at": times.show(free_at) if free_at > wall else None,
+            "since": times.show_maybe(limits.tier_since),
+            "waiting": load.for_tier,
+        },
+        "queued": load.queued,
+        "waiting": _waiting(holds, load, free_at, wall, now),
+    }
+
+
+def _waiting(holds: Holds, load: Load, free_at: datetime, wall: datetime, now: float) -> dict[str, Any] | None:
+    if not load.connected:
+        return {"because": "The channel is not connected", "until": None}
+    held = holds.reason(now) or (holds.new_reason(now) if load.for_tier else None)
+    if held:
+        return {"because": held[0], "until": times.show(wall + timedelta(seconds=held[1]))}
+    return {"because": TIER_FULL, "until": times.show(free_at)} if load.for_tier else None

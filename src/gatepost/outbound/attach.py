@@ -1,0 +1,215 @@
+"""Attaching files: the network gets each file once, and messages name it by the network's own name.
+
+content ─► med_… ids ─► name still known there? ─────────────────────────────► {"med_…": "<name>"}
+             │ no                                                              ▲
+             └─► one upload per file, whoever asks meanwhile waits for it ─────┘
+                     │ gone, refused, out of reach: a Receipt, as if the send itself had ended so
+links   ─► where the network cannot fetch links itself: fetched through the guard, handed over, not kept
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError, NotFound
+from gatepost.model.file import Fetched, Unfetched
+from gatepost.networks.base import CallFailed, Network, NetworkError, Reaction, Receipt, Refused, Unsent
+from gatepost.store.media import Media, get_media, note_network_id
+from gatepost.store.objects import Objects
+from gatepost.store.pool import Database
+
+OFFICIAL_KEEP = timedelta(days=29)  # the network forgets an upload after 30 days
+SLOW = 15.0  # seconds: longer than any attempt to connect. What was lost after that was lost by the file's own size
+_SESSION_FILES = 1000
+# Where a file may stand: our own shapes, and the network's own inside raw template components.
+_PLACES = frozenset({"media", "image", "video", "audio", "document", "sticker"})
+
+Fetch = Callable[[str, int], Awaitable[Fetched | Unfetched]]
+
+
+def media_ids(content: str) -> tuple[UUID, ...]:
+    """Our files that a message names. Most messages name none, and are not even parsed."""
+    if "med_" not in content:
+        return ()
+    found = (ids.read("med", file["id"]) for file in _files(msgspec.json.decode(content)) if _text(file, "id"))
+    return tuple(dict.fromkeys(id_ for id_ in found if id_ is not None))
+
+
+def media_links(content: str) -> tuple[str, ...]:
+    """The links to files that a message names."""
+    if '"link"' not in content:
+        return ()
+    return tuple(dict.fromkeys(file["link"] for file in _files(msgspec.json.decode(content)) if _text(file, "link")))
+
+
+def _files(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name in _PLACES and isinstance(part, dict):
+                yield part
+            yield from _files(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _files(part)
+
+
+def _text(file: dict[str, Any], name: str) -> bool:
+    return isinstance(file.get(name), str)
+
+
+class Attacher:
+    """Hands files to networks, for all channels of a process."""
+
+    def __init__(
+        self, db: Database, objects: Objects, clock: Clock, fetch: Fetch, *, most: int, in_flight: int
+    ) -> None:
+        self._db = db
+        self._objects = objects
+        self._clock = clock
+        self._fetch = fetch
+        self._most = most
+        self._room = asyncio.Semaphore(in_flight)  # each file that is under way is held in memory
+        self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+        self._share = max(1, in_flight // 4)
+        self._under_way: dict[tuple[UUID, UUID], asyncio.Task[str | Receipt]] = {}
+        self._sessions: dict[UUID, tuple[object, dict[UUID, str]]] = {}
+
+    async def attach(
+        self,
+        channel_id: UUID,
+        network: Network,
+        content: str,
+        *,
+        keep: timedelta = OFFICIAL_KEEP,
+        session: object | None = None,
+        links: bool = True,
+    ) -> dict[str, str] | Receipt:
+        """The network's name of each file that a message names, or how the attempt ended.
+
+        With a `session` (the link itself, say), names are good only for as long as it lasts, and are kept in memory.
+        Without `links`, the network cannot fetch them itself: they are fetched here.
+        """
+        names: dict[str, str] = {}
+        for media_id in media_ids(content):
+            name = await self._name(channel_id, media_id, network, keep, session)
+            if not isinstance(name, str):
+                return name
+            names[ids.show("med", media_id)] = name
+        for link in () if links else media_links(content):
+            name = await self._hand_over_link(channel_id, network, link)
+            if not isinstance(name, str):
+                return name
+            names[link] = name
+        return names
+
+    async def forget(self, channel_id: UUID, content: str) -> None:
+        """The network no longer knows the files of a message: the next attempt uploads them again."""
+        for media_id in media_ids(content):
+            self._sessions.get(channel_id, (None, {}))[1].pop(media_id, None)
+            await note_network_id(self._db, channel_id, media_id, None, None)
+
+    async def _name(
+        self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
+    ) -> str | Receipt:
+        key = (channel_id, media_id)
+        task = self._under_way.get(key)
+        if task is None:
+            task = self._under_way[key] = asyncio.create_task(self._find(channel_id, media_id, network, keep, session))
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return await asyncio.shield(task)  # one message that gives up does not take the file from the others
+
+    async def _find(
+        self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
+    ) -> str | Receipt:
+        known = self._of_session(channel_id, session) if session is not None else {}
+        if media_id in known:
+            return known[media_id]
+        try:
+            media = await get_media(self._db, channel_id, media_id)
+            if media is None or media.state != "ready":
+                return _not_there(media_id, media)
+            if session is None and media.network_id and media.network_until and media.network_until > self._clock.now():
+                return media.network_id
+            async with self._place(channel_id):
+                name = await self._put(
+                    network, await self._objects.read_all(media.key), media.mime_type, media.filename
+                )
+            if isinstance(name, str) and session is None:
+                await note_network_id(self._db, channel_id, media_id, name, self._clock.now() + keep)
+        except NotFound:
+            return _gone(media_id)
+        except GatepostError as error:  # the database or the storage is away: this file waits, other messages go on
+            return Refused(NetworkError(0, error.message), Reaction.RETRY)
+        if isinstance(name, str):
+            known[media_id] = name
+        return name
+
+    def _of_session(self, channel_id: UUID, session: object) -> dict[UUID, str]:
+        """The names of a session; those of an earlier one are forgotten."""
+        before, names = self._sessions.get(channel_id, (None, {}))
+        if before != session or len(names) >= _SESSION_FILES:
+            names = {}
+            self._sessions[channel_id] = (session, names)
+        return names
+
+    @asynccontextmanager
+    async def _place(self, channel_id: UUID) -> AsyncIterator[None]:
+        """Room for one file. A channel with slow files has its share of the room, and no more."""
+        share = self._shares.setdefault(channel_id, asyncio.Semaphore(self._share))
+        async with share, self._room:
+            yield
+
+    async def _hand_over_link(self, channel_id: UUID, network: Network, link: str) -> str | Receipt:
+        async with self._place(channel_id):
+            found = await self._fetch(link, self._most)
+            if isinstance(found, Unfetched):
+                error = NetworkError(0, "The file behind the link could not be fetched", found.reason)
+                return Refused(error, Reaction.RETRY if found.retry else Reaction.FINAL)
+            return await self._put(network, found.content, found.mime_type, None)
+
+    async def _put(self, network: Network, content: bytes, mime_type: str, filename: str | None) -> str | Receipt:
+        began = self._clock.monotonic()
+        try:
+            return await network.put_media(content, mime_type, filename)
+        except CallFailed as failed:
+            return _receipt(failed, self._clock.monotonic() - began)
+
+
+def _receipt(failed: CallFailed, seconds: float) -> Receipt:
+    """An upload can be repeated without harm, so an answer that was lost counts as one that never came.
+
+    A network that cannot be reached holds the whole channel; a file that never gets through in time only itself.
+    """
+    if not failed.retry:
+        return Refused(failed.error, Reaction.FINAL)
+    if failed.status == 0 and seconds < SLOW:
+        return Unsent(failed.error.title)
+    return Refused(failed.error, Reaction.RETRY)
+
+
+def _not_there(media_id: UUID, media: Media | None) -> Receipt:
+    if media is None:
+        return _gone(media_id)
+    shown = ids.show("med", media_id)
+    if media.state == "waiting":
+        error = NetworkError(0, f"The file {shown} is still being fetched from the network")
+        return Refused(error, Reaction.RETRY)
+    return Refused(
+        NetworkError(0, f"The file {shown} could not be fetched from the network", media.error), Reaction.FINAL
+    )
+
+
+def _gone(media_id: UUID) -> Receipt:
+    shown = ids.show("med", media_id)
+    return Refused(
+        NetworkError(0, f"The file {shown} is gone", "It was deleted, or kept for its time. Upload it again."),
+        Reaction.FINAL,
+    )

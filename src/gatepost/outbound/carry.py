@@ -1,0 +1,234 @@
+"""Carrying one message: intent, network, result, and what the network's answer asks for.
+
+intent committed ─► files attached ─► network ─► verdict ─► End    committed, forgotten
+                                                        ─► Again  committed, back in the queue; perhaps a hold
+                                                        ─► Await  nothing written: a status will tell
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+import structlog
+
+from gatepost.clock import Clock
+from gatepost.model.errors import Unavailable
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.networks.base import Network, NetworkError, Outgoing, Quote, Reaction, Receipt, Refused, Sent, Unsent
+from gatepost.outbound.holds import Holds
+from gatepost.outbound.ledger import Ledger
+from gatepost.outbound.queue import BUSY, Queue, Recipient
+from gatepost.outbound.throttle import Throttle
+from gatepost.outbound.verdict import UNKNOWN_OUTCOME, Again, Await, End, Hold, Rules, judge
+from gatepost.store.heads import Lease, StaleOwner
+from gatepost.store.sending import Intent, Queued, Quoted, Result
+
+log = structlog.get_logger("gatepost.send")
+TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
+Tell = Callable[[str, str | None], Awaitable[None]]
+Attach = Callable[[Network, str], Awaitable[dict[str, str] | Receipt]]
+
+
+async def tell_nobody(_state: str, _reason: str | None) -> None:
+    """A lane on its own has no channel to show a state of."""
+
+
+async def attach_nothing(_network: Network, _content: str) -> dict[str, str]:
+    return {}
+
+
+class Carrier:
+    """Takes single messages to the network for a lane."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        lease: Lease,
+        channel: ChannelRef,
+        queue: Queue,
+        opened: deque[datetime],
+        rules: Rules,
+        alive: Callable[[], bool],
+        tell: Tell,
+        attach: Attach,
+        holds: Holds,
+        throttle: Throttle,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._lease = lease
+        self._channel = channel
+        self._queue = queue
+        self._opened = opened
+        self._rules = rules
+        self._alive = alive
+        self._tell = tell
+        self._attach = attach
+        self._holds = holds
+        self._throttle = throttle
+        self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
+
+    async def carry(
+        self, network: Network | None, recipient: Recipient, message: Queued, opens: bool, wall: datetime
+    ) -> None:
+        """One attempt, from the intent to the result."""
+        counted = opens
+        try:
+            if message.state is State.SENDING and self._gives_up(message, wall):
+                await self.finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
+                return
+            intent = Intent(message.id, message.contact_id, message.attempt + 1, opens)
+            intended = await self._ledger.intend(self._lease, intent)
+            counted = opens and not intended.opened
+            if not intended.go:
+                self._queue.forget(message, self._clock.monotonic())
+                return
+            message.attempt += 1
+            message.state = State.SENDING
+            if intended.opened:
+                recipient.note_opened(wall)
+            receipt = await self._send(network, message)
+            counted = counted or (intended.opened and _opened_none(receipt))
+            await self._follow(recipient, message, receipt, opened=intended.opened)
+        except Unavailable:
+            message.not_before = self._clock.monotonic() + TICK
+        finally:
+            self.opening -= opens
+            if counted:
+                self._opened.remove(wall)
+            if recipient.place == BUSY:
+                self._queue.line_up(recipient, self._clock.monotonic())
+
+    def _gives_up(self, message: Queued, wall: datetime) -> bool:
+        """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
+        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._rules.attempts
+
+    async def _send(self, network: Network | None, message: Queued) -> Receipt:
+        """The call to the network, and only while the lease holds."""
+        if not self._alive():
+            raise StaleOwner
+        if network is None:
+            return Unsent("The channel is not connected")
+        try:
+            media = await self._attach(network, message.content)
+            if not isinstance(media, dict):
+                return media
+            left = await self._throttle.passage()
+            if not self._alive():  # files, or the line before the call, may have taken their time
+                raise StaleOwner
+            receipt = await network.send(_outgoing(message, media))
+            self._throttle.answered(left, self._clock.monotonic())
+            return receipt
+        except StaleOwner:
+            raise
+        except Exception as error:  # a message that breaks its own adapter must not break its channel
+            log.exception("send broke", channel=self._channel.id, message=message.id.hex)
+            title = "The message could not be put into the network's form"
+            return Refused(NetworkError(0, title, str(error)), Reaction.FINAL)
+
+    async def _follow(self, recipient: Recipient, message: Queued, receipt: Receipt, *, opened: bool) -> None:
+        """Does what the network's answer asks for."""
+        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random())
+        unopened = opened and _opened_none(receipt)
+        if unopened:
+            recipient.forget_opened()
+        if isinstance(verdict, End):
+            recipient.refusals = 0
+            if isinstance(receipt, Sent) and self._holds.release(self._clock.monotonic(), opened=opened):
+                await self._tell("connected", None)
+            await self.finish(message, verdict, unopened=unopened)
+        elif isinstance(verdict, Again):
+            await self._again(recipient, message, verdict, unopened=unopened)
+        else:
+            self._await_status(message, verdict)
+
+    def _await_status(self, message: Queued, verdict: Await) -> None:
+        log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
+        message.not_before = self._clock.monotonic() + verdict.grace
+
+    async def _again(self, recipient: Recipient, message: Queued, verdict: Again, *, unopened: bool) -> None:
+        """Back into the queue, and not before its wait is over."""
+        wait = verdict.wait
+        if verdict.hold is not Hold.NOTHING:
+            await self._hold(verdict)
+            if verdict.hold is Hold.NEW and not unopened:  # to us it opens none, so nothing else would keep it back
+                wait = self._holds.new_wait(self._clock.monotonic())
+        elif wait:
+            recipient.refusals += 1
+        next_at = self._clock.now() + timedelta(seconds=wait)
+        message.not_before = self._clock.monotonic() + wait
+        result = Result(
+            message.id,
+            message.attempt,
+            State.QUEUED,
+            error=verdict.error,
+            next_at=next_at,
+            contact_id=message.contact_id,
+            unopened=unopened,
+        )
+        if await self._commit(result) is State.QUEUED:
+            message.state = State.QUEUED
+        else:
+            self._queue.forget(message, self._clock.monotonic())
+
+    async def _hold(self, verdict: Again) -> None:
+        """Keeps the channel back; trouble with the number itself becomes a state that people see."""
+        because = str(verdict.error.get("advice") or verdict.error["title"])
+        news = self._holds.hold(verdict.hold, because, self._clock.monotonic())
+        if news and verdict.hold is not Hold.CHANNEL:
+            await self._tell("limited", because)
+
+    async def finish(self, message: Queued, end: End, *, unopened: bool = False) -> None:
+        """Commits an end, and forgets the message."""
+        alias = end.wa_id if end.wa_id != message.phone else None
+        told = {"held": True} if end.held else None
+        result = Result(
+            message.id,
+            message.attempt,
+            end.state,
+            end.network_id,
+            end.error,
+            send_at=message.send_at,
+            contact_id=message.contact_id,
+            alias=alias,
+            told=told,
+            unopened=unopened,
+        )
+        await self._commit(result)
+        self._queue.forget(message, self._clock.monotonic())
+
+    async def _commit(self, result: Result) -> State:
+        """Writes a result, however long the database is away, as long as the lease holds."""
+        while True:
+            try:
+                return await self._ledger.finish(self._lease, self._channel, result)
+            except Unavailable:
+                if not self._alive():
+                    raise StaleOwner from None
+                await asyncio.sleep(TICK / 2)
+
+
+def _opened_none(receipt: Receipt) -> bool:
+    """Whether the network surely has not got the message, and so counts no conversation as opened by it."""
+    return isinstance(receipt, Refused | Unsent)
+
+
+def _outgoing(message: Queued, media: dict[str, str]) -> Outgoing:
+    return Outgoing(
+        message.id,
+        message.attempt,
+        message.phone,
+        message.type,
+        message.content,
+        _quote(message.reply_to),
+        _quote(message.target),
+        media,
+    )
+
+
+def _quote(quoted: Quoted | None) -> Quote | None:
+    return Quote(quoted.network_id, from_me=not quoted.incoming, text=quoted.text) if quoted else None

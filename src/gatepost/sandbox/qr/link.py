@@ -1,0 +1,138 @@
+"""The WebSocket /qr/link: one connection that carries any number of sessions.
+
+frames in ─► read ─► the operation ─► answer ─┐
+                                              ├─► queue ─► writer ─► frames out, in this order
+events of the sessions ───────────────────────┘
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+
+from gatepost.sandbox.graph import TRANSPORT
+from gatepost.sandbox.qr.files import Uploads
+from gatepost.sandbox.qr.frames import Ack, Frame, Open, Ping, answer, error, read_frame
+from gatepost.sandbox.qr.network import QrNetwork
+from gatepost.sandbox.qr.operations import OPERATIONS
+from gatepost.sandbox.qr.session import Session
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+SendAsgi = Callable[[dict[str, Any]], Awaitable[None]]
+_UNREADABLE = 1007
+
+
+class Link:
+    """One connection at work."""
+
+    def __init__(self, qr: QrNetwork, cut: Callable[[], None], auto_scan: float | None) -> None:
+        self.uploads = Uploads()
+        self.gone = False
+        self._qr = qr
+        self._cut = cut
+        self._auto_scan = auto_scan
+        self._queue: asyncio.Queue[Frame | None] = asyncio.Queue()
+
+    def put(self, frame: Frame) -> None:
+        """Send a frame, after those before it."""
+        if not self.gone:
+            self._queue.put_nowait(frame)
+
+    def cut(self) -> None:
+        """Lose the connection without a word."""
+        if not self.gone:
+            self.end()
+            self._cut()
+
+    def end(self) -> None:
+        """No more frames: the sessions lose their wire."""
+        self.gone = True
+        self._queue.put_nowait(None)
+        for session in self._qr.sessions.values():
+            session.detach(self)
+
+    async def write(self, send: SendAsgi) -> None:
+        """Send what is queued until the end."""
+        try:
+            while (frame := await self._queue.get()) is not None:
+                await send({"type": "websocket.send", "text": msgspec.json.encode(frame).decode()})
+        except OSError:  # the other side is gone, which the reader hears of as well
+            return
+
+    def take(self, frame: Frame) -> None:
+        """Do what one frame asks."""
+        asked = read_frame(frame)
+        if isinstance(asked, str):
+            self.put(error(frame.get("ref"), 0, "Malformed frame", asked))
+        elif isinstance(asked, Ping):
+            self.put(answer(asked.ref))
+        elif isinstance(asked, Open):
+            self.put(answer(asked.ref))
+            self._qr.open(self._qr.session(asked.session), asked.phone, self, self._auto_scan)
+        elif isinstance(asked, Ack):
+            self._own(asked.session, lambda session: session.outbox.ack(asked.seq))
+        elif not self._own(asked.session, lambda session: OPERATIONS[type(asked)](self._qr, self, session, asked)):
+            self.put(error(asked.ref, 0, "Not open", "open the session on this connection first"))
+
+    def _own(self, session_id: str, do: Callable[[Session], None]) -> bool:
+        session = self._qr.sessions.get(session_id)
+        if session is None or session.wire is not self:
+            return False
+        do(session)
+        return True
+
+
+async def serve_link(qr: QrNetwork, scope: Scope, receive: Receive, send: SendAsgi) -> None:
+    """Serve one WebSocket from its handshake to its end."""
+    await receive()
+    auto_scan = read_auto_scan(scope)
+    if isinstance(auto_scan, str):
+        await send({"type": "websocket.close", "reason": auto_scan})
+        return
+    await send({"type": "websocket.accept"})
+    transport: asyncio.Transport = scope["extensions"][TRANSPORT]
+    link = Link(qr, transport.abort, auto_scan)
+    qr.links.add(link)
+    writer = asyncio.ensure_future(link.write(send))
+    try:
+        unreadable = await _read(link, receive)
+    finally:
+        qr.links.discard(link)
+        link.end()
+        await writer
+    if unreadable:
+        await send({"type": "websocket.close", "code": _UNREADABLE, "reason": "one JSON object per text message"})
+
+
+async def _read(link: Link, receive: Receive) -> bool:
+    """Do what comes in until the end; True when it came because nothing could be made of a message."""
+    while (message := await receive())["type"] != "websocket.disconnect":
+        frame = _decode(message.get("text"))
+        if frame is None:
+            return True
+        if not link.gone:
+            link.take(frame)
+    return False
+
+
+def _decode(text: str | None) -> Frame | None:
+    try:
+        frame = msgspec.json.decode(text or "")
+    except msgspec.DecodeError:
+        return None
+    return frame if isinstance(frame, dict) else None
+
+
+def read_auto_scan(scope: Scope) -> float | str | None:
+    """After how many seconds phones scan by themselves on this link: ?auto_scan=2; a text says what is wrong."""
+    asked = parse_qs(scope["query_string"].decode("latin-1")).get("auto_scan")
+    if not asked:
+        return None
+    try:
+        seconds = float(asked[0])
+    except ValueError:
+        return "auto_scan must be a number of seconds"
+    return seconds if 0 <= seconds < float("inf") else "auto_scan must be a number of seconds"

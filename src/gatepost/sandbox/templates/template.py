@@ -1,0 +1,65 @@
+"""A message template as the network knows it, and as its API shows it."""
+
+from typing import Any, Literal
+
+import msgspec
+
+Category = Literal["MARKETING", "UTILITY", "AUTHENTICATION"]
+Status = Literal["PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED", "ARCHIVED"]
+Quality = Literal["UNKNOWN", "GREEN", "YELLOW", "RED"]
+Format = Literal["POSITIONAL", "NAMED"]
+Reason = Literal[
+    "NONE", "ABUSIVE_CONTENT", "INCORRECT_CATEGORY", "INVALID_FORMAT", "PROMOTIONAL", "SCAM", "TAG_CONTENT_MISMATCH"
+]
+
+_SHOWN = ("name", "parameter_format", "components", "language", "status", "category", "id")
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """One template in one language; every change makes a new value."""
+
+    id: str
+    serial: int  # the order of creation, which lists follow
+    waba_id: str
+    name: str
+    language: str
+    category: Category
+    status: Status
+    parameter_format: Format
+    components: list[dict[str, Any]]
+    since: float = 0.0  # when it got its status
+    quality: Quality = "UNKNOWN"
+    quality_at: float = 0.0
+    rejected_reason: Reason = "NONE"
+    ttl: int | None = None
+    previous_category: Category | None = None
+    correct_category: Category | None = None
+    pauses: int = 0
+    pacing: bool = False  # paused by pacing: stays so until the business unpauses it
+    edited: tuple[float, ...] = ()  # when it was edited while approved
+    before_archive: Status = "APPROVED"
+
+
+def component(components: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
+    """The component of this type, if there is one."""
+    return next((found for found in components if found.get("type") == kind), None)
+
+
+def wording(template: Template) -> tuple[str, str]:
+    """The text of body and footer, by which doubles are known."""
+    body, footer = component(template.components, "BODY"), component(template.components, "FOOTER")
+    return (body or {}).get("text", ""), (footer or {}).get("text", "")
+
+
+def show(template: Template, fields: list[str] | None = None) -> dict[str, Any]:
+    """The template as the API answers: the usual fields, or those that were asked for."""
+    node: dict[str, Any] = {name: getattr(template, name) for name in _SHOWN}
+    node["quality_score"] = {"score": template.quality, "date": int(template.quality_at)}
+    node["rejected_reason"] = template.rejected_reason
+    for name in ("previous_category", "correct_category"):
+        if getattr(template, name) is not None:
+            node[name] = getattr(template, name)
+    if template.ttl is not None:
+        node["message_send_ttl_seconds"] = template.ttl
+    wanted = {*fields, "id"} if fields else {*_SHOWN, "previous_category"}
+    return {name: value for name, value in node.items() if name in wanted}

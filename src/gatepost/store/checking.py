@@ -1,0 +1,119 @@
+"""What only the database can say against a send: its reply, target, files, template, and the customer-service window.
+
+Each question is asked once per batch, and only where some item raises it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.limits import FILES
+from gatepost.model.media import check_media
+from gatepost.model.message import Draft
+from gatepost.model.template import check_use
+from gatepost.model.window import check_window
+from gatepost.store.pool import Connection, keys_and_span
+from gatepost.store.templates import find_templates
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One item of a batch, and whether the window counts for it."""
+
+    draft: Draft
+    kind: str
+    window: bool
+
+
+class Grounds(msgspec.Struct, frozen=True):
+    """What the database knows that a batch's items have to fit."""
+
+    messages: frozenset[UUID]
+    files: Mapping[str, Any]
+    templates: Mapping[tuple[str, str], Any]
+    last_in: Mapping[str, datetime | None]
+
+
+async def read_grounds(
+    conn: "Connection[Any]", channel_id: UUID, items: Sequence[Asked], last_in: Mapping[str, datetime | None]
+) -> Grounds:
+    """Looks up all that the items speak of."""
+    drafts = [item.draft for item in items]
+    named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
+    files = {id_ for d in drafts for id_ in d.media_ids}
+    keys = {(d.template.name, d.template.language) for d in drafts if d.template}
+    return Grounds(
+        await _known_messages(conn, channel_id, named) if named else frozenset(),
+        await _known_files(conn, channel_id, files) if files else {},
+        await find_templates(conn, channel_id, sorted(keys)) if keys else {},
+        last_in,
+    )
+
+
+def refusal(item: Asked, grounds: Grounds, now: datetime) -> GatepostError | None:
+    """What speaks against an item, if anything does."""
+    try:
+        _check(item, grounds, now)
+    except GatepostError as error:
+        return error
+    return None
+
+
+def _check(item: Asked, grounds: Grounds, now: datetime) -> None:
+    draft = item.draft
+    if draft.reply_to and draft.reply_to not in grounds.messages:
+        raise invalid_field("reply_to", "names no message of this channel")
+    if draft.target and draft.target not in grounds.messages:
+        raise invalid_field("reaction.message_id", "names no message of this channel")
+    for media_id in draft.media_ids:
+        _check_file(item, media_id, grounds.files.get(media_id))
+    if draft.template:
+        found = grounds.templates.get((draft.template.name, draft.template.language))
+        check_use(found.as_template() if found else None, draft.template)
+    elif item.window:
+        check_window(grounds.last_in.get(draft.phone), draft.send_at or now)
+
+
+def _check_file(item: Asked, media_id: str, row: Any) -> None:
+    field = "media.id" if item.draft.type in FILES else "header.media.id"
+    if row is None:
+        raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
+    if row["state"] != "ready":
+        raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
+    type_ = _file_type(item.draft)
+    if type_ is not None:
+        check_media(type_, row["mime_type"], row["size"] or 0, kind=item.kind, field=field)
+
+
+def _file_type(draft: Draft) -> str | None:
+    """As what a message carries its file: by its own type, or by that of its header."""
+    if draft.type in FILES:
+        return draft.type
+    content = msgspec.json.decode(draft.content)
+    header = content.get("header") or (content.get("template") or {}).get("header")
+    type_ = header.get("type") if isinstance(header, dict) else None
+    return type_ if type_ in FILES else None
+
+
+async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[UUID]) -> frozenset[UUID]:
+    rows = await conn.fetch(
+        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
+        channel_id,
+        *keys_and_span(sorted(named)),
+    )
+    return frozenset(row["id"] for row in rows)
+
+
+async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str]) -> dict[str, Any]:
+    wanted = [id_ for text in named if (id_ := ids.read("med", text))]
+    rows = await conn.fetch(
+        """SELECT m.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
+               SELECT id, state, mime_type, size FROM media WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
+        channel_id,
+        sorted(wanted),
+    )
+    return {ids.show("med", row["id"]): row for row in rows}

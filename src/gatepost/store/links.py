@@ -1,0 +1,71 @@
+"""The link of a QR channel: what people want of it, and what its owner shows of it."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.store.heads import Lease, StaleOwner
+from gatepost.store.pool import Database
+
+
+class LinkRow(msgspec.Struct, frozen=True):
+    """A link as it stands."""
+
+    wanted: bool = False
+    logout: bool = False
+    pair_phone: str | None = None
+    pairing_code: str | None = None
+    qr: str | None = None
+    qr_until: datetime | None = None
+    device: str | None = None
+    lid: str | None = None
+    linked_at: datetime | None = None
+    locked_until: datetime | None = None
+
+
+_COLUMNS = ", ".join(LinkRow.__struct_fields__)
+_WISHES = {"wanted", "logout", "pair_phone", "pairing_code"}
+
+
+async def get_link(db: Database, channel_id: UUID) -> LinkRow:
+    """The link of a channel; one that was never asked for wants nothing."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM channel_links WHERE channel_id = $1", channel_id)
+    return LinkRow(**dict(row.items())) if row else LinkRow()
+
+
+async def wish_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
+    """Notes what people want of a link, and calls for an owner."""
+    assert wishes.keys() <= _WISHES
+    async with db.transaction() as conn:
+        await conn.execute(_upsert(wishes), channel_id, *wishes.values())
+        await conn.execute(
+            """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)
+               WHERE channel_id = $1""",
+            channel_id,
+            now,
+        )
+
+
+async def show_link(db: Database, lease: Lease, **values: Any) -> None:
+    """Notes what the link shows now; only its owner may."""
+    assert values.keys() <= set(LinkRow.__struct_fields__)
+    async with db.transaction() as conn:
+        held = await conn.fetchval(
+            "SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE",
+            lease.channel_id,
+            lease.epoch,
+        )
+        if held is None:
+            raise StaleOwner
+        await conn.execute(_upsert(values), lease.channel_id, *values.values())
+
+
+def _upsert(values: dict[str, Any]) -> str:
+    names = list(values)
+    places = [f"${i}" for i in range(2, len(names) + 2)]
+    changes = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
+    return f"""INSERT INTO channel_links (channel_id, {", ".join(names)}) VALUES ($1, {", ".join(places)})
+               ON CONFLICT (channel_id) DO UPDATE SET {changes}"""

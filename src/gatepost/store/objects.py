@@ -1,0 +1,137 @@
+"""The object storage: where the bytes of files lie. A local folder by default, S3 and its like by setting.
+
+put(key, pieces) ─► at once up to 5 MiB, else in such parts, two at a time ─► the object, whole; or nothing
+read(key) ────────► its size and its pieces
+
+A name stands for an object that is complete, always: parts become visible only with the last of them.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import obstore
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+from gatepost.model.errors import GatepostError, NotFound, Unavailable
+
+PART = 5 << 20  # the smallest part that S3 takes
+PIECE = 256 << 10
+_AT_ONCE = 2
+_LISTED = 500
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """An object as the storage lists it."""
+
+    key: str
+    at: datetime
+
+
+class Objects:
+    """One place for objects, whatever keeps them."""
+
+    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
+        self._store = store
+        self._folder = folder
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> "Objects":
+        """The storage at a URL (s3://bucket/path, file:///path, memory:///); with none, the local folder."""
+        if url:
+            return cls(from_url(url))
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(LocalStore(folder), folder)
+
+    async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Stores an object piece by piece. If the pieces break off with an error, nothing is left, and it is raised."""
+        with _in_our_words():
+            first, ended = await _begin(pieces)
+            whole = first if ended else _joined(first, pieces)
+            await obstore.put_async(self._store, key, whole, chunk_size=PART, max_concurrency=_AT_ONCE)
+
+    async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The pieces of an object, or of its bytes from `start` up to `end`. Awaited: raises at once if it is gone."""
+        with _in_our_words():
+            if end is None:
+                found = await obstore.get_async(self._store, key)
+            else:
+                found = await obstore.get_async(self._store, key, options={"range": (start, end)})
+        return _pieces(found.stream(min_chunk_size=PIECE))
+
+    async def read_all(self, key: str) -> bytes:
+        """A whole object in memory."""
+        with _in_our_words():
+            return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Removes objects; one that is gone already is no trouble."""
+        for key in keys:
+            with contextlib.suppress(NotFound), _in_our_words():
+                await obstore.delete_async(self._store, key)
+
+    async def listed(self) -> AsyncIterator[list[Stored]]:
+        """All objects, some hundred at a time."""
+        with _in_our_words():
+            async for some in obstore.list(self._store, chunk_size=_LISTED):
+                yield [Stored(one["path"], one["last_modified"]) for one in some]
+
+    async def forget_parts(self, before: datetime) -> int:
+        """Removes what a process that was killed left half written in the local folder; returns how many."""
+        return await asyncio.to_thread(_remove_parts, self._folder, before.timestamp()) if self._folder else 0
+
+
+async def _begin(pieces: AsyncIterator[bytes]) -> tuple[bytes, bool]:
+    """The first part, and whether it is all: most files are small, and one request is quicker than three."""
+    gathered = bytearray()
+    async for piece in pieces:
+        gathered += piece
+        if len(gathered) > PART:
+            return bytes(gathered), False
+    return bytes(gathered), True
+
+
+async def _joined(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    del first
+    async for piece in pieces:
+        yield piece
+
+
+async def _pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    with _in_our_words():
+        async for piece in stream:
+            yield piece
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    try:
+        yield
+    except GatepostError:  # raised by whoever gives the pieces
+        raise
+    except (NotFoundError, FileNotFoundError):
+        raise NotFound("The bytes of this file are gone from the storage.") from None
+    except (BaseError, OSError) as error:
+        raise Unavailable(
+            "The storage of files cannot be reached. Nothing was changed; try again shortly.",
+            "storage_unavailable",
+            retry_after=5,
+        ) from error
+
+
+def _remove_parts(folder: Path, before: float) -> int:
+    """The library writes a local object beside its place, under its name with # and a number."""
+    removed = 0
+    for path in folder.rglob("*#*"):
+        with contextlib.suppress(OSError):
+            if path.is_file() and os.stat(path).st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed

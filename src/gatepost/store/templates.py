@@ -1,0 +1,351 @@
+"""Templates: each channel's copy of what its business account has on the network, and of what the network thinks of it.
+
+create, edit, delete ─┐
+sync (the whole set) ─┼─► templates ─► accepting a send
+news by callback ─────┘
+
+Writes of several templates lock the channel's head, so that none can deadlock with another. The network's answer may be
+older than its news: what changed after the question was asked is left as it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.template.values import Template
+from gatepost.store.heads import lock_head
+from gatepost.store.pool import Connection, Database
+
+Key = tuple[str, str]  # name and language: what a template is called by
+
+
+class StoredTemplate(msgspec.Struct, frozen=True):
+    """A template as it stands here. `components` is JSON, as the network has them."""
+
+    network_id: str | None
+    name: str
+    language: str
+    category: str
+    status: str
+    reason: str | None
+    quality: str
+    parameter_format: str
+    components: str
+    id: UUID
+    created_at: datetime
+    updated_at: datetime
+
+    def as_template(self) -> Template:
+        """The template that the rules of sending know."""
+        return Template(
+            name=self.name,
+            language=self.language,
+            category=self.category,
+            components=msgspec.json.decode(self.components),
+            parameter_format=self.parameter_format,
+            status=self.status,
+            network_id=self.network_id,
+            quality=self.quality,
+            reason=self.reason,
+        )
+
+
+class TemplateFilter(msgspec.Struct, frozen=True):
+    """What a list is narrowed to; None is anything."""
+
+    status: str | None = None
+    category: str | None = None
+    language: str | None = None
+    name: str | None = None  # a part of it
+
+
+class TemplateChange(msgspec.Struct, frozen=True):
+    """News of a template, in plain values. What is None did not change; a reason goes with its status."""
+
+    network_id: str
+    name: str
+    language: str
+    status: str | None = None
+    reason: str | None = None
+    quality: str | None = None
+    category: str | None = None
+
+
+class Synced(msgspec.Struct, frozen=True):
+    """What taking over the network's set did."""
+
+    added: int
+    changed: int
+    deleted: int
+    unchanged: int
+
+
+_HANDING_IN = timedelta(minutes=5)  # longer than any call to the network takes
+_WARNING = "FLAGGED"  # a word of the news that says what may come: nothing has changed yet
+_GONE = "DELETED"
+_FIELDS = StoredTemplate.__struct_fields__
+_FACTS = _FIELDS[:9]  # what the network tells of a template
+_STANDING = ("category", "status", "reason", "quality")  # what news may change
+_COLUMNS = ", ".join(_FIELDS)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+async def get_template(db: Database, channel_id: UUID, template_id: UUID) -> StoredTemplate | None:
+    """One template of a channel."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id
+        )
+    return _template(row) if row else None
+
+
+async def list_templates(
+    db: Database, channel_id: UUID, wanted: TemplateFilter, before: UUID | None, most: int
+) -> list[StoredTemplate]:
+    """Templates of a channel, the newest first, older than the cursor."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM templates
+                WHERE channel_id = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3::text IS NULL OR status = $3)
+                  AND ($4::text IS NULL OR category = $4) AND ($5::text IS NULL OR language = $5)
+                  AND ($6::text IS NULL OR strpos(name, $6) > 0)
+                ORDER BY id DESC LIMIT $7""",
+            channel_id,
+            before,
+            wanted.status,
+            wanted.category,
+            wanted.language,
+            wanted.name,
+            most,
+        )
+    return [_template(row) for row in rows]
+
+
+async def find_templates(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> dict[Key, StoredTemplate]:
+    """The templates behind names and languages, those that exist: one look-up each, however many there are."""
+    wanted = sorted(set(keys))
+    rows = await conn.fetch(
+        f"""SELECT t.* FROM unnest($2::text[], $3::text[]) AS wanted (name, language) CROSS JOIN LATERAL (
+                SELECT {_COLUMNS} FROM templates
+                WHERE channel_id = $1 AND name = wanted.name AND language = wanted.language LIMIT 1) t""",
+        channel_id,
+        [name for name, _ in wanted],
+        [language for _, language in wanted],
+    )
+    return {(row["name"], row["language"]): _template(row) for row in rows}
+
+
+# -- one template -----------------------------------------------------------------------------------------------------
+
+
+async def reserve_template(db: Database, channel_id: UUID, new: Template, now: datetime) -> StoredTemplate | None:
+    """Writes a template before the network is asked for it, so that its news find it; None when the name is taken."""
+    template_id = ids.new_id(now)
+    async with db.transaction() as conn:
+        await lock_head(conn, channel_id)
+        row = await conn.fetchrow(
+            f"""INSERT INTO templates (channel_id, {_COLUMNS}) VALUES ($1, {_numbered(2, len(_FACTS))}, $11, $12, $12)
+                ON CONFLICT (channel_id, name, language) DO NOTHING RETURNING {_COLUMNS}""",
+            channel_id,
+            *_facts(new),
+            template_id,
+            now,
+        )
+    return _template(row) if row else None
+
+
+async def confirm_template(
+    db: Database, channel_id: UUID, reserved: StoredTemplate, made: Template, now: datetime
+) -> StoredTemplate | None:
+    """Notes the network's answer to a new template. What its news said meanwhile is younger, and stays."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"""UPDATE templates SET network_id = $3, updated_at = $6,
+                       status = CASE WHEN status = $7 THEN $4 ELSE status END,
+                       category = CASE WHEN category = $8 THEN $5 ELSE category END
+                WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
+            channel_id,
+            reserved.id,
+            made.network_id,
+            made.status,
+            made.category,
+            now,
+            reserved.status,
+            reserved.category,
+        )
+    return _template(row) if row else None
+
+
+async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> bool:
+    """Removes a template; False when there is none."""
+    async with db.connection() as conn:
+        gone = await conn.fetchval(
+            "DELETE FROM templates WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, template_id
+        )
+    return gone is not None
+
+
+# -- what the network has ---------------------------------------------------------------------------------------------
+
+
+async def put_template(db: Database, channel_id: UUID, found: Template, asked_at: datetime, now: datetime) -> None:
+    """Takes over one template as the network has it. Of younger news, what they said of its standing stays."""
+    async with db.transaction() as conn:
+        await lock_head(conn, channel_id)
+        here = await find_templates(conn, channel_id, [_key(found)])
+        known = here.get(_key(found))
+        if known is not None and known.updated_at > asked_at:
+            found = msgspec.structs.replace(found, **{name: getattr(known, name) for name in _STANDING})
+        await _take_over(conn, channel_id, here, [found], known.updated_at if known else now, now)
+
+
+async def sync_templates(
+    db: Database, channel_id: UUID, found: Sequence[Template], asked_at: datetime, now: datetime
+) -> Synced:
+    """Takes over the network's whole set: what is gone there goes here."""
+    async with db.transaction() as conn:
+        await lock_head(conn, channel_id)
+        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1", channel_id)
+        here = {(row["name"], row["language"]): _template(row) for row in rows}
+        there = {_key(template) for template in found}
+        gone = [t.id for key, t in here.items() if key not in there and _settled(t, asked_at)]
+        await conn.executemany(
+            "DELETE FROM templates WHERE channel_id = $1 AND id = $2", [(channel_id, id_) for id_ in gone]
+        )
+        added, changed = await _take_over(conn, channel_id, here, found, asked_at, now)
+    return Synced(added, changed, len(gone), len(there) - added - changed)
+
+
+def _settled(template: StoredTemplate, asked_at: datetime) -> bool:
+    """Whether the network must have known a template when it was asked; not one that was just being handed in."""
+    least = timedelta(0) if template.network_id else _HANDING_IN
+    return template.created_at + least <= asked_at
+
+
+async def _take_over(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    here: Mapping[Key, StoredTemplate],
+    found: Sequence[Template],
+    asked_at: datetime,
+    now: datetime,
+) -> tuple[int, int]:
+    """Writes what is new and what differs; returns how many of each."""
+    there = {_key(template): _facts(template) for template in found}
+    new = [facts for key, facts in there.items() if key not in here]
+    changed = [
+        (here[key].id, facts)
+        for key, facts in there.items()
+        if key in here and here[key].updated_at <= asked_at and _stored_facts(here[key]) != facts
+    ]
+    new_ids = ids.next_ids(ids.ZERO, now, len(new))
+    await conn.executemany(
+        f"INSERT INTO templates (channel_id, {_COLUMNS}) VALUES ($1, {_numbered(2, len(_FACTS))}, $11, $12, $12)",
+        [(channel_id, *facts, id_, now) for id_, facts in zip(new_ids, new, strict=True)],
+    )
+    await conn.executemany(
+        f"""UPDATE templates SET ({", ".join(_FACTS)}, updated_at) = ROW({_numbered(3, len(_FACTS))}, $12)
+            WHERE channel_id = $1 AND id = $2""",
+        [(channel_id, id_, *facts, now) for id_, facts in changed],
+    )
+    return len(new), len(changed)
+
+
+async def apply_template_news(
+    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateChange], now: datetime
+) -> list[TemplateChange]:
+    """Notes what the network says of templates, in its order; returns the news of those that are not known here.
+
+    The caller holds the channel's head.
+    """
+    found = await _by_name(conn, channel_id, {change.name for change in news})
+    unknown = []
+    for change in news:
+        template_id = _meant(change, found.get(change.name, ()))
+        if template_id is None:
+            unknown.append(change)
+        elif change.status == _GONE:
+            await conn.execute("DELETE FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id)
+        else:
+            await _note(conn, channel_id, template_id, change, now)
+    return unknown
+
+
+async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -> dict[str, list[Any]]:
+    rows = await conn.fetch(
+        """SELECT t.* FROM unnest($2::text[]) AS wanted (name) CROSS JOIN LATERAL (
+               SELECT id, network_id, name, language FROM templates
+               WHERE channel_id = $1 AND name = wanted.name OFFSET 0) t""",
+        channel_id,
+        sorted(names),
+    )
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
+    return found
+
+
+def _meant(change: TemplateChange, candidates: Sequence[Any]) -> UUID | None:
+    """The template that news are about: by the network's id, else by its language, which news may write in two ways."""
+    language = change.language.replace("-", "_")
+    same: list[UUID] = [row["id"] for row in candidates if row["network_id"] == change.network_id]
+    young: list[UUID] = [row["id"] for row in candidates if row["network_id"] is None and row["language"] == language]
+    return next(iter(same + young), None)
+
+
+async def _note(
+    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateChange, now: datetime
+) -> None:
+    status = None if change.status == _WARNING else change.status
+    await conn.execute(
+        """UPDATE templates
+           SET network_id = $3, status = COALESCE($4, status), quality = COALESCE($6, quality),
+               category = COALESCE($7, category), updated_at = $8,
+               reason = CASE WHEN $4::text IS NULL AND $5::text IS NULL THEN reason ELSE $5 END
+           WHERE channel_id = $1 AND id = $2""",
+        channel_id,
+        template_id,
+        change.network_id,
+        status,
+        change.reason,
+        change.quality,
+        change.category,
+        now,
+    )
+
+
+def _facts(template: Template) -> tuple[str | None, ...]:
+    """A template as its columns. Its words are kept in capitals: the network writes them in both ways."""
+    return (
+        template.network_id,
+        template.name,
+        template.language,
+        template.category.upper(),
+        template.status.upper(),
+        None if template.reason in (None, "", "NONE") else template.reason,
+        (template.quality or "UNKNOWN").upper(),
+        template.parameter_format.upper(),
+        msgspec.json.encode(template.components).decode(),
+    )
+
+
+def _stored_facts(template: StoredTemplate) -> tuple[str | None, ...]:
+    return tuple(getattr(template, name) for name in _FACTS)
+
+
+def _key(template: Template) -> Key:
+    return template.name, template.language
+
+
+def _numbered(first: int, count: int) -> str:
+    return ", ".join(f"${number}" for number in range(first, first + count))
+
+
+def _template(row: Any) -> StoredTemplate:
+    return StoredTemplate(**{name: row[name] for name in _FIELDS})

@@ -1,0 +1,198 @@
+"""`gatepost channel link` and `logout` beside a running gateway: the codes, the phone that scans, and every end."""
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatepost.cli.links import draw
+from gatepost.cli.output import Line, LinePrinter
+from gatepost.model import ids
+from tests.cli.conftest import Ran, Run, invoke
+from tests.house import House, running_house
+
+PHONE = "15550003333"
+
+
+@pytest.fixture
+async def house(database_url: str) -> AsyncIterator[House]:
+    async with running_house(database_url) as made:
+        yield made
+
+
+@pytest.fixture
+async def channel(house: House) -> str:
+    return ids.show("ch", (await house.new_qr_channel(house.account_id, PHONE)).id)
+
+
+async def run_beside(house: House, *arguments: str) -> Ran:
+    """Run a command to its end, as a person at a terminal beside the gateway."""
+    url = house.settings.database.url
+    return await asyncio.to_thread(invoke, "channel", *arguments, "--database-url", url)
+
+
+class Linking:
+    """`gatepost channel link` in a process of its own, read line by line as it speaks."""
+
+    def __init__(self, program: asyncio.subprocess.Process) -> None:
+        self._program = program
+        self.out = ""
+
+    async def line_with(self, words: str) -> str:
+        """The next line with these words; all lines stay in `out`."""
+        assert self._program.stdout is not None
+        async with asyncio.timeout(20):
+            while line := (await self._program.stdout.readline()).decode():
+                self.out += line
+                if words in line:
+                    return line
+        raise AssertionError(f"no {words!r} in {self.out!r}")
+
+    async def event(self, name: str) -> dict[str, Any]:
+        """The next event of this name."""
+        return dict(json.loads(await self.line_with(f'"event":"{name}"')))
+
+    async def end(self) -> tuple[int, str]:
+        """Its exit code and what it said of errors."""
+        out, err = await asyncio.wait_for(self._program.communicate(), 20)
+        self.out += out.decode()
+        assert self._program.returncode is not None
+        return self._program.returncode, err.decode()
+
+
+async def link(house: House, *arguments: str) -> Linking:
+    places = ("--database-url", house.settings.database.url)
+    command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", "30s"]
+    pipe = asyncio.subprocess.PIPE
+    return Linking(await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe))
+
+
+async def scan(house: House, code: str) -> None:
+    await house.sandbox("POST", f"/control/phones/{PHONE}/scan", {"code": code})
+
+
+async def wait_for_state(house: House, channel: str, state: str) -> None:
+    async with asyncio.timeout(10):
+        while (await run_beside(house, "show", channel, "--json")).json()["connection"] != state:
+            await asyncio.sleep(0.05)
+
+
+CONNECTED = {"event": "connection", "state": "connected", "reason": None}
+
+
+async def test_a_code_is_shown_until_the_phone_scans_it(house: House, channel: str) -> None:
+    linking = await link(house, channel)
+    await linking.line_with("On the phone: Linked devices")
+    [session] = await house.sandbox("GET", "/control/sessions")
+    assert draw(session["code"]) in linking.out
+    await scan(house, session["code"])
+    assert await linking.end() == (0, "")
+    assert linking.out.endswith(f"The phone is linked: {PHONE} is connected.\n")
+    again = await run_beside(house, "link", channel, "--json")
+    assert json.loads(again.out) == CONNECTED
+
+
+async def test_codes_are_renewed_and_told_as_lines(house: House, channel: str) -> None:
+    linking = await link(house, channel, "--json")
+    first = await linking.event("qr")
+    await house.sandbox("POST", "/control/clock", {"advance": 61})
+    second = await linking.event("qr")
+    assert first["code"] != second["code"]
+    assert second["until"] > "2026"
+    await scan(house, second["code"])
+    assert await linking.end() == (0, "")
+    assert json.loads(linking.out.splitlines()[-1]) == CONNECTED
+
+
+async def test_nobody_scans_and_it_can_be_asked_for_again(house: House, channel: str) -> None:
+    linking = await link(house, channel, "--json")
+    await linking.event("qr")
+    await house.sandbox("POST", "/control/clock", {"advance": 200})
+    code, told = await linking.end()
+    assert code == 1
+    assert json.loads(told)["error"]["message"].startswith("The phone was not linked. ")
+    linking = await link(house, channel, "--json")
+    await scan(house, (await linking.event("qr"))["code"])
+    assert await linking.end() == (0, "")
+
+
+async def test_a_pairing_code_is_typed(house: House, channel: str) -> None:
+    linking = await link(house, channel, "--pairing-code", "15550004444", "--json")
+    code = (await linking.event("pairing_code"))["code"]
+    await house.sandbox("POST", "/control/phones/15550004444/pair", {"code": code})
+    assert await linking.end() == (0, "")
+    assert '"event":"qr"' not in linking.out
+
+
+async def test_a_pairing_code_for_people(house: House, channel: str) -> None:
+    linking = await link(house, channel, "--pairing-code")
+    code = (await linking.line_with("and type: ")).split()[-1]
+    await house.sandbox("POST", f"/control/phones/{PHONE}/pair", {"code": code})
+    assert await linking.end() == (0, "")
+
+
+async def test_logout_unlinks_the_phone(house: House, channel: str) -> None:
+    linking = await link(house, channel, "--json")
+    await scan(house, (await linking.event("qr"))["code"])
+    assert await linking.end() == (0, "")
+    asked = (await run_beside(house, "logout", channel, "--json")).json()
+    assert (asked["id"], asked["was"], asked["logout"]) == (channel, "connected", "asked")
+    await wait_for_state(house, channel, "logged_out")
+    [session] = await house.sandbox("GET", "/control/sessions")
+    assert session["phone"] is None
+
+
+async def test_what_link_refuses(house: House, channel: str) -> None:
+    told = (await run_beside(house, "link", house.channel, "--json")).error()
+    assert told["code"] == "unsupported_on_channel"
+    assert (await run_beside(house, "logout", house.channel, "--json")).error()["code"] == "unsupported_on_channel"
+    for arguments, field in (((PHONE,), "phone"), (("--wait", "soon"), "wait"), (("--pairing-code", "+1"), "phone")):
+        told = (await run_beside(house, "link", channel, *arguments, "--json")).error()
+        assert told["fields"][0]["field"] == field
+    assert (await run_beside(house, "link", "ch_" + "0" * 32, "--json")).error()["code"] == "not_found"
+
+
+def test_without_a_gateway_it_ends_with_a_sentence(run: Run, account: str, tmp_path: Path) -> None:
+    made = run("channel", "create", account, "--kind", "qr", "--phone", PHONE, "--json").json()
+    ran = run("channel", "link", made["id"], "--wait", "1s")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Error: No phone was linked in time; the channel is disconnected.")
+    alone = invoke("channel", "link", made["id"], "--data", str(tmp_path / "empty"))
+    assert alone.code == 1
+    assert alone.err == (
+        f"Error: No gateway is running in {tmp_path / 'empty'}, and only a running one can do this. "
+        "Start it with: gatepost serve\n"
+    )
+
+
+def test_it_wonders_once_whether_a_gateway_runs(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = run("channel", "create", account, "--kind", "qr", "--phone", PHONE, "--json").json()
+    monkeypatch.setattr("gatepost.cli.links._PATIENCE", 0.3)
+    assert run("channel", "link", made["id"], "--wait", "1s", "--json").out == '{"event":"waiting"}\n'
+    assert run("channel", "link", made["id"], "--wait", "1s").out.count("Is a gateway running?") == 1
+
+
+def test_a_code_is_drawn_in_half_blocks() -> None:
+    lines = draw("2@AbCdEf,GhIjKl,MnOpQr").split("\n")
+    assert {len(line) for line in lines} == {len(lines[0])}
+    assert set("".join(lines)) <= set("█▀▄ ")
+    assert lines[0] == "█" * len(lines[0])  # the quiet zone, two modules wide
+
+
+def test_on_a_terminal_a_passing_line_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    printer = LinePrinter(as_json=False)
+    for text, passing in (("a\nb", True), ("c", True), ("d", False), ("e", False)):
+        printer.print(Line({}, text, passing=passing))
+    assert screen.getvalue() == "a\nb\n\x1b[2A\x1b[Jc\n\x1b[1A\x1b[Jd\ne\n"
+    assert draw("x").startswith("\x1b[97;40m█")

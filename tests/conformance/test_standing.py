@@ -1,0 +1,99 @@
+"""How a linked number stands with its network, and with its gateway: time-locks, and restarts."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from gatepost.app import Gatepost
+from gatepost.networks.qr.reasons import reason_of
+from gatepost.store.pool import Database
+from tests.conformance.conftest import new_qr_line, quick_network
+from tests.conformance.line import new_person, until
+from tests.conformance.qr_line import QrLine
+from tests.house import House, running_house
+
+
+@asynccontextmanager
+async def worker(house: House, url: str) -> AsyncIterator[None]:
+    """A process that owns channels, beside the one that answers requests."""
+    db = await Database.connect(url, connections=house.settings.database.connections)
+    gatepost = Gatepost(house.settings, db, url, house.clock, "worker")
+    await gatepost.start()
+    try:
+        yield
+    finally:
+        await gatepost.stop()
+        await db.close()
+
+
+async def because(line: QrLine, message_id: str) -> str:
+    """Why a message has not left, once that is known."""
+
+    async def look() -> str | None:
+        waiting = (await line.get(f"/messages/{message_id}/trace"))["waiting"]
+        reason: str = (waiting or {}).get("because", "")
+        return reason if "new people" in reason else None
+
+    found = await until(look)
+    assert found is not None
+    return found
+
+
+async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(database_url: str) -> None:
+    async with running_house(database_url, sandbox=quick_network()) as house:
+        line, friend, asker, stranger = await new_qr_line(house), new_person(), new_person(), new_person()
+        await line.until_status(await line.send(friend, body="Hello"), "READ")
+        await line.phone_does("lock", {"seconds": 3600})
+        channel = await line.until_state("limited")
+        assert channel["connection"]["reason"].startswith(reason_of("time_locked").says)
+        assert channel["link"]["locked_until"]
+        waits = await line.send(stranger, body="May I?")
+        assert await because(line, waits)
+        await line.until_status(await line.send(friend, body="How are you?"), "READ")
+        await line.say(asker, "text", {"body": "Are you open?"})
+        await line.heard(asker, 1)
+        await line.until_status(await line.send(asker, body="Yes"), "READ")
+        assert (await line.message(waits))["status"] == "PENDING"
+        await line.advance(3600)
+        channel = await line.until_state("connected")
+        assert channel["link"]["locked_until"] is None
+        await line.until_status(waits, "READ")
+        refused = (await line.control("GET", f"/phones/{line.phone}/messages"))["refused"]
+        assert sum(refused.values()) <= 1
+        states = [one["state"] for one in await line.connections()]
+        assert states[-2:] == ["limited", "connected"]
+
+
+async def test_a_refusal_opens_the_breaker(database_url: str) -> None:
+    async with running_house(database_url, sandbox=quick_network()) as house:
+        line, friend, stranger = await new_qr_line(house), new_person(), new_person()
+        await line.until_status(await line.send(friend, body="Hello"), "READ")
+        await line.fault(fault="refuse", code=463, to=stranger)
+        waits = await line.send(stranger, body="May I?")
+        channel = await line.until_state("limited")
+        assert "new people" in channel["connection"]["reason"]
+        await line.until_status(await line.send(friend, body="How are you?"), "READ")
+        assert (await line.message(waits))["status"] == "PENDING"
+        refused = (await line.control("GET", f"/phones/{line.phone}/messages"))["refused"]
+        assert refused == {waits: 1}
+
+
+async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(database_url: str) -> None:
+    async with running_house(database_url, sandbox=quick_network(), role="api") as house:
+        async with worker(house, database_url):
+            line, person = await new_qr_line(house), new_person()
+            await line.until_status(await line.send(person, body="Before"), "READ")
+        channel = await line.get("/channel")
+        assert channel["connection"]["state"] == "disconnected"
+        assert channel["connection"]["reason"]
+        assert channel["link"]["wanted"]
+        waits = [await line.send(person, body=f"Number {number}") for number in range(3)]
+        for number in range(3):
+            await line.say(person, "text", {"body": f"Meanwhile {number}"})
+        async with worker(house, database_url):
+            for message_id in waits:
+                await line.until_status(message_id, "READ")
+            heard = await line.heard(person, 3)
+        assert [event["data"]["content"]["body"] for event in heard] == [f"Meanwhile {number}" for number in range(3)]
+        assert [taken.id for taken in await line.taken()][1:] == waits
+        codes = [one for one in await line.connections() if "qr" in one]
+        assert len(codes) == 1, "scanned once, and never again"

@@ -1,0 +1,117 @@
+"""Input that no table takes: it stands back alone, and all others of its report and of its batch are kept."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatepost.model.errors import GatepostError
+from gatepost.networks.base import ContactNews, Incoming, LabelNews, NumberNews, Person, RemoteMedia, Status, Update
+from tests.inbound.hearing import ANA, BOB, data, hear, row_of, said
+from tests.outbound.stage import Stage
+
+NUL, LONE, LONG = "a\x00b", "a\ud800b", "x" * 100_000
+ENDLESS = "".join(chr(0x4E00 + i * 7919 % 20_000) for i in range(5000))  # too long for an index, however compressed
+PLAIN = "5511999990000"
+
+
+def poisons(stage: Stage) -> dict[str, Update]:
+    """What cannot be kept, however often one tries."""
+    now = stage.clock.now()
+    return {
+        "NUL in a name": said(stage, Person(PLAIN, name=NUL)),
+        "NUL in an id": said(stage, ANA, id=NUL),
+        "NUL in a type": said(stage, ANA, NUL),
+        "NUL in a target": said(stage, ANA, "revoke", {}, target=NUL),
+        "NUL in a content": Incoming("raw", ANA, "text", NUL, now),
+        "NUL in a file": said(stage, ANA, "image", {}, media=RemoteMedia("h", NUL)),
+        "NUL in a file's name": said(stage, ANA, "image", {}, media=RemoteMedia("h", "image/png", filename=NUL)),
+        "NUL in a user id": said(stage, Person(user_id=NUL)),
+        "NUL in a label": LabelNews("L1", "changed", now, NUL, 1),
+        "NUL in a quality": NumberNews("x", quality=NUL),
+        "NUL in a status": Status(NUL, "read", now),
+        "a lone surrogate in a name": said(stage, Person(PLAIN, name=LONE)),
+        "a lone surrogate in an id": said(stage, ANA, id=LONE),
+        "a lone surrogate in a context": said(stage, ANA, context={"forwarded": LONE}),
+        "a lone surrogate in a content": Incoming("raw", ANA, "text", LONE, now),
+        "a lone surrogate in a username": ContactNews(Person(PLAIN, username=LONE), now),
+        "a lone surrogate in a price": Status("x", "read", now, pricing={"category": LONE}),
+        "a content that is no JSON": Incoming("raw", ANA, "reaction", "{", now),
+        "a content that is no object": Incoming("raw", ANA, "image", "[]", now, media=RemoteMedia("h", "image/png")),
+        "an address without end": said(stage, Person(user_id=ENDLESS)),
+        "an id without end": said(stage, ANA, id=ENDLESS),
+        "nobody": said(stage, Person(name="Nobody")),
+    }
+
+
+KINDS = [
+    "NUL in a name", "NUL in an id", "NUL in a type", "NUL in a target", "NUL in a content", "NUL in a file",
+    "NUL in a file's name", "NUL in a user id", "NUL in a label", "NUL in a quality", "NUL in a status",
+    "a lone surrogate in a name", "a lone surrogate in an id", "a lone surrogate in a context",
+    "a lone surrogate in a content", "a lone surrogate in a username", "a lone surrogate in a price",
+    "a content that is no JSON", "a content that is no object", "an address without end", "an id without end", "nobody",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_poisoned_update_stands_back_alone(stage: Stage, kind: str) -> None:
+    """In the middle of its own report, which the network would otherwise repeat for days."""
+    before, after = said(stage, ANA), said(stage, BOB)
+    poison = poisons(stage)[kind]
+    await hear(stage, before, poison, after)
+    assert await row_of(stage, before)
+    assert await row_of(stage, after)
+    assert len(await data(stage, "message")) == 2
+    await hear(stage, poison)
+    await hear(stage, said(stage, ANA))
+    assert len(await data(stage, "message")) == 3
+
+
+async def test_all_kinds_are_named(stage: Stage) -> None:
+    assert list(poisons(stage)) == KINDS
+
+
+async def test_every_poison_at_once_spoils_no_neighbour(stage: Stage) -> None:
+    good = [said(stage, person) for person in (ANA, BOB) * 10]
+    reports: list[list[Update]] = [[one] for one in poisons(stage).values()] + [[one] for one in good]
+    reports += [[*poisons(stage).values(), good[0]], [good[1], *poisons(stage).values()]]
+    await asyncio.gather(*(hear(stage, *report) for report in reports))
+    assert {row["network_id"] for row in await stage.rows("messages")} == {one.network_id for one in good}
+    assert len(await data(stage, "message")) == 20
+
+
+async def test_long_words_are_kept_whole(stage: Stage) -> None:
+    person = Person(PLAIN, name=LONG, username=LONG)
+    update = said(stage, person, LONG, {"body": LONG}, context={"referral": {"body": LONG}})
+    emoji = said(stage, person, "reaction", {"reaction": {"emoji": LONG}}, target=update.network_id)
+    await hear(stage, update, emoji)
+    row = await row_of(stage, update)
+    assert (row["type"], msgspec.json.decode(row["content"])) == (LONG, {"body": LONG})
+    assert (await data(stage))[-1]["reaction"]["emoji"] == LONG
+
+
+async def test_escapes_inside_of_json_are_nobody_s_trouble(stage: Stage) -> None:
+    """JSON is kept as text, in which NUL is written and not there."""
+    update = said(stage, ANA, "flow_reply", {"reply": {"response": {"a": NUL}}}, context={"referral": {"x": NUL}})
+    await hear(stage, update)
+    (event,) = await data(stage)
+    assert event["content"] == {"reply": {"response": {"a": NUL}}}
+    assert event["context"] == {"referral": {"x": NUL}}
+
+
+async def test_a_trouble_of_the_database_is_no_fault_of_the_update(stage: Stage) -> None:
+    """Then the network must hear no, so that it comes again."""
+    update = said(stage, ANA)
+    await stage.db.close()
+    with pytest.raises(GatepostError) as refused:
+        await hear(stage, update, said(stage, BOB))
+    assert refused.value.code == "database_unavailable"
+
+
+async def test_a_place_that_is_missing_is_no_fault_of_the_update(stage: Stage) -> None:
+    """Without a partition nothing can be kept; the update is good, and comes again."""
+    stage.clock.advance(300 * 86_400)
+    update: Any = said(stage, ANA)
+    with pytest.raises(Exception, match="partition"):
+        await hear(stage, update)

@@ -1,0 +1,162 @@
+"""How a driver is kept going, and a child that dies by force."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unknown
+from gatepost.networks.qr.child import ChildDriver
+from gatepost.networks.qr.dial import WebSocketDriver
+from gatepost.networks.qr.driver import Driver, Health, next_wait
+from gatepost.networks.qr.link import Deadlines
+from tests.networks.qr.scripted import Scripted, running
+
+HEALTH = Health()
+ID = "01999C000000700080000000000000AB"
+
+# A child that opens links, takes sends and checks without a word, and prints what it has to say.
+CHILD = """
+import json, socket, sys
+wire = socket.socket(fileno=int(sys.argv[-1]))
+print("hello from the child", flush=True)
+print("x" * 5000, file=sys.stderr, flush=True)
+for line in wire.makefile():
+    frame = json.loads(line)
+    if frame["op"] == "open":
+        wire.sendall(json.dumps({"re": frame["ref"], "ok": True}).encode() + b"\\n")
+    elif frame["op"] == "send":
+        wire.sendall(json.dumps({"event": "qr", "session": frame["session"], "code": "taken"}).encode() + b"\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "lived", "wait"),
+    [(None, 0, 1), (1, 0, 2), (2, 59.9, 4), (16, 0, 32), (32, 0, 60), (60, 0, 60), (60, 60, 1), (8, 60, 1)],
+)
+def test_waits_double_up_to_a_minute_and_begin_anew_after_health(last: float | None, lived: float, wait: float) -> None:
+    assert next_wait(last, lived, HEALTH) == wait
+
+
+class Waits:
+    """Counts waits instead of waiting, and lets only so many pass."""
+
+    def __init__(self, most: int) -> None:
+        self.asked: list[float] = []
+        self.enough = asyncio.Event()
+        self._most = most
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        if len(self.asked) >= self._most:
+            self.enough.set()
+            await asyncio.Event().wait()
+
+
+async def test_a_driver_that_is_not_there_is_asked_ever_less_often() -> None:
+    waits = Waits(9)
+    driver = WebSocketDriver("ws://127.0.0.1:1/qr/link", sleep=waits)
+    await driver.start()
+    async with asyncio.timeout(5):
+        await waits.enough.wait()
+    assert waits.asked == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    await driver.close()
+
+
+async def test_a_driver_that_answers_no_ping_is_left_and_connected_anew() -> None:
+    script = Scripted()
+    script.replies["ping"] = lambda _: None if script.connections == 1 else [{"ok": True}]
+    health = Health(first_wait=0.01, ping_every=0.02, ping_within=0.02)
+    async with running("socketpair", script, health=health) as driver:
+        link = driver.link("ch_1")
+        await link.open("15550002222")
+        news = [update async for _, update in link.updates()]
+        assert [one.reason for one in news if isinstance(one, ConnectionNews)] == ["driver_gone"]
+        again = driver.link("ch_1")
+        await again.open("15550002222")
+        await script.asked("ping", 4)
+        assert script.connections == 2
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> tuple[str, str]:
+    script = tmp_path / "child.py"
+    script.write_text(CHILD)
+    return sys.executable, str(script)
+
+
+async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
+    program: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=program, sleep=sleep)
+    await driver.start()
+    link, other = driver.link("ch_1"), driver.link("ch_2")
+    await link.open("15550002222")
+    await other.open("15550004444")
+    first = driver.pid
+    assert first
+    sending = asyncio.create_task(link.send(ID, Person(phone="1"), "text", {"body": "Hi"}))
+    checking = asyncio.create_task(other.check(["1"]))
+    async for _, update in link.updates():
+        assert getattr(update, "qr", None) == "taken"
+        break
+    os.kill(first, signal.SIGKILL)
+
+    assert isinstance(await sending, Unknown)
+    with pytest.raises(CallFailed):
+        await checking
+    for one in (link, other):
+        async with asyncio.timeout(5):
+            news = [update async for _, update in one.updates()]
+        assert [getattr(update, "reason", None) for update in news] == ["driver_gone"]
+    again = driver.link("ch_1")
+    await again.open("15550002222")
+    assert driver.pid != first
+    assert waits == [1]
+    await driver.close()
+    said = capsys.readouterr().out
+    assert "hello from the child" in said
+    assert "xxxxx" not in said  # a line too long for the log is passed over
+
+
+async def test_a_child_that_does_not_leave_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.networks.qr.child.END_WITHIN", 0.1)
+    script = tmp_path / "stubborn.py"
+    script.write_text(CHILD + "\nimport time\ntime.sleep(60)\n")
+    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(sys.executable, str(script)))
+    await driver.start()
+    await driver.link("ch_1").open("15550002222")
+    assert driver.pid
+    await driver.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(driver.pid, 0)
+
+
+async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
+    waits = Waits(2)
+    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(str(tmp_path / "none"),), sleep=waits)
+    await driver.start()
+    async with asyncio.timeout(5):
+        await waits.enough.wait()
+    assert waits.asked == [1, 2]
+    await driver.close()
+
+
+async def test_closing_a_driver_ends_its_links() -> None:
+    script = Scripted()
+    driver = Driver(script.pair, deadlines=Deadlines(open=0.2))
+    await driver.start()
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    await driver.close()
+    assert [getattr(update, "reason", None) async for _, update in link.updates()] == ["driver_gone"]
+    with pytest.raises(CallFailed):
+        await driver.link("ch_1").open("15550002222")

@@ -1,0 +1,184 @@
+"""The real native library in the real child. Nothing leaves this machine: the way out is a closed port of loopback."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import psutil
+import pytest
+
+from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unsent
+from gatepost.networks.qr.child import PROGRAM, ChildDriver, environment
+from gatepost.networks.qr.driver import Health
+from gatepost.networks.qr.link import Link
+
+DEVICE = "15550002222:7@s.whatsapp.net"
+
+
+@pytest.fixture(autouse=True)
+def no_way_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every dial goes to a proxy on loopback that is not there."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound and not listening: refused at once, and nobody else gets the port
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        yield
+
+
+@pytest.fixture
+async def store(database_url: str) -> str:
+    conn = await asyncpg.connect(database_url)
+    await conn.execute("CREATE SCHEMA IF NOT EXISTS qr_devices")
+    await conn.close()
+    return database_url
+
+
+@pytest.fixture
+async def driver(store: str) -> AsyncIterator[ChildDriver]:
+    one = ChildDriver(store, health=Health(first_wait=0.05))
+    await one.start()
+    yield one
+    await one.close()
+
+
+async def news_until(link: Link, reason: str) -> list[ConnectionNews]:
+    seen: list[ConnectionNews] = []
+    async with asyncio.timeout(30):
+        async for _, update in link.updates():
+            assert isinstance(update, ConnectionNews)
+            seen.append(update)
+            if update.reason == reason:
+                return seen
+    raise AssertionError(seen)
+
+
+async def test_a_dial_without_network_ends_in_the_right_state_and_reason(driver: ChildDriver, store: str) -> None:
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    seen = await news_until(link, "network_gone")
+    assert [(one.state, one.reason) for one in seen] == [("connecting", "started"), ("disconnected", "network_gone")]
+    assert "proxyconnect tcp: dial tcp 127.0.0.1" in (seen[-1].details or "")
+    assert link.own_ids is False
+    assert "whatsmeow_device" in await tables(store)
+
+    receipt = await link.send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"})
+    assert receipt == Unsent("The link is not connected.")
+    with pytest.raises(CallFailed, match="not up"):
+        await link.check(["15550003333"])
+    await link.close()
+
+
+async def tables(store: str) -> set[str]:
+    conn = await asyncpg.connect(store)
+    try:
+        rows = await conn.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'qr_devices'")
+        return {row["tablename"] for row in rows}
+    finally:
+        await conn.close()
+
+
+async def test_a_device_of_the_store_is_dialled_and_an_unknown_one_is_logged_out(
+    driver: ChildDriver, store: str
+) -> None:
+    first = driver.link("ch_1")
+    await first.open("15550002222")
+    await news_until(first, "network_gone")
+    await put_device(store)
+
+    known, unknown = driver.link("ch_2"), driver.link("ch_3")
+    await known.open("15550002222", DEVICE)
+    await unknown.open("15550002222", "15550009999:1@s.whatsapp.net")
+    assert (await news_until(known, "network_gone"))[-1].state == "disconnected"
+    assert (await news_until(unknown, "logged_out"))[-1].state == "logged_out"
+    await known.open("15550002222", DEVICE)  # and once more after its end
+    assert (await news_until(known, "network_gone"))[-1].state == "disconnected"
+
+
+async def put_device(store: str) -> None:
+    conn = await asyncpg.connect(store)
+    await conn.execute(
+        "INSERT INTO qr_devices.whatsmeow_device (jid, registration_id, noise_key, identity_key, signed_pre_key,"
+        " signed_pre_key_id, signed_pre_key_sig, adv_key, adv_details, adv_account_sig, adv_account_sig_key,"
+        " adv_device_sig, push_name) VALUES ($1, 1, $2, $2, $2, 1, $3, $2, $2, $3, $2, $3, 'Shop, the')",
+        DEVICE,
+        b"\1" * 32,
+        b"\2" * 64,
+    )
+    await conn.close()
+
+
+async def test_a_killed_child_ends_every_link_and_is_started_again(driver: ChildDriver) -> None:
+    links = [driver.link("ch_1"), driver.link("ch_2")]
+    for link in links:
+        await link.open("15550002222")
+    assert driver.pid
+    os.kill(driver.pid, signal.SIGKILL)
+    for link in links:
+        assert (await news_until(link, "driver_gone"))[-1].state == "disconnected"
+    assert isinstance(await links[0].send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"}), Unsent)
+
+    again = driver.link("ch_1")
+    await again.open("15550002222")
+    assert (await news_until(again, "network_gone"))[-1].state == "disconnected"
+
+
+async def test_the_child_leaves_with_the_driver(store: str) -> None:
+    driver = ChildDriver(store)
+    await driver.start()
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    assert driver.pid
+    child = psutil.Process(driver.pid)
+    assert os.getsid(child.pid) == child.pid
+    await driver.close()
+    assert not child.is_running()
+
+
+async def test_a_store_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
+    driver = ChildDriver(f"postgresql://nobody@/nowhere?host={tmp_path}")
+    await driver.start()
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    last = (await news_until(link, "stream_error"))[-1]
+    assert last.state == "disconnected"
+    assert str(tmp_path) in (last.details or "")
+    await driver.close()
+
+
+@pytest.mark.parametrize(
+    ("breakage", "says"),
+    [
+        ("sys.modules['magic'] = None", "libmagic"),
+        ("sys.modules['neonize'] = None", "not installed"),
+        ("import platform; platform.machine = lambda: 'pdp11'", "neonize-linux-pdp11.so"),
+    ],
+)
+async def test_what_cannot_be_loaded_is_told_in_a_clear_sentence(tmp_path: Path, breakage: str, says: str) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text(
+        f"import sys\n{breakage}\nfrom gatepost.networks.qr.neonize_driver.__main__ import main\nmain()\n"
+    )
+    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(sys.executable, str(script)))
+    await driver.start()
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    last = (await news_until(link, "could_not_load"))[-1]
+    assert last.state == "disconnected"
+    assert says in (last.details or "")
+    with pytest.raises(CallFailed):
+        await link.pair("15550002222")
+    await driver.close()
+
+
+def test_no_secret_of_the_gateway_reaches_the_child() -> None:
+    ours = {"PATH": "/bin", "GATEPOST_VAULT_KEY": "s3cret", "DATABASE_URL": "x", "https_proxy": "http://127.0.0.1:1"}
+    assert environment("postgresql://here", ours) == {
+        "PATH": "/bin",
+        "https_proxy": "http://127.0.0.1:1",
+        "GATEPOST_QR_STORE": "postgresql://here",
+    }
+    assert PROGRAM[0] == sys.executable

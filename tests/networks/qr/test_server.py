@@ -1,0 +1,373 @@
+"""The driver itself, over a real socketpair, around a library that does what the test says."""
+
+import asyncio
+import hashlib
+import socket
+import threading
+from collections.abc import AsyncIterator
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import pytest
+
+from gatepost.networks.base import CallFailed, ConnectionNews, Incoming, Person, Quote, Refused, Sent, Unsent, Update
+from gatepost.networks.qr.driver import Driver
+from gatepost.networks.qr.line import Wire
+from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.link import Link
+from gatepost.networks.qr.neonize_driver.native import Callbacks
+from gatepost.networks.qr.neonize_driver.people import jid, written
+from gatepost.networks.qr.neonize_driver.protos import common, e2e, neo
+from gatepost.networks.qr.neonize_driver.serve import Server
+from tests.networks.qr.library_events import SHOP, message, said
+from tests.networks.qr.scripted import PairWire
+
+ANA = Person(phone="15550003333")
+ID = "01999C000000700080000000000000AB"
+
+
+class Words:
+    """The library's enumerations, as far as they are used."""
+
+    ReceiptType = Enum("ReceiptType", {"READ": b"read"})
+    ChatPresence = Enum("ChatPresence", {"COMPOSING": 0, "PAUSED": 1})
+    ChatPresenceMedia = Enum("ChatPresenceMedia", {"TEXT": 0})
+    ClientType = Enum("ClientType", {"CHROME": 1})
+    MediaType = Enum("MediaType", {"MediaImage": 0, "MediaVideo": 1, "MediaAudio": 2, "MediaDocument": 3})
+
+
+class Library:
+    """Stands where the native library stands: `run` blocks until `stop`, calls are noted and answered."""
+
+    words = Words
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.to: dict[str, Callbacks] = {}
+        self.devices: set[str] = set()
+        self.failure: Exception | None = None
+        self.files: dict[bytes, bytes] = {}
+        self._ends: dict[str, threading.Event] = {}
+        self._sent = 0
+
+    def holds(self, device: str) -> bool:
+        return device in self.devices
+
+    def run(self, session: str, device: str | None, to: Callbacks) -> str:
+        end = self._ends[session] = threading.Event()
+        self.to[session.partition("/")[0]] = to
+        end.wait(10)
+        return ""
+
+    def stop(self, session: str) -> None:
+        if session in self._ends:
+            self._ends[session].set()
+
+    def commands(self, _session: str) -> Any:
+        return self
+
+    def get_me(self) -> Any:
+        return neo.Device(
+            JID=SHOP, LID=jid("77", "lid"), Platform="", BussinessName="", PushName="Shop", Initialized=True
+        )
+
+    def send_message(self, to: Any, built: Any) -> Any:
+        self.calls.append(("send", (written(to), built)))
+        if self.failure:
+            raise self.failure
+        self._sent += 1
+        return neo.SendResponse(Timestamp=1_763_200_000, ID=f"3EB0{self._sent}", ServerID=0)
+
+    def is_on_whatsapp(self, *phones: str) -> list[Any]:
+        self.calls.append(("check", phones))
+        rows = [(phone, phone != "+15550009999") for phone in phones]
+        return [
+            neo.IsOnWhatsAppResponse(Query=phone, JID=jid(phone[1:], "s.whatsapp.net"), IsIn=found)
+            for phone, found in rows
+        ]
+
+    def upload(self, content: bytes, kind: Enum) -> Any:
+        self.calls.append(("upload", (kind.name, len(content))))
+        key = hashlib.sha256(content + kind.name.encode()).digest()
+        self.files[key] = content
+        sha = hashlib.sha256(content).digest()
+        return neo.UploadResponse(
+            url="https://mmg.example/f",
+            DirectPath="/f",
+            Handle="",
+            MediaKey=key,
+            FileEncSHA256=sha,
+            FileSHA256=sha,
+            FileLength=len(content),
+        )
+
+    def download_any(self, built: Any) -> bytes:
+        return next(self.files[value.mediaKey] for _, value in built.ListFields())
+
+    def mark_read(self, *ids: str, chat: Any, sender: Any, receipt: Enum) -> None:
+        self.calls.append(("read", (*ids, written(chat), receipt.name)))
+
+    def send_chat_presence(self, to: Any, state: Enum, media: Enum) -> None:
+        self.calls.append(("typing", (written(to), state.name)))
+
+    def PairPhone(self, phone: str, _show: bool, client_type: Enum) -> str:
+        return "ABCD-EFGH"
+
+    def logout(self) -> None:
+        self.calls.append(("logout", ()))
+
+    def decrypt_poll_vote(self, _event: Any) -> Any:
+        if self.failure:
+            raise self.failure
+        return e2e.PollVoteMessage(selectedOptions=[hashlib.sha256(b"Red").digest(), b"?" * 32])
+
+    def built(self) -> Any:
+        return [arguments[1] for name, arguments in self.calls if name == "send"][-1]
+
+
+async def wire_to(library: Library) -> Wire:
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=theirs)
+
+    async def serve() -> None:
+        server, lines = Server(library, writer), Lines()  # type: ignore[arg-type]
+        while data := await reader.read(1 << 16):
+            for line in lines.feed(data):
+                server.take(line)
+        for session in server._sessions.values():
+            await session.stop()
+        writer.close()
+
+    return PairWire(*await asyncio.open_connection(sock=ours), asyncio.create_task(serve()))
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+@pytest.fixture
+async def driver(library: Library) -> AsyncIterator[Driver]:
+    one = Driver(partial(wire_to, library))
+    await one.start()
+    yield one
+    await one.close()
+
+
+async def next_update(link: Link) -> tuple[int | None, Update]:
+    async with asyncio.timeout(5):
+        async for numbered in link.updates():
+            return numbered
+    raise AssertionError("ended")
+
+
+async def until(link: Link, state: str) -> list[ConnectionNews]:
+    seen = []
+    while True:
+        _, update = await next_update(link)
+        if isinstance(update, ConnectionNews):
+            seen.append(update)
+            if update.state == state:
+                return seen
+
+
+async def opened(library: Library) -> Callbacks:
+    async with asyncio.timeout(5):
+        while "ch_1" not in library.to:
+            await asyncio.sleep(0.001)
+    return library.to["ch_1"]
+
+
+@pytest.fixture
+async def link(driver: Driver, library: Library) -> Link:
+    one = driver.link("ch_1")
+    await one.open("15550002222")
+    (await opened(library)).event(neo.Connected(status=True))
+    await until(one, "connected")
+    return one
+
+
+async def test_from_the_first_code_to_a_linked_phone(driver: Driver, library: Library) -> None:
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    to = await opened(library)
+    to.code("2@a")
+    to.code("2@b")
+    to.login("success")
+    to.event(neo.PairStatus(ID=SHOP, BusinessName="", Platform="", Status=neo.PairStatus.SUCCESS))
+    to.event(neo.Connected(status=True))
+    seen = await until(link, "connected")
+    assert [(one.state, one.reason, one.qr, one.qr_seconds, one.lid) for one in seen] == [
+        ("connecting", "started", None, None, None),
+        ("waiting_for_scan", "started", None, None, None),
+        ("waiting_for_scan", None, "2@a", 60, None),
+        ("waiting_for_scan", "started", None, None, None),
+        ("waiting_for_scan", None, "2@b", 20, None),
+        ("connecting", "linked", None, None, None),
+        ("connecting", "linked", None, None, "77"),
+        ("connected", "linked", None, None, None),
+    ]
+    assert link.device == "15550002222:7@s.whatsapp.net"
+    assert await link.pair("15550002222") == "ABCD-EFGH"
+
+
+async def test_codes_that_nobody_scans_end_the_session(driver: Driver, library: Library) -> None:
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    to = await opened(library)
+    to.code("2@a")
+    to.login("timeout")
+    assert (await until(link, "disconnected"))[-1].reason == "scan_expired"
+    del library.to["ch_1"]
+    await asyncio.sleep(0.05)
+    await link.open("15550002222")  # and somebody asks for new ones
+    (await opened(library)).code("2@c")
+    assert [one.qr for one in await until(link, "waiting_for_scan")][-1] is None
+
+
+async def test_a_message_and_its_resend(link: Link, library: Library) -> None:
+    first = await link.send(ID, ANA, "text", {"body": "Hi"}, quote=Quote("3EB0Q", True, "Hello"))
+    assert first == await link.send(ID, ANA, "text", {"body": "Hi"}) == Sent("3EB01")
+    assert [name for name, _ in library.calls] == ["check", "send"]
+    assert library.built().extendedTextMessage.contextInfo.participant == "15550002222@s.whatsapp.net"
+    assert await link.send(ID[:-1] + "C", ANA, "text", {"body": "Hi"}) == Sent("3EB02")
+    assert [name for name, _ in library.calls].count("check") == 1
+    assert await link.send(ID[:-1] + "D", Person(lid="77"), "text", {"body": "Hi"}) == Sent("3EB03")
+    assert library.calls[-1][1][0] == "77@lid"
+
+
+async def test_refusals_can_be_tried_again(link: Link, library: Library) -> None:
+    assert isinstance(refused := await link.send(ID, Person(phone="15550009999"), "text", {"body": "x"}), Refused)
+    assert refused.error.code == 404
+    library.failure = RuntimeError("server returned error 463")
+    assert isinstance(refused := await link.send(ID, ANA, "text", {"body": "x"}), Refused)
+    assert refused.error.code == 463
+    library.failure = None
+    assert await link.send(ID, ANA, "text", {"body": "x"}) == Sent("3EB01")
+    assert isinstance(refused := await link.send(ID[::-1], ANA, "buttons", {}), Refused)
+    assert refused.error.code == 400
+
+
+async def test_nothing_is_asked_of_a_library_that_is_not_connected(driver: Driver, library: Library) -> None:
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    for call in (
+        link.check(["1"]),
+        link.logout(),
+        link.mark_read(["A"], ANA),
+        link.typing(ANA, True),
+        link.put_media(b"x", "image/png", None),
+        link.get_media("m1.x", 10),
+        link.delete("A", ANA),
+    ):
+        with pytest.raises(CallFailed, match="not up"):
+            await call
+    assert isinstance(await link.send(ID, ANA, "text", {"body": "x"}), Unsent)
+    assert library.calls == []
+
+
+async def test_the_other_requests(link: Link, library: Library) -> None:
+    assert await link.check(["15550003333", "15550009999"]) == [ANA]
+    await link.edit("3EB0", ANA, "text", {"body": "Hi!"})
+    assert library.built().editedMessage.message.protocolMessage.key.ID == "3EB0"
+    await link.delete("3EB0", ANA)
+    assert library.built().protocolMessage.type == e2e.ProtocolMessage.REVOKE
+    await link.mark_read(["A", "B"], ANA)
+    assert ("read", ("A", "B", "15550003333@s.whatsapp.net", "READ")) in library.calls
+    await link.typing(ANA, False)
+    assert ("typing", ("15550003333@s.whatsapp.net", "PAUSED")) in library.calls
+    await link.logout()
+    assert ("logout", ()) in library.calls
+
+
+async def test_files_there_and_back(link: Link, library: Library) -> None:
+    whole = bytes(range(256)) * 1500
+    handle = await link.put_media(whole, "image/png", "a.png")
+    assert library.calls[-1] == ("upload", ("MediaImage", len(whole)))
+    assert await link.get_media(handle, len(whole)) == whole
+    with pytest.raises(CallFailed, match="Not possible"):
+        await link.get_media(handle, len(whole) - 1)
+    with pytest.raises(CallFailed):
+        await link.get_media("other", 10)
+    assert await link.send(ID, ANA, "image", {"media": {"handle": handle}}) == Sent("3EB01")
+    assert library.built().imageMessage.fileLength == len(whole)
+    await link.send(ID[::-1], ANA, "document", {"media": {"handle": handle}, "filename": "a.png"})
+    assert ("upload", ("MediaDocument", len(whole))) in library.calls
+    assert library.built().documentMessage.fileName == "a.png"
+
+
+async def test_messages_are_said_again_until_they_are_acknowledged(
+    link: Link, driver: Driver, library: Library
+) -> None:
+    for text in ("one", "two"):
+        library.to["ch_1"].event(message(said(conversation=text)))
+    (first, _), (second, _) = await next_update(link), await next_update(link)
+    assert first is not None
+    assert second == first + 1
+    await link.ack(first)
+    again = driver.link("ch_1")
+    await again.open("15550002222")
+    assert (await until(again, "connected"))[-1].reason == "linked"
+    seq, update = await next_update(again)
+    assert isinstance(update, Incoming)
+    assert (seq, update.content) == (second, '{"body":"two"}')
+
+
+async def test_an_event_that_cannot_be_told_silences_nobody(link: Link, library: Library) -> None:
+    library.to["ch_1"].event(object())
+    library.to["ch_1"].event(neo.PairStatus())
+    library.to["ch_1"].event(message(said(conversation="after")))
+    while not isinstance(update := (await next_update(link))[1], Incoming):
+        pass
+    assert update.content == '{"body":"after"}'
+
+
+async def test_votes_are_decrypted_and_named_where_the_poll_is_known(link: Link, library: Library) -> None:
+    poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
+    assert await link.send(ID, ANA, "poll", poll) == Sent("3EB01")
+    key = common.MessageKey(remoteJID="x", fromMe=True, ID="3EB01")
+    vote = message(said(pollUpdateMessage=e2e.PollUpdateMessage(pollCreationMessageKey=key)))
+    library.to["ch_1"].event(vote)
+    _, update = await next_update(link)
+    assert isinstance(update, Incoming)
+    assert '"options":["Red"]' in update.content
+    assert update.target == "3EB01"
+    library.failure = RuntimeError("no secret")
+    library.to["ch_1"].event(vote)
+    _, update = await next_update(link)
+    assert isinstance(update, Incoming)
+    assert '"sealed":true' in update.content
+
+
+@pytest.mark.parametrize(
+    "event",
+    [neo.LoggedOut(OnConnect=False, Reason=neo.LOGGED_OUT), neo.StreamReplaced()],
+    ids=["logged out", "replaced"],
+)
+async def test_after_a_final_word_the_link_is_opened_anew(link: Link, library: Library, event: Any) -> None:
+    library.devices.add("15550002222:7@s.whatsapp.net")
+    before = library.to.pop("ch_1")
+    before.event(event)
+    news = await next_update(link)
+    assert getattr(news[1], "state", "") in ("logged_out", "disconnected")
+    assert (link.device is None) is (link.state == "logged_out")
+    await link.open("15550002222", link.device)
+    (await opened(library)).event(neo.Connected(status=True))
+    assert (await until(link, "connected"))[0].reason == "started"
+
+
+async def test_a_final_word_is_not_taken_back(link: Link, library: Library) -> None:
+    library.to["ch_1"].event(neo.StreamReplaced())
+    library.to["ch_1"].event(neo.Disconnected(status=True))
+    library.to["ch_1"].event(message(said(conversation="x")))
+    assert getattr((await next_update(link))[1], "reason", "") == "replaced"
+    assert isinstance((await next_update(link))[1], Incoming)
+
+
+async def test_a_session_that_is_closed_is_stopped_and_gone(link: Link, driver: Driver, library: Library) -> None:
+    await link.close()
+    again = driver.link("ch_2")
+    await again.open("15550002222", "15550002222:7@s.whatsapp.net")
+    assert (await until(again, "logged_out"))[-1].details == "The store no longer holds this device."
+    assert isinstance(await again.send(ID, ANA, "text", {"body": "x"}), Unsent)

@@ -1,0 +1,92 @@
+"""The table of refusals: whole, sound, and the same in the docs."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gatepost.networks.base import Reaction
+from gatepost.networks.cloud.errors import Entry, by_status, explained, find, look_up, page, table
+
+DOCS = Path(__file__).parents[2] / "docs" / "network-errors.md"
+SINGLE = """
+0 1 2 3 4 10 33 100 104 190 368 613 80007 80008 130403 130429 130472 130497 131000 131005 131008 131009 131016
+131020 131021 131026 131030 131031 131037 131041 131042 131043 131044 131045 131047 131048 131049 131050 131051 131052
+131053 131055 131056 131057 131062 131063 131064 131201 131207 131208 132000 132001 132005 132007 132008 132012 132015
+132016 132018 132068 132069 133000 133004 133005 133006 133008 133009 133010 133015 133016 134011 134100 134101 134102
+134103 135000 136024 137000 138000 138018 139000 139004 139100 139103 147001 147005 200002 2388019 2388039 2388040
+2388047 2388072 2388073 2388293 2388299 2494100 200 250 299"""
+BREAKS = {0, 3, 10, 33, 104, 190, 200, 368, 131005, 131031, 131037, 131042, 131045, 131064, 133000, 133006, 133010}
+
+
+@pytest.mark.parametrize("code", [int(code) for code in SINGLE.split()])
+def test_every_code_of_the_network_is_known(code: int) -> None:
+    assert find(code) is not None
+
+
+@pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
+def test_every_line_says_what_it_means_in_words_for_people(entry: Entry) -> None:
+    assert 0 < len(entry.title) <= 60
+    assert entry.advice.endswith(".")
+    assert "|" not in entry.title + entry.advice
+    assert entry.first <= entry.last
+
+
+def test_ranges_do_not_overlap() -> None:
+    ranges = [entry for entry in table() if entry.first != entry.last]
+    assert all(one.last < next_.first for one, next_ in pairwise(ranges))
+
+
+@pytest.mark.parametrize(
+    ("code", "known"), [(199, False), (200, True), (299, True), (300, False), (131199, False), (131200, True)]
+)
+def test_a_range_has_ends(code: int, known: bool) -> None:
+    assert (find(code) is not None) is known
+
+
+def test_a_code_of_its_own_goes_before_its_range() -> None:
+    assert look_up(131_208)[0] is Reaction.RETRY
+    assert look_up(131_207)[0] is Reaction.FINAL
+
+
+def test_reactions() -> None:
+    by_reaction = {reaction: {e.first for e in table() if e.reaction is reaction} for reaction in Reaction}
+    assert by_reaction[Reaction.BREAK] == BREAKS
+    assert by_reaction[Reaction.HOLD_RECIPIENT] == {131_056}
+    assert by_reaction[Reaction.HOLD_CHANNEL] >= {4, 80_007, 130_429, 131_057, 133_004}
+    assert by_reaction[Reaction.HOLD_NEW] == {131_048}
+    assert by_reaction[Reaction.RETRY] >= {1, 2, 131_000, 131_016}
+
+
+def test_patience_that_a_code_asks_for_is_written_down() -> None:
+    found = {entry.first: (entry.wait, entry.tries) for entry in table()}
+    assert found[131_049] == (86_400, None)
+    assert found[131_000] == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("status", "reaction"),
+    [
+        (None, Reaction.FINAL),
+        (400, Reaction.FINAL),
+        (428, Reaction.FINAL),
+        (429, Reaction.RETRY),
+        (430, Reaction.FINAL),
+        (499, Reaction.FINAL),
+        (500, Reaction.RETRY),
+    ],
+)
+def test_what_nobody_knows_follows_the_status(status: int | None, reaction: Reaction) -> None:
+    assert look_up(987_654, status) == (reaction, None)
+    assert by_status(status) is reaction
+
+
+def test_an_unknown_subcode_leaves_the_advice_of_the_code() -> None:
+    assert explained(100, "t", None, 33_333).advice == explained(100, "t", None).advice
+    assert explained(987_654, "t", "d").advice is None
+
+
+def test_the_page_in_the_docs_is_up_to_date() -> None:
+    assert DOCS.read_text() == page(), "python -m gatepost.networks.cloud.errors > docs/network-errors.md"
+    assert len(re.findall(r"^\| [0-9]", page(), re.MULTILINE)) == len(table())

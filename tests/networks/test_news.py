@@ -1,0 +1,205 @@
+"""What the network says about templates, the number and its account, and whom it concerns."""
+
+from typing import Any
+
+import pytest
+
+from gatepost.networks.base import NumberNews, TemplateNews, Update
+from gatepost.networks.cloud.callback import read_updates
+from gatepost.networks.cloud.errors import explained
+from gatepost.networks.cloud.news import tier
+from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, read, value
+
+TEMPLATE = {
+    "message_template_id": 1689,
+    "message_template_name": "order_ok",
+    "message_template_language": "en-US",
+}
+
+
+def told(field: str, *values: Any, waba: str = WABA) -> list[Update]:
+    updates, unread = read_updates(callback(*values, field=field, waba=waba), NUMBER, WABA, OUR_PHONE)
+    assert unread == 0
+    return updates
+
+
+def template(**changes: Any) -> list[TemplateNews]:
+    return [TemplateNews("1689", "order_ok", "en_US", **changes)]
+
+
+# -- templates --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({"event": "APPROVED", "reason": "NONE"}, {"status": "APPROVED"}),
+        ({"event": "REJECTED", "reason": "INVALID_FORMAT"}, {"status": "REJECTED", "reason": "INVALID_FORMAT"}),
+        (
+            {
+                "event": "REJECTED",
+                "reason": "INVALID_FORMAT",
+                "rejection_info": {"reason": "Variables", "recommendation": "Add words"},
+            },
+            {"status": "REJECTED", "reason": "INVALID_FORMAT: Variables: Add words"},
+        ),
+        (
+            {"event": "PAUSED", "reason": None, "other_info": {"title": "FIRST_PAUSE", "description": "3 hours"}},
+            {"status": "PAUSED", "reason": "FIRST_PAUSE: 3 hours"},
+        ),
+        ({"event": "REINSTATED"}, {"status": "APPROVED"}),
+        ({"event": "UNARCHIVED"}, {"changed": True}),
+        ({"event": "SOMETHING_NEW"}, {"status": "SOMETHING_NEW"}),
+    ],
+)
+def test_the_status_of_a_template(more: Any, changes: Any) -> None:
+    assert told("message_template_status_update", TEMPLATE | more) == template(**changes)
+
+
+def test_quality_category_and_components_of_a_template() -> None:
+    quality = {"previous_quality_score": "GREEN", "new_quality_score": "RED"}
+    assert told("message_template_quality_update", TEMPLATE | quality) == template(quality="RED")
+    category = {"previous_category": "UTILITY", "new_category": "MARKETING"}
+    assert told("template_category_update", TEMPLATE | category) == template(category="MARKETING")
+    assert told("message_template_components_update", TEMPLATE) == template(changed=True)
+
+
+def test_a_category_to_come_is_told_and_not_yet_taken() -> None:
+    coming = TEMPLATE | {"new_category": "UTILITY", "correct_category": "MARKETING", "category_update_timestamp": 9}
+    assert told("template_category_update", coming) == [
+        *template(category="UTILITY"),
+        NumberNews("template_category_update", details=coming),
+    ]
+
+
+@pytest.mark.parametrize("missing", ["message_template_id", "message_template_name", "event"])
+def test_a_template_that_nobody_could_find_is_unread(missing: str) -> None:
+    odd = {name: v for name, v in (TEMPLATE | {"event": "APPROVED"}).items() if name != missing}
+    good = TEMPLATE | {"event": "APPROVED"}
+    body = callback(odd, good, field="message_template_status_update")
+    assert read_updates(body, NUMBER, WABA) == (template(status="APPROVED"), 1)
+
+
+# -- the number -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("TIER_250", 250),
+        ("TIER_1K", 1000),
+        ("TIER_2K", 2000),
+        ("TIER_100K", 100_000),
+        ("TIER_UNLIMITED", 0),
+        ("TIER_NOT_SET", None),
+        ("2000", 2000),
+        ("-1", 0),
+        (2000, 2000),
+        (-1, 0),
+        (0, None),
+        (2**31 - 1, 2**31 - 1),
+        (2**31, None),
+        (True, None),
+        (None, None),
+        ([], None),
+        ("TIER_", None),
+    ],
+)
+def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> None:
+    assert tier(written) == meant
+    news = told("business_capability_update", {"max_daily_conversations_per_business": written})
+    assert [update.tier for update in news if isinstance(update, NumberNews)] == [meant]
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({"event": "THROUGHPUT_UPGRADE"}, {"throughput": 1000}),
+        ({"event": "UPGRADE", "old_limit": "TIER_2K", "current_limit": "TIER_10K"}, {"tier": 10_000}),
+        ({"event": "ONBOARDING", "max_daily_conversations_per_business": "TIER_250"}, {"tier": 250}),
+        ({"event": "FLAGGED"}, {"status": "FLAGGED"}),
+        ({"event": "UNFLAGGED"}, {"status": "CONNECTED"}),
+        ({"event": "SOMETHING_NEW"}, {}),
+    ],
+)
+def test_the_quality_of_the_number(more: Any, changes: Any) -> None:
+    sent = {"display_phone_number": OUR_PHONE} | more
+    details = {"field": "phone_number_quality_update"} | sent
+    assert told("phone_number_quality_update", sent) == [NumberNews(more["event"], details=details, **changes)]
+
+
+@pytest.mark.parametrize(
+    ("state", "banned"), [("DISABLE", True), ("REINSTATE", False), ("SCHEDULE_FOR_DISABLE", None), (None, None)]
+)
+def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
+    sent = {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": state, "waba_ban_date": "April 17, 2025"}}
+    details = {"field": "account_update"} | sent
+    assert told("account_update", sent) == [NumberNews("DISABLED_UPDATE", banned=banned, details=details)]
+
+
+@pytest.mark.parametrize(
+    ("field", "sent", "event"),
+    [
+        ("account_update", {"event": "ACCOUNT_RESTRICTION", "restriction_info": []}, "ACCOUNT_RESTRICTION"),
+        ("account_review_update", {"decision": "APPROVED"}, "account_review_update"),
+        ("account_alerts", {"entity_type": "BUSINESS", "alert_info": {"alert_type": "X"}}, "account_alerts"),
+        ("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": int(NUMBER)}, "account_alerts"),
+        ("phone_number_name_update", {"decision": "APPROVED"}, "phone_number_name_update"),
+        ("security", {"event": "PIN_CHANGED", "requester": "1"}, "PIN_CHANGED"),
+    ],
+)
+def test_what_has_no_consequence_is_passed_on(field: str, sent: dict[str, Any], event: str) -> None:
+    assert told(field, sent) == [NumberNews(event, details={"field": field} | sent)]
+
+
+def test_troubles_without_a_message_are_told_with_advice() -> None:
+    error = {"code": 130429, "title": "Rate limit hit", "error_data": {"details": "Slow down"}}
+    advice = explained(130429, "", None).advice
+    shown = {"code": 130429, "title": "Rate limit hit", "details": "Slow down", "advice": advice}
+    assert read(value(errors=[error, "odd"])) == ([NumberNews("error", details=shown)], 0)
+    nothing: list[Any] = [[], None, "odd", {}]
+    assert [read(value(errors=none)) for none in nothing] == [([], 0)] * 4
+
+
+def test_what_people_wish_to_get() -> None:
+    wish = {"wa_id": PERSON, "category": "marketing_messages", "value": "stop", "detail": "No more", "timestamp": 9}
+    shown = {key: v for key, v in wish.items() if key != "wa_id"} | {"person": {"phone": PERSON}}
+    other = {"person": {"user_id": "BR.1"}, "value": "resume"}
+    wishes = [wish, "odd", {"value": "stop"}, {"wa_id": PERSON}, {"user_id": "BR.1", "value": "resume"}]
+    assert told("user_preferences", value(user_preferences=wishes)) == [
+        NumberNews("user_preferences", details={"preferences": [shown, other]})
+    ]
+    assert told("user_preferences", value(user_preferences=["odd"])) == []
+    assert told("user_preferences", value("999", user_preferences=[wish])) == []
+
+
+# -- whom it concerns -------------------------------------------------------------------------------------------------
+
+CAPABILITY = {"max_daily_conversations_per_business": 2000}
+
+
+def test_news_of_another_account_is_none_of_ours() -> None:
+    assert told("business_capability_update", CAPABILITY, waba="999") == []
+    assert told("security", {"event": "PIN_CHANGED"}, waba="999") == []
+    anyone = read_updates(callback(CAPABILITY, field="business_capability_update", waba="999"), NUMBER)
+    assert len(anyone[0]) == 1
+
+
+@pytest.mark.parametrize("written", [OUR_PHONE, "+1 555-000-1111", "", None])
+def test_news_of_our_number_is_ours_however_it_is_written(written: Any) -> None:
+    assert len(told("security", {"event": "PIN_CHANGED", "display_phone_number": written})) == 1
+
+
+def test_news_of_another_number_is_none_of_ours() -> None:
+    other = {"event": "FLAGGED", "display_phone_number": "15550002222"}
+    assert told("phone_number_quality_update", other) == []
+    assert told("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": "999"}) == []
+    unknown = read_updates(callback(other, field="phone_number_quality_update"), NUMBER, WABA)
+    assert len(unknown[0]) == 1
+
+
+@pytest.mark.parametrize("odd", [None, 5, "odd", []])
+def test_news_without_content_is_counted_and_breaks_nothing(odd: Any) -> None:
+    body = callback(odd, {"decision": "APPROVED"}, field="account_review_update")
+    details = {"field": "account_review_update", "decision": "APPROVED"}
+    assert read_updates(body, NUMBER, WABA) == ([NumberNews("account_review_update", details=details)], 1)

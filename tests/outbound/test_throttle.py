@@ -1,0 +1,160 @@
+"""The throughput of a number: no second over it, none of it wasted, also when everything is late."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.clock import MovableClock, SystemClock
+from gatepost.outbound import pace
+from gatepost.outbound.throttle import Throttle
+from tests.outbound.stage import NOW
+
+TINY = 1e-6
+
+
+def let_through(moments: list[float], rate: float) -> list[float]:
+    """Which of these moments a throttle would use."""
+    throttle, used = Throttle(MovableClock(NOW), rate), []
+    for now in moments:
+        if not throttle.wait(now):
+            throttle.take(now)
+            used.append(now)
+    return used
+
+
+def busiest(used: list[float]) -> int:
+    """The most in any second."""
+    most = first = 0
+    for last, at in enumerate(used):
+        while used[first] <= at - 1:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+@pytest.mark.parametrize("rate", [1, 5, 20, 80, 250, 1000])
+def test_asked_often_it_lets_through_the_rate_and_no_more(rate: int) -> None:
+    tick = 1 / (rate * 7)
+    used = let_through([1000 + tick * i for i in range(rate * 7 * 3)], rate)
+    assert busiest(used) <= rate
+    assert len(used) >= rate * 3 * 0.95
+
+
+@pytest.mark.parametrize(("rate", "late"), [(80, 0.012), (1000, 0.018)])
+def test_lateness_costs_no_throughput_as_long_as_the_burst_makes_it_good(rate: int, late: float) -> None:
+    used, now, throttle = list[float](), 1000.0, Throttle(MovableClock(NOW), rate)
+    while now < 1010:
+        wait = throttle.wait(now)
+        if wait:
+            now += wait + late * (len(used) % 3) / 2  # the timer fires when it can
+        else:
+            throttle.take(now)
+            used.append(now)
+    assert busiest(used) <= rate
+    assert len(used) >= rate * 10 * 0.98
+
+
+@given(st.lists(st.floats(0, 3), max_size=200), st.floats(0.1, 40))
+def test_whatever_comes_no_second_holds_too_many_and_who_waits_as_told_may_pass(
+    pauses: list[float], rate: float
+) -> None:
+    throttle, used, now = Throttle(MovableClock(NOW), rate), list[float](), 1000.0
+    for pause in pauses:
+        now += pause
+        wait = throttle.wait(now)
+        if wait:
+            assert throttle.wait(now + wait + TINY) == 0
+            now += wait + TINY
+        throttle.take(now)
+        used.append(now)
+    assert busiest(used) <= max(1, rate)
+
+
+def test_a_second_is_over_when_it_is_over_and_a_hundredth_more() -> None:
+    """The network sees messages a little closer together or further apart than they left."""
+    assert pace.second_wait([1.0, 1.5], 2, 1.75) == pytest.approx(0.26)
+    assert pace.second_wait([1.0, 1.5], 3, 1.75) == 0
+    assert pace.second_wait([1.0, 1.5], 2, 2.02) == 0
+    assert pace.second_wait([1.0, 1.5], 1, 1.75) == pytest.approx(0.76)
+
+
+def test_used_counts_the_last_second_only() -> None:
+    throttle = Throttle(MovableClock(NOW), 10)
+    for at in (1.0, 1.4, 1.9):
+        throttle.take(at)
+    assert [throttle.used(at) for at in (1.95, 2.0, 2.4, 2.9)] == [3, 2, 1, 0]
+
+
+async def test_a_crowd_passes_at_the_rate_and_in_its_order() -> None:
+    throttle, passed, clock = Throttle(SystemClock(), 400), list[int](), SystemClock()
+
+    async def pass_through(number: int) -> None:
+        await throttle.passage()
+        passed.append(number)
+
+    began = clock.monotonic()
+    await asyncio.gather(*(pass_through(number) for number in range(60)))
+    assert passed == list(range(60))
+    assert clock.monotonic() - began >= (60 - pace.throughput_burst(400)) / 400
+
+
+def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_per_message: float) -> list[float]:
+    """When messages arrive over a way of a millisecond, on which now and then everything is held up for a while."""
+    dice, now, free_again = random.Random(seed), 1000.0, 0.0
+    arrivals, answers = list[float](), list[tuple[float, float]]()
+    while now < 1000 + seconds:
+        while answers and answers[0][0] <= now:
+            answered, left = answers.pop(0)
+            throttle.answered(left, answered)
+        wait = throttle.wait(now)
+        if wait:
+            now = min([now + wait, *(answered for answered, _ in answers[:1])])
+            continue
+        throttle.take(now)
+        if now > free_again and dice.random() < stalls_per_message:
+            free_again = now + dice.uniform(0.02, 0.09)
+        arrivals.append(max(now + 0.001, free_again))
+        answers.append((arrivals[-1] + 0.001, now))
+    return arrivals
+
+
+@pytest.mark.parametrize("rate", [80, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_held_up_on_the_way_makes_no_second_too_full_at_the_network(rate: int, seed: int) -> None:
+    arrivals = arrivals_with_stalls(Throttle(MovableClock(NOW), rate), seed, 20, 2 / rate)
+    assert busiest(arrivals) <= rate * 1.01
+    assert len(arrivals) >= rate * 20 * 0.9
+
+
+def test_a_way_that_is_long_but_even_costs_nothing() -> None:
+    throttle, now, sent = Throttle(MovableClock(NOW), 80), 1000.0, 0
+    flying: list[float] = []
+    while now < 1020:
+        while flying and flying[0] + 0.3 <= now:
+            throttle.answered(flying.pop(0), now)
+        if not throttle.wait(now):
+            throttle.take(now)
+            flying.append(now)
+            sent += 1
+        now += 0.001
+    assert sent >= 80 * 20 * 0.97
+
+
+def test_usual_is_what_it_takes_when_nothing_holds_it_up() -> None:
+    assert pace.usual(0.0, 0.2) == 0.2
+    assert pace.usual(0.2, 0.1) == pytest.approx(0.19)
+    assert pace.usual(0.2, 0.4) == pytest.approx(0.2002)
+
+
+def test_another_rate_counts_at_once() -> None:
+    throttle = Throttle(MovableClock(NOW), 1)
+    throttle.take(5.0)
+    assert throttle.wait(5.1) == pytest.approx(0.91)
+    throttle.change(1000)
+    assert throttle.wait(5.1) == 0
+    throttle.take(5.1)
+    throttle.change(2)
+    assert throttle.wait(5.2) == pytest.approx(0.81), "two have passed within this second"

@@ -1,0 +1,136 @@
+"""People by the thousand, and all that is done with a few of them: what the plans of it are looked at with."""
+
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import asyncpg
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.message import SendRequest, State
+from gatepost.model.template.values import Template
+from gatepost.networks.base import ContactNews, LabelNews, NumberNews, Person, Status
+from gatepost.store.sending import Result, mark_results
+from gatepost.store.templates import put_template
+from gatepost.store.tiers import close_unopened, conversations_open, count_opened, raise_tier
+from tests.inbound.hearing import hear, said
+from tests.outbound.stage import Stage
+
+CROWD = ("contacts", "conversations", "contact_aliases", "labels", "label_uses", "orders", "media", "templates")
+
+
+async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, prefix: str = "4400") -> None:
+    """Contacts with numbers of one kind, each with a conversation, two aliases, an order, a label, a waiting status."""
+    conn = await asyncpg.connect(url)
+    people = f"FROM contacts WHERE channel_id = $1 AND phone LIKE '{prefix}%'"
+    await conn.execute(
+        f"""INSERT INTO contacts (channel_id, id, phone, created_at, updated_at)
+           SELECT $1, gen_random_uuid(), '{prefix}' || i, $2, $2 FROM generate_series(1, $3::int) i""",
+        channel_id,
+        now,
+        count,
+    )
+    for statement in (
+        f"INSERT INTO conversations (channel_id, contact_id, opened_at, created_at) SELECT $1, id, $2, $2 {people}",
+        f"INSERT INTO contact_aliases SELECT $1, 'lid:' || phone, id {people} AND $2 < now() + interval '99 years'",
+        f"INSERT INTO contact_aliases SELECT $1, 'user:' || phone, id {people} AND $2 < now() + interval '99 years'",
+        f"""INSERT INTO orders SELECT $1, gen_random_uuid(), id, 'new', '', '', '[]', NULL, NULL, $2, $2 {people}""",
+        f"""INSERT INTO label_uses SELECT $1, gen_random_uuid(), 'conversation', id, $2 {people}""",
+        f"INSERT INTO labels SELECT $1, gen_random_uuid(), 'old' || phone, 'Old', '', $2, $2 {people}",
+        f"""INSERT INTO parked_statuses SELECT $1, phone, gen_random_uuid(), '{{}}' {people}
+            AND $2 < now() + interval '99 years'""",
+    ):
+        await conn.execute(statement, channel_id, now)
+    await conn.execute("SELECT pg_stat_force_next_flush()")  # what was read here is not to be counted later
+    await conn.execute("SELECT 1")
+    await conn.close()
+
+
+async def meet_people(stage: Stage, mark: str = "1") -> None:
+    """Known ones by each of their names, strangers, and some who get further names."""
+    strangers = [Person(f"4500{mark}{i}", f"9{mark}{i}", f"U{mark}{i}", "New") for i in range(3)]
+    known = [Person("44001", name="Ana"), Person(lid="44002", name="Bob"), Person(user_id="44003", username="x")]
+    await hear(stage, *(said(stage, person) for person in (*strangers, *known)))
+    named = [Person("44004", lid=f"8{mark}"), Person(f"4600{mark}", lid="44005")]
+    await hear(stage, *(said(stage, person) for person in named))
+    await hear(stage, ContactNews(Person(f"4700{mark}"), stage.clock.now(), old_phone=f"4500{mark}0"))
+
+
+async def join_people(stage: Stage, mark: str = "1") -> None:
+    """Two who turn out to be one, with history, an order and a label."""
+    one, two = Person(f"4800{mark}"), Person(lid=f"48{mark}")
+    label = LabelNews("L1", "assigned", stage.clock.now(), "VIP", 1, two)
+    await hear(stage, said(stage, one), said(stage, two), said(stage, two, "order", {"order": {"text": "x"}}), label)
+    await hear(stage, said(stage, Person(one.phone, two.lid)))
+
+
+async def touch_messages(stage: Stage) -> None:
+    """A message that is reacted to, edited and deleted; one that the business wrote itself, whose status came first."""
+    ana = Person("44001")
+    message = said(stage, ana)
+    await hear(stage, message)
+    for type_ in ("reaction", "edit", "revoke"):
+        await hear(stage, said(stage, ana, type_, {}, target=message.network_id))
+    echo = said(stage, ana, from_me=True)
+    await hear(stage, Status(echo.network_id, "read", stage.clock.now()))
+    await hear(stage, echo)
+    await hear(stage, said(stage, ana, age=3600), said(stage, ana, age=9 * 86_400))
+
+
+async def accept_checked(stage: Stage) -> None:
+    """Sends that raise every question: window, reply, target, file, template."""
+    now = stage.clock.now()
+    template = Template("crowd", "en_US", "UTILITY", [{"type": "BODY", "text": "Hello"}], status="APPROVED")
+    await put_template(stage.db, stage.channel_id, template, now, now)
+    media_id = await _file(stage)
+    message = said(stage, Person("4400100"))
+    await hear(stage, message)
+    id_ = ids.message_id(ids.derived_id(message.at, message.network_id))
+    caller = msgspec.structs.replace(stage.caller, window=True)
+    for request in (
+        SendRequest("4400100", "Hello", reply_to=id_),
+        SendRequest("4400100", type="reaction", reaction={"message_id": id_, "emoji": "👍"}),
+        SendRequest("4400100", type="image", media={"id": media_id}),
+        SendRequest("4400200", type="template", template={"name": "crowd", "language": "en_US"}),
+    ):
+        await stage.acceptor.accept(caller, request)
+
+
+async def _file(stage: Stage) -> str:
+    media_id = ids.new_id(stage.clock.now())
+    async with stage.db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO media (channel_id, id, state, mime_type, size, created_at)
+               VALUES ($1, $2, 'ready', 'image/png', 7, $3)""",
+            stage.channel_id,
+            media_id,
+            stage.clock.now(),
+        )
+    return ids.show("med", media_id)
+
+
+async def write_twice(stage: Stage, mark: str = "1") -> None:
+    """Numbers that the network writes in another way: one known in the other way already, one not."""
+    for phone, alias in ((f"490000{mark}1", "44006"), (f"490000{mark}2", f"490000{mark}3")):
+        id_ = await stage.accept(phone)
+        result = Result(id_, 0, State.SENT, f"wamid.{id_.hex}", alias=alias)
+        await mark_results(stage.db, stage.lease, stage.ref, [result], stage.clock.now())
+
+
+async def watch_the_number(stage: Stage, mark: str = "1") -> None:
+    """Tier, connection, wishes and labels."""
+    now, db, channel_id = stage.clock.now(), stage.db, stage.channel_id
+    await count_opened(db, channel_id, now - timedelta(days=7), 50)
+    await conversations_open(db, channel_id, [uuid4() for _ in range(10)], now)
+    async with db.transaction() as conn:
+        await close_unopened(conn, channel_id, [uuid4() for _ in range(10)])
+    await raise_tier(db, stage.lease, 1000, 10_000, now)
+    wish = {"person": {"phone": "44007"}, "value": "stop"}
+    await hear(
+        stage,
+        NumberNews("x", banned=True),
+        NumberNews("user_preferences", details={"preferences": [wish]}),
+        LabelNews(f"N{mark}", "assigned", now, "New", 1, Person("44008")),
+        LabelNews(f"N{mark}", "removed", now, "New", 1, Person("44008")),
+        LabelNews(f"N{mark}", "deleted", now),
+    )

@@ -1,0 +1,97 @@
+"""The plans of what a batch asks about templates, and of the newest message of a conversation: by the keys alone."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from gatepost.model import ids
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from gatepost.store.reading import newest_heard
+from gatepost.store.templates import TemplateChange, apply_template_news, find_templates
+from tests.outbound.stage import NOW
+from tests.store.watching import Plan, fill, watched_database
+
+CHANNEL, CONTACT = UUID(int=1), UUID(int=2)
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+    """Give a database with thousands of templates and messages, without statistics or with them."""
+    plain = await Database.connect(database_url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    await plain.close()
+    await fill(database_url, CHANNEL, uuid4(), count=2_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    conn = await asyncpg.connect(database_url)
+    await conn.execute(
+        """INSERT INTO templates (channel_id, id, network_id, name, language, category, status, quality,
+                                  parameter_format, components, created_at, updated_at)
+           SELECT $1, gen_random_uuid(), i, 'name_' || i, 'en_US', 'UTILITY', 'APPROVED', 'GREEN', 'POSITIONAL', '[]',
+                  $2, $2 FROM generate_series(1, 3000) i""",
+        CHANNEL,
+        NOW,
+    )
+    await conn.execute(
+        "INSERT INTO conversations (channel_id, contact_id, created_at) VALUES ($1, $2, $3)", CHANNEL, CONTACT, NOW
+    )
+    await add_messages(conn)
+    if request.param == "analyzed":
+        await conn.execute("ANALYZE")
+    await conn.close()
+    async with watched_database(database_url) as found:
+        yield found
+
+
+async def add_messages(conn: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """One from the person, ten days ago; one too old to count; and one of ours since."""
+    for days, incoming in ((40, True), (10, True), (1, False)):
+        await conn.execute(
+            """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, phone, type, content,
+                                     network_id, created_at, event_ids)
+               VALUES ($1, $2, $3, $4, false, 10, '5511999998888', 'text', '{}', $5, $6, '{}')""",
+            CHANNEL,
+            ids.new_id(NOW - timedelta(days=days)),
+            CONTACT,
+            incoming,
+            f"wamid.{days}",
+            NOW,
+        )
+
+
+def rows_of(plan: Plan, table: str) -> int:
+    """How many rows of a table a statement has looked at."""
+    nodes = [node for node in plan.nodes() if node.get("Relation Name", "").startswith(table)]
+    return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in nodes))
+
+
+async def test_templates_of_a_batch(watched: Watched) -> None:
+    db, plans = watched
+    keys = [(f"name_{number}", "en_US") for number in range(1, 51)]
+    async with db.connection() as conn:
+        assert len(await find_templates(conn, CHANNEL, [*keys, ("name_1", "pt_BR")])) == 50
+    (plan,) = plans
+    assert 45 <= rows_of(plan, "templates") <= 50  # averages are rounded
+
+
+async def test_news_of_templates(watched: Watched) -> None:
+    db, plans = watched
+    news = [TemplateChange(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
+    async with db.transaction() as conn:
+        assert await apply_template_news(conn, CHANNEL, news, NOW) == []
+    assert sum(rows_of(plan, "templates") for plan in plans) <= 30
+
+
+async def test_the_newest_message_of_a_conversation(watched: Watched) -> None:
+    db, plans = watched
+    heard = await newest_heard(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
+    assert heard is not None
+    assert (heard.network_id, heard.address) == ("wamid.10", "5511999998888")
+    (plan,) = plans
+    assert plan.seq_scans() == []
+    assert rows_of(plan, "messages") <= 3
+    assert len(plan.touched("messages")) <= 8
