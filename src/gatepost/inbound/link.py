@@ -32,6 +32,7 @@ log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 _HEALTHY = 60.0  # seconds after which the next trouble is a new one
+_LOOK_EVERY = 5.0
 _GATHER = 0.1  # every event of a channel rings here, and few bring a wish: look at most so often
 _GOODBYE = 3.0  # seconds that a stop waits for the last words to be written
 _NO_END = timedelta(days=365)  # a lock whose end the network did not name
@@ -98,7 +99,7 @@ class Keeper:
                     wait = min(max(_FIRST_WAIT, wait * 2), _LONGEST_WAIT)
                     await self._pause(wait)
                 elif then is Then.STOP and not self._stopping:
-                    await self._bell.wait()
+                    await self._rung()
                 self._bell.clear()
         except StaleOwner:
             return
@@ -114,6 +115,11 @@ class Keeper:
         if self.network is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), _GOODBYE)
+
+    async def _rung(self) -> None:
+        """Until the bell rings; a ring may be lost, so that a look now and then has to make up for it."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._bell.wait(), _LOOK_EVERY)
 
     async def _pause(self, seconds: float) -> None:
         """Waits before the next life, unless somebody wants something else meanwhile."""
@@ -320,7 +326,7 @@ class Keeper:
                 await self._grant(link)
             except (GatepostError, CallFailed) as error:
                 log.warning("wish not granted", channel=self._channel.id, reason=str(error))
-            await self._bell.wait()
+            await self._rung()
             await asyncio.sleep(_GATHER)
             self._bell.clear()
 
