@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|life|memory|start|throughput|all]`."""
+"""The benchmarks: `python -m bench [accept|history|life|memory|start|throughput|all]`."""
 
 import argparse
 import asyncio
@@ -15,13 +15,14 @@ from rich.console import Console
 from bench.accept import Tell, measure_accept
 from bench.findings import Findings, Machine
 from bench.folder import data_folder, file_system, fsync_seconds
+from bench.history import MANY, measure_history
 from bench.life import measure_life
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
 from bench.start import measure_start
 from bench.throughput import measure_throughput
 
-PARTS = ("accept", "life", "memory", "start", "throughput")
+PARTS = ("accept", "history", "life", "memory", "start", "throughput")
 
 
 class Busy:
@@ -47,7 +48,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Measures what was asked for, one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = start = life = memory = throughput = None
+    accept = history = start = life = memory = throughput = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -59,6 +60,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "throughput" in wanted:
         with data_folder() as folder:
             throughput = await measure_throughput(folder, options.hold, tell)
+    if "history" in wanted:
+        with data_folder() as folder:
+            history = await measure_history(folder, options.past, tell)
     machine = Machine(
         cores=psutil.cpu_count() or 0,
         python=platform.python_version(),
@@ -68,7 +72,14 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         others_share=busy.others_share(),
     )
     return Findings(
-        at=begun, machine=machine, accept=accept, life=life, memory=memory, start=start, throughput=throughput
+        at=begun,
+        machine=machine,
+        accept=accept,
+        history=history,
+        life=life,
+        memory=memory,
+        start=start,
+        throughput=throughput,
     )
 
 
@@ -91,6 +102,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3.0, help="length of each measurement under load")
     parser.add_argument("--messages", type=int, default=5000, help="messages that live a whole life")
     parser.add_argument("--hold", type=float, default=60.0, help="seconds that a number is held at its throughput")
+    parser.add_argument("--past", type=int, default=MANY, help="messages of the channel that is looked back on")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     # A pipe has no width of its own, and a folded table cannot be read.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)

@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from bench.accept import AcceptFindings
+from bench.history import HistoryFindings
 from bench.life import LifeFindings
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
@@ -37,6 +38,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     machine: Machine
     accept: AcceptFindings | None = None
+    history: HistoryFindings | None = None
     life: LifeFindings | None = None
     memory: MemoryFindings | None = None
     start: StartFindings | None = None
@@ -64,7 +66,18 @@ def aims(findings: Findings) -> list[Aim]:
         found.append(Aim("seconds from second start to ready", "≤ 4", round(second, 2), second <= 4))
     if findings.throughput:
         found += _throughput_aims(findings.throughput)
+    if findings.history:
+        found += _history_aims(findings.history)
     return found
+
+
+def _history_aims(found: HistoryFindings) -> list[Aim]:
+    slowest = max(look.p99 for look in found.many.looks) * 1000
+    ratio = max(many.p50 / few.p50 for few, many in zip(found.few.looks, found.many.looks, strict=True))
+    return [
+        Aim(f"slowest look back on {found.many.messages:,} messages, p99 ms", "≤ 20", round(slowest, 1), slowest <= 20),
+        Aim(f"the same × {found.few.messages:,} messages, p50", "≤ 2", round(ratio, 2), ratio <= 2),
+    ]
 
 
 def _throughput_aims(found: ThroughputFindings) -> list[Aim]:

@@ -6,6 +6,7 @@ import msgspec
 
 from bench.accept import AcceptFindings, AcceptRow
 from bench.findings import Aim, Findings, aims
+from bench.history import HistoryFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
 from bench.memory import MemoryFindings
@@ -36,6 +37,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_start(findings.start))
     if findings.throughput:
         found.append(_throughput(findings.throughput))
+    if findings.history:
+        found.append(_history(findings.history))
     return [*found, _aims(aims(findings))]
 
 
@@ -170,6 +173,27 @@ def _held(held: Held) -> list[Cell]:
         round(held.micros(held.postgres_cpu)),
         round(held.micros(held.sandbox_cpu)),
     ]
+
+
+def _history(found: HistoryFindings) -> Section:
+    few, many = found.few, found.many
+    rows: list[list[Cell]] = [
+        [
+            small.name,
+            *(round(took * 1000, 2) for took in (small.p50, small.p99, big.p50, big.p99)),
+            _ratio(big.p50, small.p50),
+            _ratio(big.p99, small.p99),
+        ]
+        for small, big in zip(few.looks, many.looks, strict=True)
+    ]
+    for name, small_rate, big_rate in (
+        ("exported, messages/s", few.exported, many.exported),
+        ("put into blocks, messages/s", few.indexed, many.indexed),
+    ):
+        rows.append([name, round(small_rate), None, round(big_rate), None, _ratio(big_rate, small_rate), None])
+    small, big = f"{few.messages:,}", f"{many.messages:,}"
+    columns = ["question", f"{small}: p50 ms", "p99 ms", f"{big}: p50 ms", "p99 ms ", "p50 ×", "p99 ×"]
+    return Section("Looking back on a channel (one request at a time)", columns, rows)
 
 
 def _aims(found: Sequence[Aim]) -> Section:

@@ -11,6 +11,7 @@ from bench.load import FIRST, RECIPIENTS
 from gatepost.admin import accounts, channels, endpoints, keys
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.model import ids
+from gatepost.model.event import ACKNOWLEDGE, MESSAGE
 from gatepost.settings import load
 from gatepost.store.contacts import add_missing
 from gatepost.store.pool import Database
@@ -60,7 +61,8 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
         )
         await _open_limits(db, channel.id)
         if webhook_url:
-            await endpoints.create_endpoint(db, vault, channel.id, webhook_url, now=now)
+            wanted = (MESSAGE, ACKNOWLEDGE)  # the four of a message's life; meeting somebody new is told apart
+            await endpoints.create_endpoint(db, vault, channel.id, webhook_url, events=wanted, now=now)
         key = await keys.create_key(db, channel.id, "Bench", now=now)
         return Tenant(account.id, channel.id, key.text)
     finally:

@@ -22,6 +22,7 @@ from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
 from gatepost.clock import Clock
 from gatepost.desk.media import Files, forget_old_media, sweep_orphans
+from gatepost.desk.search_index import SearchIndex
 from gatepost.desk.template_watch import TemplateWatch
 from gatepost.desk.templates import TemplateDesk
 from gatepost.inbound.errand import Errand
@@ -48,6 +49,8 @@ from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
+from gatepost.store.search import forget_blocks
+from gatepost.store.usage import count_all
 from gatepost.ways import Ways
 from gatepost.webhooks.deliver import Post, Round, Secret
 from gatepost.webhooks.fetch import check_link, fetch_guarded
@@ -136,6 +139,10 @@ class Gatepost:
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
             ready=self._ready,
+            public_url=server.public_url.rstrip("/"),
+            plans=self._settings.plans,
+            rate=self._settings.api.rate,
+            burst=self._settings.api.burst,
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
         )
@@ -205,7 +212,8 @@ class Gatepost:
         keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
         network = self._ways.official(config) if keeper is None else None
         files = Errand(self._fetcher, self._clock, holding.lease, channel, network, holding.alive)
-        holding.duties = [self._make_watch(holding, config), files] if keeper is None else [keeper, files]
+        words = SearchIndex(self._db, holding.lease, holding.alive)
+        holding.duties = [self._make_watch(holding, config) if keeper is None else keeper, files, words]
         rules = Rules(
             sending.in_flight,
             sending.read_ahead,
@@ -307,12 +315,15 @@ class Gatepost:
             try:
                 await self._gate.note_use()
                 await partitions.analyze_young_tables(self._db, analyzed)
+                if turns % 12 == 0:
+                    await count_all(self._db)
                 if turns % 120 == 0:
                     now = self._clock.now()
                     await partitions.make_partitions(self._db, now, retention.partition_days)
                     await partitions.drop_old_partitions(self._db, now, retention.messages_days, retention.events_days)
                     await upkeep.forget_idempotency_keys(self._db, now, _IDEMPOTENCY_DAYS)
                     await upkeep.forget_parked_statuses(self._db, now)
+                    await forget_blocks(self._db, now, retention.messages_days)
                     await forget_old_media(self._db, self._objects, now, self._settings.media.days)
                 if turns % _TURNS_PER_DAY == 1:
                     await sweep_orphans(self._db, self._objects, self._clock.now())

@@ -123,7 +123,7 @@ async def test_labels(line: QrLine) -> None:
     found = await until(told)
     assert [one["action"] for one in found] == ["created", "assigned", "removed", "deleted"]
     assert found[1]["data"]["conversation"] == event["data"]["conversation"]
-    assert (found[0]["data"]["name"], found[0]["data"]["color"]) == ("Paid", "3")
+    assert (found[0]["data"]["name"], found[0]["data"]["color"]) == ("Paid", "#8fa832")
 
 
 async def test_a_vote_names_our_poll(line: QrLine) -> None:

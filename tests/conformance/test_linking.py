@@ -56,6 +56,9 @@ async def test_codes_renew_until_one_is_scanned(line: QrLine) -> None:
         codes.append(await code_after(line, codes[-1]))
     assert len(set(codes)) == 4
     assert (await line.call("GET", "/channel/qr?format=svg")).body.startswith(b"<?xml")
+    for wrong in ("format=gif", "format=", "form=png"):
+        answer = await line.call("GET", f"/channel/qr?{wrong}")
+        assert (answer.status, answer.json()["error"]["code"]) == (422, "invalid_field")
     old = await line.house.call(
         "POST", f"{line.house.sandbox_url}/control/phones/{line.phone}/scan", {"code": codes[0]}, key=""
     )

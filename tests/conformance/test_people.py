@@ -14,7 +14,7 @@ async def until_contact(line: Line, person: str, field: str) -> Any:
 
     async def look() -> Any:
         told = [event for event in await line.events(person) if event["type"] == "contact_notifications"]
-        return [event["data"] for event in told if field in event["data"]["changed"]]
+        return [event["data"] for event in told if field in event["data"].get("changed", ())]
 
     return (await until(look))[-1]
 

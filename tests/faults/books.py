@@ -112,11 +112,23 @@ def check_events(books: Books) -> None:
     assert len({event["id"] for event in books.events}) == len(books.events)
     steps: dict[str, list[str]] = defaultdict(list)
     for event in books.events:
-        steps[event["data"]["key"]["id"]].append(event["data"]["status"])
+        if "key" in event["data"]:
+            steps[event["data"]["key"]["id"]].append(event["data"]["status"])
+    check_greetings(books)
     assert set(steps) == {row["id"].hex.upper() for row in books.messages}
     for told in steps.values():
         assert told == sorted(set(told), key=FORWARD.index), told
         assert (told[0], told[-1]) == ("PENDING", "READ"), told
+
+
+def check_greetings(books: Books) -> None:
+    """Everybody is told of once, with their conversation, and before anything else that concerns them."""
+    met = [event["data"]["id"] for event in books.events if event["type"] == "contact_notifications"]
+    opened = [event["data"]["contact"]["id"] for event in books.events if event["type"] == "chat_notification"]
+    assert met == opened
+    assert len(set(met)) == len(met) == len({row["phone"] for row in books.messages})
+    spoken = [e["data"]["contact"]["id"] for e in books.events if e["type"] == "message_notification"]
+    assert set(spoken) == set(met)
 
 
 def check_webhooks(books: Books) -> None:

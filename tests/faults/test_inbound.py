@@ -42,15 +42,16 @@ async def test_a_thousand_updates_in_one_body_come_in_once(stage: Stage) -> None
     assert [answer.status for answer in again] == [200, 200, 200]
     assert await incoming(stage) == 1000
     events = await read_feed(stage)
-    assert [event["sequence"] for event in events] == list(range(1, 1001))
-    assert [event["data"]["content"]["body"] for event in events] == [f"Text {number}" for number in range(1000)]
+    assert [event["sequence"] for event in events] == list(range(1, 1801))  # each of 400 people is greeted with two
+    texts = [event["data"]["content"]["body"] for event in events if event["type"] == "message_notification"]
+    assert texts == [f"Text {number}" for number in range(1000)]
     assert len(await stage.rows("SELECT 1 FROM contacts")) == 400
 
 
 async def test_each_of_a_thousand_reaches_the_receiver(stage: Stage) -> None:
     await post_callback(stage, [text(f"wamid.{number}", f"55119{number:08}") for number in range(1000)])
-    requests = await stage.receiver.wait_for(1000, timeout=30)
-    assert len({request.headers["webhook-id"] for request in requests}) == 1000
+    requests = await stage.receiver.wait_for(3000, timeout=60)
+    assert len({request.headers["webhook-id"] for request in requests}) == 3000
 
 
 async def test_one_double_inside_a_body_counts_once(stage: Stage) -> None:

@@ -36,7 +36,7 @@ async def shown(stage: Stage, message_id: str) -> dict[str, Any]:
 
 async def story(stage: Stage, message_id: str) -> list[dict[str, Any]]:
     """What the feed tells of a message."""
-    return [event["data"] for event in await read_feed(stage) if event["data"]["key"]["id"] == message_id]
+    return [event["data"] for event in await read_feed(stage) if event["data"].get("key", {}).get("id") == message_id]
 
 
 async def count(stage: Stage, kind: str, to: str = ANA) -> int:

@@ -49,7 +49,11 @@ async def feed(house: House, key: str | None = None) -> list[Any]:
 
 async def statuses(house: House, message_id: str) -> list[str]:
     """What the feed says of one message, in order."""
-    return [event["data"]["status"] for event in await feed(house) if event["data"]["key"]["id"] == message_id]
+    return [event["data"]["status"] for event in await feed(house) if _is_about(event, message_id)]
+
+
+def _is_about(event: Any, message_id: str) -> bool:
+    return bool(event["data"].get("key", {}).get("id") == message_id)
 
 
 async def until(true: Callable[[], Any], seconds: float = 10.0) -> Any:

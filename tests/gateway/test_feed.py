@@ -18,10 +18,12 @@ async def _page(house: House, query: str = "") -> Any:
 
 async def test_an_event_in_full(house: House) -> None:
     message_id = await house.send(**TEXT, client_ref="order-1")
-    event = (await _page(house))["data"][0]
+    met, opened, event = (await _page(house))["data"][:3]
+    assert (met["type"], met["action"], met["sequence"]) == ("contact_notifications", "created", 1)
+    assert (opened["type"], opened["action"], opened["sequence"]) == ("chat_notification", "created", 2)
     assert set(event) == {"id", "type", "action", "timestamp", "sequence", "channel", "data"}
     assert event["id"].startswith("evt_")
-    assert (event["type"], event["action"], event["sequence"]) == ("message_notification", "created", 1)
+    assert (event["type"], event["action"], event["sequence"]) == ("message_notification", "created", 3)
     assert event["timestamp"].endswith("Z")
     assert event["channel"] == {"id": house.channel, "kind": "official", "phone": "15550001111"}
     data = event["data"]
@@ -50,10 +52,10 @@ async def test_paging(house: House) -> None:
     for _ in range(3):
         await house.until_status(await house.send(**TEXT), "READ")
     everything = await feed(house)
-    assert [event["sequence"] for event in everything] == list(range(1, 13))
+    assert [event["sequence"] for event in everything] == list(range(1, 15))
     one = await _page(house, "?limit=1")
     assert [event["sequence"] for event in one["data"]] == [1]
-    assert len((await _page(house, "?limit=100"))["data"]) == 12
+    assert len((await _page(house, "?limit=100"))["data"]) == 14
     after_five = await _page(house, f"?after={everything[4]['id']}&limit=3")
     assert after_five["data"] == everything[5:8]
     assert after_five["paging"]["next"] == everything[7]["id"]
@@ -74,11 +76,11 @@ async def test_the_usual_page_has_twenty(house: House) -> None:
 async def test_only_some_types(house: House) -> None:
     await house.until_status(await house.send(**TEXT), "READ")
     acks = (await _page(house, "?types=ack_notification"))["data"]
-    assert [event["sequence"] for event in acks] == [2, 3, 4]
+    assert [event["sequence"] for event in acks] == [4, 5, 6]
     both = (await _page(house, "?types=ack_notification,message_notification"))["data"]
-    assert [event["sequence"] for event in both] == [1, 2, 3, 4]
+    assert [event["sequence"] for event in both] == [3, 4, 5, 6]
     assert (await _page(house, "?types=order_notifications"))["data"] == []
-    assert len((await _page(house, "?types=" + ",".join(TYPES)))["data"]) == 4
+    assert len((await _page(house, "?types=" + ",".join(TYPES)))["data"]) == 6
 
 
 async def test_questions_that_make_no_sense(house: House) -> None:
@@ -106,8 +108,8 @@ async def test_strangers_see_only_their_own(house: House) -> None:
     await house.until_status(await house.send(**TEXT), "READ")
     assert await feed(house, key=stranger) == []
     theirs = (await house.call("POST", SEND, TEXT, key=stranger)).json()["data"]["key"]["id"]
-    first = (await feed(house, key=stranger))[0]
-    assert (first["sequence"], first["data"]["key"]["id"]) == (1, theirs)
+    first = (await feed(house, key=stranger))[2]
+    assert (first["sequence"], first["data"]["key"]["id"]) == (3, theirs)
     assert first["channel"]["id"] != house.channel
     mine = await feed(house)
     assert theirs not in str(mine)
@@ -126,12 +128,12 @@ async def test_a_reader_beside_many_writers_misses_nothing(house: House) -> None
     seen: list[Any] = []
     after = ""
     async with asyncio.timeout(30):
-        while sum(event["data"]["status"] == "READ" for event in seen) < count:
+        while sum(event["data"].get("status") == "READ" for event in seen) < count:
             page = await _page(house, f"?limit=7{after}")
             seen += page["data"]
             await asyncio.sleep(0 if page["data"] else 0.01)
             after = f"&after={page['paging']['next']}" if page["paging"]["next"] else ""
     await asyncio.gather(*writers)
-    assert [event["sequence"] for event in seen] == list(range(1, 4 * count + 1))
+    assert [event["sequence"] for event in seen] == list(range(1, 6 * count + 1))
     assert len({event["id"] for event in seen}) == len(seen)
     assert [event["id"] for event in seen] == sorted(event["id"] for event in seen)

@@ -15,6 +15,7 @@ from tests.house import House, running_house
 
 HOOKS = "/api/v1/webhooks"
 ALL_ON = dict.fromkeys(TYPES, True)
+MESSAGES = dict.fromkeys(TYPES, False) | {"message_notification": True}
 
 
 async def _make(house: House, url: str, **fields: Any) -> Any:
@@ -120,9 +121,7 @@ async def test_addresses_that_no_customer_may_name(database_url: str) -> None:
 async def test_switches_headers_and_signatures(house: House, receiver: Receiver) -> None:
     only = dict.fromkeys(TYPES, False)
     acks = await _make(house, receiver.url + "/acks", events=only | {"ack_notification": True})
-    messages = await _make(
-        house, receiver.url + "/messages", events={"ack_notification": False}, headers={"X-Shop": "7"}
-    )
+    messages = await _make(house, receiver.url + "/messages", events=MESSAGES, headers={"X-Shop": "7"})
     await _make(house, receiver.url + "/none", events=only)
     await house.until_status(await house.send(**TEXT), "READ")
     requests = await receiver.wait_for(4)
@@ -137,13 +136,15 @@ async def test_switches_headers_and_signatures(house: House, receiver: Receiver)
     assert Webhook(messages["secret"]).verify(told.body, told.headers) == told.json()
     with pytest.raises(Exception, match="signature"):
         Webhook(acks["secret"]).verify(told.body, told.headers)
-    assert {request.json()["id"] for request in requests} == {event["id"] for event in await feed(house)}
+    asked_for = ("ack_notification", "message_notification")
+    wanted = {event["id"] for event in await feed(house) if event["type"] in asked_for}
+    assert {request.json()["id"] for request in requests} == wanted
 
 
 async def test_an_endpoint_made_while_the_channel_is_busy(house: House, receiver: Receiver) -> None:
     """One event, and silence after it: the new endpoint must be found without a further push."""
     await house.until_status(await house.send(**TEXT), "READ")
-    hook = await _make(house, receiver.url + "/hook", events={"ack_notification": False})
+    hook = await _make(house, receiver.url + "/hook", events=MESSAGES)
     message_id = await house.send(**TEXT)
     (told,) = await receiver.wait_for(1, timeout=5)
     assert told.json()["data"]["key"]["id"] == message_id
@@ -156,9 +157,9 @@ async def test_the_log_of_attempts(house: House, receiver: Receiver) -> None:
     receiver.answer = Answer(200, {"X-Said": "yes"}, "Danke ✓".encode())
     hook = await _make(house, receiver.url + "/hook", headers={"X-Shop": "7"})
     await house.until_status(await house.send(**TEXT), "READ")
-    log = await _logged(house, hook["id"], 4)
+    log = await _logged(house, hook["id"], 6)
     events = {event["id"]: event for event in await feed(house)}
-    assert [events[attempt["event"]]["sequence"] for attempt in log] == [4, 3, 2, 1]
+    assert [events[attempt["event"]]["sequence"] for attempt in log] == [6, 5, 4, 3, 2, 1]
     for attempt in log:
         assert (attempt["number"], attempt["status"], attempt["error"]) == (1, 200, None)
         assert attempt["latency_ms"] > 0
@@ -173,12 +174,12 @@ async def test_the_log_of_attempts(house: House, receiver: Receiver) -> None:
     assert hook["secret"] not in str(log)
     pages, cursor = [], ""
     while True:
-        page = await _attempts(house, hook["id"], f"?limit=3{cursor}")
+        page = await _attempts(house, hook["id"], f"?limit=4{cursor}")
         pages.append([attempt["event"] for attempt in page["data"]])
         if page["paging"]["next"] is None:
             break
         cursor = f"&cursor={page['paging']['next']}"
-    assert [len(page) for page in pages] == [3, 1]
+    assert [len(page) for page in pages] == [4, 2]
     assert [event for page in pages for event in page] == [attempt["event"] for attempt in log]
     for query, status, code, field in (
         ("?limit=0", 422, "invalid_field", "limit"),
@@ -196,7 +197,7 @@ async def test_a_failed_delivery_comes_again(database_url: str, receiver: Receiv
     receiver.answer = lambda _: Answer(500, {}, b"broken") if len(receiver.requests) == 1 else Answer()
     clock = MovableClock(datetime.now(UTC))
     async with running_house(database_url, clock=clock) as house:
-        hook = await _make(house, receiver.url + "/hook", events={"ack_notification": False})
+        hook = await _make(house, receiver.url + "/hook", events=MESSAGES)
         await house.send(**TEXT)
         (failed,) = await _logged(house, hook["id"], 1)
         assert (failed["number"], failed["status"], failed["answer"]["body"]) == (1, 500, "broken")
@@ -219,7 +220,7 @@ async def test_a_failed_delivery_comes_again(database_url: str, receiver: Receiv
 
 async def test_an_endpoint_that_is_gone_is_switched_off(house: House, receiver: Receiver) -> None:
     receiver.answer = Answer(410)
-    hook = await _make(house, receiver.url + "/hook", events={"ack_notification": False})
+    hook = await _make(house, receiver.url + "/hook", events=MESSAGES)
     await house.send(**TEXT)
 
     async def off() -> Any:
@@ -253,7 +254,7 @@ async def test_somebody_elses_endpoint_does_not_exist(house: House, receiver: Re
             check_refused(answer, 404, "not_found", about=(method, unknown))
     assert (await house.call("GET", HOOKS, key=stranger)).json()["data"] == []
     await house.until_status(await house.send(**TEXT), "READ")
-    assert {request.path for request in await receiver.wait_for(4)} == {"/mine"}
+    assert {request.path for request in await receiver.wait_for(6)} == {"/mine"}
 
 
 async def test_at_most_twenty_endpoints(house: House, receiver: Receiver) -> None:

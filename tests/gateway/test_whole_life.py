@@ -11,11 +11,12 @@ async def test_message_goes_all_the_way(database_url: str, receiver: Receiver) -
         made = await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
         message_id = await house.send(phone="5511999998888", body="Hello", client_ref="order-1")
         await house.until_status(message_id, "READ")
-        requests = await receiver.wait_for(4)
+        requests = await receiver.wait_for(6)
         verifier = Webhook(made.json()["data"]["secret"])
         events = [verifier.verify(request.body, request.headers) for request in requests]
-    assert sorted(event["sequence"] for event in events) == [1, 2, 3, 4]
+    assert sorted(event["sequence"] for event in events) == [1, 2, 3, 4, 5, 6]
     in_order = sorted(events, key=lambda event: event["sequence"])
-    assert [event["data"]["status"] for event in in_order] == ["PENDING", "SENT", "DELIVERED", "READ"]
-    assert {event["data"]["client_ref"] for event in events} == {"order-1"}
+    assert [event["type"] for event in in_order[:2]] == ["contact_notifications", "chat_notification"]
+    assert [event["data"]["status"] for event in in_order[2:]] == ["PENDING", "SENT", "DELIVERED", "READ"]
+    assert {event["data"]["client_ref"] for event in in_order[2:]} == {"order-1"}
     assert {request.headers["webhook-id"] for request in requests} == {event["id"] for event in events}

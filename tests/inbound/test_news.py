@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gatepost.model import ids, times
+from gatepost.model.label import PALETTE
 from gatepost.model.template.values import Template
 from gatepost.networks.base import LabelNews, NumberNews, Person, TemplateNews
 from gatepost.store.templates import find_templates, put_template
@@ -42,11 +43,15 @@ async def test_the_life_of_a_label(stage: Stage) -> None:
     await again(stage, label(stage, "assigned", None, None, person=BOB))
     await again(stage, label(stage, "deleted"))
     assert await stage.rows("labels") + await stage.rows("label_uses") == []
-    shown_as = {"id": ids.show("lb", row["id"]), "name": "Very important", "color": "4"}
-    on_ana = {"contact": shown(stage, contact), "conversation": {"id": ids.show("cv", contact["id"])}}
+    shown_as = {"id": ids.show("lb", row["id"]), "name": "Very important", "color": PALETTE[4]}
+    on_ana = {
+        "target": "conversation",
+        "contact": shown(stage, contact),
+        "conversation": {"id": ids.show("cv", contact["id"])},
+    }
     events = [(event["action"], event["data"]) for event in await told(stage, "label")]
     assert events[:4] == [
-        ("created", {**shown_as, "name": "VIP", "color": "3"}),
+        ("created", {**shown_as, "name": "VIP", "color": PALETTE[3]}),
         ("updated", shown_as),
         ("assigned", {**shown_as, **on_ana}),
         ("removed", {**shown_as, **on_ana}),

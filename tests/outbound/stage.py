@@ -227,7 +227,7 @@ class Stage:
         """The statuses that events have told of a message, in their order."""
         key = ids.message_id(message_id)
         bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
-        told = [body["data"] for body in bodies if body["data"]["key"]["id"] == key]
+        told = [body["data"] for body in bodies if body["data"].get("key", {}).get("id") == key]
         return [data["status"] for data in told]
 
     async def rows(self, table: str, tail: str = "") -> list[Any]:

@@ -36,7 +36,7 @@ async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, 
         f"INSERT INTO contact_aliases SELECT $1, 'user:' || phone, id {people} AND $2 < now() + interval '99 years'",
         f"""INSERT INTO orders SELECT $1, gen_random_uuid(), id, 'new', '', '', '[]', NULL, NULL, $2, $2 {people}""",
         f"""INSERT INTO label_uses SELECT $1, gen_random_uuid(), 'conversation', id, $2 {people}""",
-        f"INSERT INTO labels SELECT $1, gen_random_uuid(), 'old' || phone, 'Old', '', $2, $2 {people}",
+        f"INSERT INTO labels SELECT $1, gen_random_uuid(), 'old' || phone, 'Old' || phone, '', $2, $2 {people}",
         f"""INSERT INTO parked_statuses SELECT $1, phone, gen_random_uuid(), '{{}}' {people}
             AND $2 < now() + interval '99 years'""",
     ):

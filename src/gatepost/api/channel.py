@@ -1,17 +1,18 @@
 """The caller's own channel: what it is, what it can carry, how much room its limits leave; and linking its phone."""
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 from litestar import Request, Response, get, post
-from litestar.params import QueryParameter
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.paging import check_query
 from gatepost.desk import link
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
+from gatepost.model.errors import invalid_field
 from gatepost.networks.base import CAPABILITIES
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
@@ -50,14 +51,15 @@ async def connect_channel(gateway: Door, caller: Who) -> Response[bytes]:
 
 
 @get("/api/v1/channel/qr", opt={"scope": "manage"}, summary="Get the code to scan")
-async def show_qr(
-    gateway: Door, caller: Who, format: Annotated[Literal["json", "svg", "png"], QueryParameter()] = "json"
-) -> Response[bytes]:
+async def show_qr(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """The code that the phone has to scan now, as text or as a picture."""
+    format_ = check_query(request.query_params, "format").get("format", "json")
+    if format_ not in ("json", *_TYPES):
+        raise invalid_field("format", f"must be one of: json, {', '.join(_TYPES)}")
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), _WAIT)
-    if format != "json":
-        return Response(link.picture(code, format), media_type=_TYPES[format], headers=_NO_STORE)
-    return answer({"code": code.text, "until": times.show(code.until)})
+    if format_ == "json":
+        return answer({"code": code.text, "until": times.show(code.until)})
+    return Response(link.picture(code, format_), media_type=_TYPES[format_], headers=_NO_STORE)
 
 
 @post("/api/v1/channel/pairing-code", opt={"scope": "manage"}, status_code=200, summary="Get a pairing code")
@@ -92,6 +94,18 @@ def _unused(limit: float | None) -> dict[str, Any]:
     return {"limit": limit, "used": 0, "free": limit}
 
 
+def throughput_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """What the number sends a second, and may."""
+    shown: dict[str, Any] = pace.get("throughput") or _unused(limits["throughput"])
+    return shown
+
+
+def tier_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """How many conversations the business has opened in 24 hours, and may."""
+    shown: dict[str, Any] = pace.get("tier") or _unused(limits["tier"] or None) | _NOBODY_WAITS
+    return shown
+
+
 def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": ids.show("ch", config.id),
@@ -103,8 +117,8 @@ def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -
         "quality": config.state.get("quality"),
         "status": config.state.get("status"),
         "limits": limits,
-        "throughput": pace.get("throughput") or _unused(limits["throughput"]),
-        "tier": pace.get("tier") or _unused(limits["tier"] or None) | _NOBODY_WAITS,
+        "throughput": throughput_shown(pace, limits),
+        "tier": tier_shown(pace, limits),
         "queued": pace.get("queued", 0),
         "waiting": pace.get("waiting"),
     }

@@ -7,7 +7,7 @@ from litestar import Request, Response, get
 
 from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Who
-from gatepost.api.paging import read_limit
+from gatepost.api.paging import check_query, read_limit
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import TYPES
@@ -17,12 +17,13 @@ from gatepost.store.events import read_feed
 @get("/api/v1/events", opt={"scope": "read"}, summary="Read the event feed")
 async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
-    after = request.query_params.get("after")
+    query = check_query(request.query_params, "after", "types", "limit")
+    after = query.get("after")
     cursor = ids.ZERO if after is None else ids.read("evt", after)
     if cursor is None:
         raise BadRequest("'after' must be the id of an event, or 'paging.next' of the last page.", "invalid_cursor")
-    types = _types(request.query_params.get("types"))
-    limit = read_limit(request.query_params.get("limit"))
+    types = _types(query.get("types"))
+    limit = read_limit(query.get("limit"))
     found = await read_feed(gateway.db, caller.channel_id, cursor, types, limit)
     following = ids.show("evt", found[-1].id) if found else after
     return answer([msgspec.Raw(event.body.encode()) for event in found], paging=following)

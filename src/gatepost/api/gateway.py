@@ -1,6 +1,6 @@
 """What the REST door needs of the rest of the house. Put together by `app.py`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from gatepost.desk.business import OpenBusiness
 from gatepost.desk.media import Files
 from gatepost.desk.reading import Speak
 from gatepost.inbound.receive import Receiver
-from gatepost.model.account import Caller
+from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
 from gatepost.outbound.accept import Acceptor
 from gatepost.store.channels import ChannelConfig
@@ -51,6 +51,10 @@ class Gateway(msgspec.Struct, frozen=True):
     doorsteps: TimedCache[UUID, Doorstep | None]
     ring: Callable[[UUID], None]
     ready: Callable[[], Awaitable[dict[str, bool]]]
+    public_url: str  # empty: as the caller reached it
+    plans: Mapping[str, Plan]
+    rate: float  # requests a second with one key
+    burst: int
     body_limit: int
     callback_limit: int
 

@@ -5,12 +5,22 @@ import binascii
 from typing import Any, TypeVar
 
 import msgspec
+from litestar.datastructures import MultiDict
 
 from gatepost.model.errors import BadRequest, invalid_field
+from gatepost.model.reading import plain
 
 T = TypeVar("T")
 MOST = 100
 USUAL = 20
+
+
+def check_query(query: MultiDict[Any], *known: str) -> MultiDict[Any]:
+    """The parameters of a request, if the route knows them all: a filter that is misspelt must not mean everything."""
+    for name in query:
+        if name not in known:
+            raise invalid_field(plain(name), f"is not a parameter of this request; there are: {', '.join(known)}")
+    return query
 
 
 def read_limit(text: str | None, most: int = MOST, usual: int = USUAL) -> int:

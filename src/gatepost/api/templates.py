@@ -11,7 +11,7 @@ from litestar.params import FromPath
 from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.desk import templates as desk
 from gatepost.desk.business import check_official, open_account
 from gatepost.model.account import Caller
@@ -30,9 +30,9 @@ _preview = msgspec.json.Decoder(desk.PreviewRequest)
 async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """The channel's templates, the newest first; by status, category, language or a part of the name."""
     check_official(caller.kind, "templates")
-    limit = read_limit(request.query_params.get("limit"))
-    before = read_cursor(request.query_params.get("cursor"), UUID)
-    wanted = _filter(request.query_params)
+    query = check_query(request.query_params, *TemplateFilter.__struct_fields__, "limit", "cursor")
+    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
+    wanted = _filter(query)
     found = await list_templates(gateway.db, caller.channel_id, wanted, before, limit)
     more = show_cursor(found[-1].id) if len(found) == limit else None
     return answer([desk.show_template(template) for template in found], paging=more)

@@ -10,7 +10,7 @@ from litestar.params import FromPath
 from gatepost.admin import endpoints as admin
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.model import ids, times
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import TYPES
@@ -97,8 +97,8 @@ async def list_webhook_attempts(
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
-    limit = read_limit(request.query_params.get("limit"))
-    before = read_cursor(request.query_params.get("cursor"), tuple[UUID, int])
+    query = check_query(request.query_params, "limit", "cursor")
+    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), tuple[UUID, int])
     found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
     more = show_cursor((found[-1].event_id, found[-1].number)) if len(found) == limit else None
     return answer([_show_attempt(attempt) for attempt in found], paging=more)

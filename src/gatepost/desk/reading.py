@@ -30,9 +30,9 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
     """Shows 'typing…' in a conversation: under the person's newest message, which the network marks as read by it."""
-    heard = await newest_heard(db, channel.id, _contact(conversation), now - MEMORY)
+    heard = await newest_heard(db, channel.id, read_conversation_id(conversation), now - MEMORY)
     if heard is None:
-        raise _no_conversation()
+        raise no_conversation()
     if heard.network_id is None or heard.address is None:
         days = MEMORY.days
         raise Conflict(f"Typing is shown under a message of the person, and none has come within {days} days.")
@@ -60,12 +60,13 @@ async def _connected(speak: Speak, channel: ChannelConfig) -> Network:
     return network
 
 
-def _contact(conversation: str) -> UUID:
+def read_conversation_id(conversation: str) -> UUID:
+    """The contact behind a conversation's id."""
     contact_id = ids.read("cv", conversation)
     if contact_id is None:
-        raise _no_conversation()
+        raise no_conversation()
     return contact_id
 
 
-def _no_conversation() -> NotFound:
+def no_conversation() -> NotFound:
     return NotFound("There is no such conversation on this channel.")

@@ -6,12 +6,12 @@ GatepostError
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
 ├── NotFound          not_found
-├── Conflict          idempotency_in_progress, wrong_state
+├── Conflict          idempotency_in_progress, wrong_state, contact_exists
 ├── TooLarge          body_too_large, media_too_large
 ├── OutOfRange        range_not_satisfiable
 ├── WrongMediaType    unsupported_media_type
 ├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, window_closed, template_not_approved,
-│                     template_variables_mismatch, idempotency_key_reused, forbidden_url
+│                     template_variables_mismatch, idempotency_key_reused, forbidden_url, opted_out
 ├── LimitReached      rate_limited, plan_quota_exceeded
 ├── Unavailable       overloaded, database_unavailable, storage_unavailable
 ├── NetworkRefused    network_refused

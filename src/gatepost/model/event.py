@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids, times
+from gatepost.model.label import shown_color
 from gatepost.model.message import ACK, STATUS, State
 from gatepost.model.person import jid, shown_phone
 
@@ -97,6 +98,45 @@ def message_data(
 def contact_ref(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
     """How an event names a contact. Somebody who is known by another id only has no phone."""
     return {"id": ids.show("ct", contact_id), "phone": shown_phone(address), "name": name}
+
+
+def contact_data(contact_id: UUID, address: str, name: str | None, at: datetime) -> dict[str, Any]:
+    """The data of `contact_notifications` for a contact that is new."""
+    return {
+        **contact_ref(contact_id, address, name),
+        "conversation": {"id": ids.show("cv", contact_id)},
+        "created_at": times.show(at),
+    }
+
+
+def contact_change_data(
+    contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any], *, joined: tuple[UUID, ...] = ()
+) -> dict[str, Any]:
+    """The data of `contact_notifications` for a contact that people changed here; `fields` say how it is now."""
+    return {
+        **contact_ref(contact_id, address, name),
+        "conversation": {"id": ids.show("cv", contact_id)},
+        **fields,
+        "joined": [ids.show("ct", id_) for id_ in joined],
+    }
+
+
+def chat_data(contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of `chat_notification`: a conversation, with the fields that it is told for."""
+    return {"id": ids.show("cv", contact_id), "contact": contact_ref(contact_id, address, name), **fields}
+
+
+def label_data(label_id: UUID, name: str, color: str) -> dict[str, Any]:
+    """The data of `label_notifications`, and how everything else names a label."""
+    return {"id": ids.show("lb", label_id), "name": name, "color": shown_color(color)}
+
+
+def label_use_data(
+    label: Mapping[str, Any], target: str, contact_id: UUID, address: str, name: str | None
+) -> dict[str, Any]:
+    """The same for a label that is put on somebody or taken off."""
+    on = {"target": target, "contact": contact_ref(contact_id, address, name)}
+    return {**label, **on, "conversation": {"id": ids.show("cv", contact_id)}}
 
 
 def context_shown(reply_to: UUID | None, context: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
-from gatepost.model.errors import BadRequest
+from gatepost.model.errors import BadRequest, GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
@@ -45,11 +45,32 @@ class Acceptor:
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
+        return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
+
+    async def accept_many(
+        self, caller: Caller, requests: Sequence[SendRequest | GatepostError], key: Key | None = None
+    ) -> list[Outcome]:
+        """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
+        prepared = [await self._try_prepare(caller, r, _nth(key, i)) for i, r in enumerate(requests)]
+        good = [submission for submission in prepared if isinstance(submission, Submission)]
+        outcomes = iter(await self._write(caller.channel_id, good) if good else ())
+        return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
+
+    async def _try_prepare(
+        self, caller: Caller, request: SendRequest | GatepostError, key: Key | None
+    ) -> Submission | GatepostError:
+        try:
+            return request if isinstance(request, GatepostError) else await self._prepare(caller, request, key)
+        except GatepostError as error:
+            return error
+
+    async def _prepare(self, caller: Caller, request: SendRequest, key: Key | None) -> Submission:
+        """Checks all that can be checked without the database."""
         can = CAPABILITIES[caller.kind]
         draft = check_send(request, self._clock.now(), caller.kind, types=can.types, as_text=can.as_text)
         for link in draft.links:
             await self._check_link(link)
-        submission = Submission(
+        return Submission(
             draft=draft,
             channel=ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone),
             account_id=caller.account_id,
@@ -58,7 +79,6 @@ class Acceptor:
             answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
             window=can.window and caller.window and draft.freeform,
         )
-        return await self._batch.put(caller.channel_id, submission)
 
     async def drain(self) -> None:
         await self._batch.drain()
@@ -81,6 +101,11 @@ def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key 
     if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
     return Key(route, key, hashlib.sha256(body).digest())
+
+
+def _nth(key: Key | None, number: int) -> Key | None:
+    """The key of one item of a batch: each is remembered by itself, so that what was refused may be tried again."""
+    return Key(key.route, f"{key.key}#{number}", key.body_hash) if key else None
 
 
 class _Key(msgspec.Struct, frozen=True):

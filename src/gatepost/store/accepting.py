@@ -10,12 +10,13 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
 from gatepost.store.checking import Asked, read_grounds, refusal
 from gatepost.store.contacts import FIND, Contact, add_missing
-from gatepost.store.heads import Clause, Head, append_events, no_such_channel
+from gatepost.store.heads import Clause, Head, Scribe, append_events, no_such_channel
 from gatepost.store.pool import Connection, Database
+from gatepost.store.talks import NOTE_NEWEST, newest_of, tell_made
 
 _NO_LIMIT = 2**62
 
@@ -43,7 +44,7 @@ class Submission(msgspec.Struct, frozen=True):
     def asks(self) -> bool:
         """Whether the database has a say in it besides the plan."""
         draft = self.draft
-        return bool(self.window or draft.reply_to or draft.target or draft.media_ids or draft.template)
+        return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -71,18 +72,17 @@ async def accept_messages(
             await _give_back(conn, submissions[-1].account_id, len(submissions) - len(fresh), now)
         if fresh:
             new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
-            event_ids = ids.next_ids(head.last_event_id, now, len(fresh))
-            chosen = [submissions[i] for i in fresh]
-            await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
+            chosen, scribe = [submissions[i] for i in fresh], Scribe(head, now)
+            made = await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
+            tell_made(made, scribe, now)
             contact_ids = [people[s.draft.phone].id for s in chosen]
-            insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
-            news = [
-                _created(event_id, id_, s.draft, contact_id, people[s.draft.phone].name, now)
-                for event_id, id_, s, contact_id in zip(event_ids, new_ids, chosen, contact_ids, strict=True)
+            event_ids = [
+                _tell_created(scribe, id_, s.draft, people[s.draft.phone], now)
+                for id_, s in zip(new_ids, chosen, strict=True)
             ]
-            await append_events(
-                conn, head, chosen[-1].channel, news, now, with_change=insert, last_message_id=new_ids[-1]
-            )
+            insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
+            channel = chosen[-1].channel
+            await append_events(conn, head, channel, scribe.told, now, with_change=insert, last_message_id=new_ids[-1])
             await _schedule(conn, channel_id, chosen, new_ids)
             answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
             await _keep_keys(conn, channel_id, chosen, answers, now)
@@ -195,7 +195,7 @@ async def _refuse_unfit(
     last_in: dict[str, datetime | None],
     now: datetime,
 ) -> None:
-    """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window."""
+    """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window, an opt-out."""
     asked = {
         i: Asked(s.draft, s.channel.kind, s.window) for i, s in enumerate(submissions) if s.asks and outcomes[i] is None
     }
@@ -308,7 +308,9 @@ def _insert_messages(
             [d.expires_at(now) for d in drafts],
             [d.target for d in drafts],
             event_ids,
+            *newest_of(contact_ids, new_ids),
         ),
+        NOTE_NEWEST,
     )
 
 
@@ -320,12 +322,12 @@ async def _schedule(
         await conn.executemany("INSERT INTO scheduled (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later)
 
 
-def _created(event_id: UUID, id_: UUID, draft: Draft, contact_id: UUID, name: str | None, now: datetime) -> NewEvent:
+def _tell_created(scribe: Scribe, id_: UUID, draft: Draft, contact: Contact, now: datetime) -> UUID:
     data = events.message_data(
         id_=id_,
         phone=draft.phone,
-        contact_id=contact_id,
-        name=name,
+        contact_id=contact.id,
+        name=contact.name,
         incoming=False,
         type_=draft.type,
         content=draft.content,
@@ -334,7 +336,7 @@ def _created(event_id: UUID, id_: UUID, draft: Draft, contact_id: UUID, name: st
         client_ref=draft.client_ref,
         scheduled=draft.send_at is not None,
     )
-    return NewEvent(event_id, events.MESSAGE, "created", data)
+    return scribe.tell(events.MESSAGE, "created", data)
 
 
 async def _keep_keys(

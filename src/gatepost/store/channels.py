@@ -42,6 +42,8 @@ _BELONGINGS = (
     "orders",
     "labels",
     "label_uses",
+    "daily_counts",
+    "daily_cursors",
 )
 
 

@@ -1,4 +1,4 @@
-"""What only the database can say against a send: its reply, target, files, template, and the customer-service window.
+"""What only the database can say against a send: reply, target, files, template, customer-service window, opt-out.
 
 Each question is asked once per batch, and only where some item raises it.
 """
@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.contact import opted_out
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.limits import FILES
 from gatepost.model.media import check_media
@@ -36,6 +37,7 @@ class Grounds(msgspec.Struct, frozen=True):
     files: Mapping[str, Any]
     templates: Mapping[tuple[str, str], Any]
     last_in: Mapping[str, datetime | None]
+    opted_out: frozenset[str] = frozenset()  # of those whom bulk is meant for
 
 
 async def read_grounds(
@@ -46,11 +48,13 @@ async def read_grounds(
     named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
     files = {id_ for d in drafts for id_ in d.media_ids}
     keys = {(d.template.name, d.template.language) for d in drafts if d.template}
+    bulk = {d.phone for d in drafts if d.bulk}
     return Grounds(
         await _known_messages(conn, channel_id, named) if named else frozenset(),
         await _known_files(conn, channel_id, files) if files else {},
         await find_templates(conn, channel_id, sorted(keys)) if keys else {},
         last_in,
+        await _opted_out(conn, channel_id, bulk) if bulk else frozenset(),
     )
 
 
@@ -76,6 +80,8 @@ def _check(item: Asked, grounds: Grounds, now: datetime) -> None:
         check_use(found.as_template() if found else None, draft.template)
     elif item.window:
         check_window(grounds.last_in.get(draft.phone), draft.send_at or now)
+    if draft.phone in grounds.opted_out and draft.bulk:
+        raise opted_out(draft.phone)
 
 
 def _check_file(item: Asked, media_id: str, row: Any) -> None:
@@ -117,3 +123,20 @@ async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str
         sorted(wanted),
     )
     return {ids.show("med", row["id"]): row for row in rows}
+
+
+async def _opted_out(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> frozenset[str]:
+    """Who of these wants no marketing, whichever of their numbers was given. The caller holds the channel's head."""
+    rows = await conn.fetch(
+        """SELECT wanted.phone FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
+               SELECT opted_out FROM contacts WHERE channel_id = $1 AND phone = wanted.phone
+               UNION ALL
+               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
+                   SELECT opted_out FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+               WHERE a.channel_id = $1 AND a.alias = wanted.phone
+               LIMIT 1) c
+           WHERE c.opted_out IS NOT NULL""",
+        channel_id,
+        sorted(phones),
+    )
+    return frozenset(row["phone"] for row in rows)

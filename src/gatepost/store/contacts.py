@@ -43,19 +43,21 @@ async def add_missing(
     phones: Sequence[str],
     now: datetime,
     names: Mapping[str, str],
-) -> None:
-    """Makes the contacts that are not `known` yet. One that somebody else made meanwhile is taken as it is.
+) -> list[Contact]:
+    """Makes the contacts that are not `known` yet; returns them. One that somebody made meanwhile is taken as it is.
 
     The caller holds the channel's head: nobody gives an address to another contact between the look and the insert.
     """
     missing = sorted(set(phones) - known.keys())
     if not missing:
-        return
-    made = [Contact(ids.new_id(now), phone, names.get(phone)) for phone in missing]
-    inserted = await _insert(conn, channel_id, made, now)
-    known.update((contact.phone, contact) for contact in made if contact.phone in inserted)
-    if len(inserted) < len(missing):
+        return []
+    wanted = [Contact(ids.new_id(now), phone, names.get(phone)) for phone in missing]
+    inserted = await _insert(conn, channel_id, wanted, now)
+    made = [contact for contact in wanted if contact.phone in inserted]
+    known.update((contact.phone, contact) for contact in made)
+    if len(made) < len(missing):
         known.update(await find_contacts(conn, channel_id, set(missing) - inserted))
+    return made
 
 
 async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Contact], now: datetime) -> set[str]:

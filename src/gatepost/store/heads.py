@@ -81,11 +81,12 @@ NOTHING = "SELECT"  # the clause of events that tell of changes written elsewher
 class Clause(msgspec.Struct, frozen=True):
     """A change that is written by the same statement as its events: one round trip instead of two.
 
-    Its parameters are numbered from $10; $1 is the channel.
+    Its parameters are numbered from $10; $1 is the channel. `beside` holds further clauses, each with its name.
     """
 
     sql: str
     arguments: tuple[Any, ...]
+    beside: str = ""
 
 
 async def append_events(
@@ -103,7 +104,7 @@ async def append_events(
     await conn.execute(
         f"""WITH changed AS (
                {with_change.sql}
-           ), head AS (
+           ){with_change.beside}, head AS (
                UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
                WHERE channel_id = $1
            ), new AS (

@@ -41,11 +41,18 @@ async def _join_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID,
 
 
 async def _join_conversations(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+    """Whatever asks for attention wins: unread adds up, open before closed, shown before archived or muted."""
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, o.last_in_at),
-               opened_at = GREATEST(v.opened_at, o.opened_at), created_at = LEAST(v.created_at, o.created_at)
-           FROM (SELECT last_in_at, opened_at, created_at FROM conversations
-                 WHERE channel_id = $1 AND contact_id = $3 LIMIT 1) o
+               opened_at = GREATEST(v.opened_at, o.opened_at), created_at = LEAST(v.created_at, o.created_at),
+               unread = v.unread + o.unread, last_message_id = GREATEST(v.last_message_id, o.last_message_id),
+               status = CASE WHEN 'open' IN (v.status, o.status) THEN 'open' ELSE v.status END,
+               archived = v.archived AND o.archived, muted = v.muted AND o.muted,
+               note = COALESCE(v.note, o.note), assignee = COALESCE(v.assignee, o.assignee),
+               updated_at = GREATEST(v.updated_at, o.updated_at)
+           FROM (SELECT last_in_at, opened_at, created_at, unread, last_message_id, status, archived, muted, note,
+                        assignee, updated_at
+                 FROM conversations WHERE channel_id = $1 AND contact_id = $3 LIMIT 1) o
            WHERE v.channel_id = $1 AND v.contact_id = $2""",
         channel_id,
         stays,
@@ -72,9 +79,10 @@ async def _join_names(conn: "Connection[Any]", channel_id: UUID, stays: UUID, go
     keys = (channel_id, stays, goes)
     await conn.execute(
         """UPDATE contacts c SET name = COALESCE(c.name, o.name), username = COALESCE(c.username, o.username),
+               given_name = COALESCE(c.given_name, o.given_name), custom = o.custom || c.custom,
                opted_out = GREATEST(c.opted_out, o.opted_out), created_at = LEAST(c.created_at, o.created_at),
                updated_at = GREATEST(c.updated_at, o.updated_at)
-           FROM (SELECT name, username, opted_out, created_at, updated_at FROM contacts
+           FROM (SELECT name, username, given_name, custom, opted_out, created_at, updated_at FROM contacts
                  WHERE channel_id = $1 AND id = $3 LIMIT 1) o
            WHERE c.channel_id = $1 AND c.id = $2""",
         *keys,

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
-from gatepost.model import ids, times
+from gatepost.model import times
 from gatepost.model.person import Person
 from gatepost.store.connection import note_connection
 from gatepost.store.heads import Lease, Scribe
+from gatepost.store.labels import Label, Labels
 from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database
 from gatepost.store.templates import TemplateChange, apply_template_news
@@ -70,8 +70,9 @@ async def write_news(
     for about in news.persons:
         await _write_person(about, people)
     people.tell_renewed(scribe)
+    labels = Labels(conn, channel_id, scribe, now)
     for label in news.labels:
-        await _write_label(conn, channel_id, label, people, scribe, now)
+        await _write_label(labels, label, people)
     unknown = await apply_template_news(conn, channel_id, news.templates, now) if news.templates else []
     if unknown or news.stale_templates:
         await _mark_stale(conn, channel_id, now)
@@ -87,83 +88,32 @@ async def _write_person(about: AboutPerson, people: People) -> None:
         await people.opt_out(about.person, out=about.opted_out)
 
 
-async def _write_label(
-    conn: "Connection[Any]", channel_id: UUID, about: AboutLabel, people: People, scribe: Scribe, now: datetime
-) -> None:
-    row = await conn.fetchrow(
-        "SELECT id, name, color FROM labels WHERE channel_id = $1 AND network_id = $2", channel_id, about.network_id
-    )
+async def _write_label(labels: Labels, about: AboutLabel, people: People) -> None:
+    label = await labels.find_known(about.network_id)
     if about.action == "deleted":
-        if row is not None:
-            await _delete_label(conn, channel_id, row["id"])
-            scribe.tell(events.LABEL, "deleted", _label_data(row["id"], row["name"], row["color"]))
+        if label is not None:
+            await labels.delete(label)
         return
-    if row is None and about.action == "removed":
+    if label is None and about.action == "removed":
         return  # a label that nobody knows is on nobody
-    label_id: UUID = row["id"] if row else ids.new_id(now)
-    name = about.name or (row["name"] if row else about.network_id)
-    color = about.color or (row["color"] if row else "")
-    if row is None or (name, color) != (row["name"], row["color"]):
-        await conn.execute(
-            """INSERT INTO labels (channel_id, id, network_id, name, color, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $6)
-               ON CONFLICT (channel_id, id) DO UPDATE SET name = $4, color = $5, updated_at = $6""",
-            channel_id,
-            label_id,
-            about.network_id,
-            name,
-            color,
-            now,
-        )
-        scribe.tell(events.LABEL, "updated" if row else "created", _label_data(label_id, name, color))
-    if about.person is not None and about.action in ("assigned", "removed"):
-        data = _label_data(label_id, name, color)
-        await _use_label(conn, channel_id, label_id, data, about.action, people, about.person, scribe, now)
+    label = await _named(labels, label, about)
+    if about.person is not None and about.action == "assigned":
+        await labels.put_on(label, people.of(about.person))
+    elif about.person is not None and about.action == "removed":
+        await labels.take_off(label, people.of(about.person))
 
 
-async def _delete_label(conn: "Connection[Any]", channel_id: UUID, label_id: UUID) -> None:
-    await conn.execute("DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2", channel_id, label_id)
-    await conn.execute("DELETE FROM labels WHERE channel_id = $1 AND id = $2", channel_id, label_id)
-
-
-async def _use_label(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    label_id: UUID,
-    data: dict[str, Any],
-    action: str,
-    people: People,
-    person: Person,
-    scribe: Scribe,
-    now: datetime,
-) -> None:
-    """Puts a label on a conversation or takes it off; what was so already is not told again."""
-    contact = people.of(person)
-    if action == "assigned":
-        changed = await conn.fetchval(
-            """INSERT INTO label_uses (channel_id, label_id, target, contact_id, created_at)
-               VALUES ($1, $2, 'conversation', $3, $4) ON CONFLICT DO NOTHING RETURNING 1""",
-            channel_id,
-            label_id,
-            contact.id,
-            now,
-        )
-    else:
-        changed = await conn.fetchval(
-            """DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2 AND target = 'conversation'
-                 AND contact_id = $3 RETURNING 1""",
-            channel_id,
-            label_id,
-            contact.id,
-        )
-    if changed:
-        shown = events.contact_ref(contact.id, contact.phone, contact.name)
-        conversation = {"id": ids.show("cv", contact.id)}
-        scribe.tell(events.LABEL, action, {**data, "contact": shown, "conversation": conversation})
-
-
-def _label_data(label_id: UUID, name: str, color: str) -> dict[str, Any]:
-    return {"id": ids.show("lb", label_id), "name": name, "color": color}
+async def _named(labels: Labels, label: Label | None, about: AboutLabel) -> Label:
+    """The label as the network has it now. One that people made here under the same name is the same label."""
+    if label is None and about.name:
+        made_here = await labels.find_named(about.name)
+        if made_here is not None and made_here.network_id is None:
+            label = await labels.adopt(made_here, about.network_id)
+    if label is None:
+        name = await labels.free_name(about.name or about.network_id, None)
+        return await labels.add(name, about.color or "", about.network_id)
+    name = await labels.free_name(about.name, label.id) if about.name else label.name
+    return await labels.change(label, name, about.color or label.color)
 
 
 async def _write_number(conn: "Connection[Any]", channel_id: UUID, about: AboutNumber, scribe: Scribe) -> None:

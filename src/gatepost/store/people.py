@@ -19,6 +19,7 @@ from gatepost.store.contacts import Contact, add_missing, find_contacts
 from gatepost.store.heads import Scribe
 from gatepost.store.joining import join_contacts
 from gatepost.store.pool import Connection
+from gatepost.store.talks import tell_made
 
 _SAME_OWNER = timedelta(days=1)  # nobody else gets a number so soon after it was given up
 
@@ -41,6 +42,7 @@ class People:
         self._now = now
         self._by_address: dict[str, Contact] = {}
         self._renewed: dict[UUID, Renewed] = {}
+        self._new: list[Contact] = []  # made, and not told of
         self._made: set[UUID] = set()  # nobody has heard of these yet, so nothing about them is a change
 
     async def meet(self, persons: Sequence[Person]) -> None:
@@ -56,7 +58,10 @@ class People:
         return self._by_address[addresses(person)[0]]
 
     def tell_renewed(self, scribe: Scribe) -> None:
-        """Tells of contacts that are not what they were, each once."""
+        """Tells of contacts that are new or not what they were, each once."""
+        now_known = {contact.id: contact for contact in self._by_address.values()}
+        tell_made([now_known[c.id] for c in self._new if c.id in now_known], scribe, self._now)
+        self._new = []
         for renewed in self._renewed.values():
             scribe.tell(events.CONTACT, "updated", _shown(renewed))
         self._renewed, self._made = {}, set()
@@ -112,7 +117,8 @@ class People:
         """New contacts, each under its number, else under the first of its addresses."""
         firsts = {circle.phone or circle.addresses[0]: circle.name for circle in strangers}
         names = {address: name for address, name in firsts.items() if name}
-        await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
+        made = await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
+        self._new += made
         self._made |= {self._by_address[address].id for address in firsts}
 
     async def _learn(self, circle: Circle) -> None:

@@ -16,7 +16,8 @@ from gatepost.store.news import News, write_news
 from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database, keys_and_span
 from gatepost.store.statuses import Change, park, take_parked, write_changes
-from gatepost.store.targets import find_known
+from gatepost.store.talks import Heard, note_heard, tell_reopened
+from gatepost.store.targets import CHANGES, find_known
 
 _NETWORK_MEMORY = timedelta(days=30)
 _LATE = timedelta(minutes=5)
@@ -56,10 +57,12 @@ async def receive_updates(db: Database, channel: ChannelRef, channel_id: UUID, r
             people.tell_renewed(scribe)
             await Arrivals(conn, channel_id, people, scribe, _floor(now), now).write(fresh)
             await write_news(conn, channel_id, reports.news, people, scribe, now)
+        heard = _heard(fresh, people)
+        await tell_reopened(conn, channel_id, heard, scribe)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
         changes = await _apply(conn, channel_id, statuses, now)
         await write_changes(conn, head, channel, changes, now, told=scribe.told)
-        await _note_last_in(conn, channel_id, fresh, people)
+        await note_heard(conn, channel_id, heard)
 
 
 async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message]) -> list[Report]:
@@ -173,15 +176,14 @@ def _own_id(network_id: str, now: datetime) -> UUID | None:
     return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
 
 
-async def _note_last_in(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[Message], people: People) -> None:
-    """The customer-service window counts from the newest message of the person."""
-    newest: dict[UUID, datetime] = {}
+def _heard(fresh: Sequence[Message], people: People) -> list[Heard]:
+    """What the batch brought into each conversation. A reaction, an edit or a revoke is no new message to read."""
+    found: dict[UUID, Heard] = {}
     for message in fresh:
+        contact = people.of(message.person)
+        heard = found.setdefault(contact.id, Heard(contact, message.id))
+        heard.last_message_id = max(heard.last_message_id, message.id)
         if not message.from_me and message.type not in _NO_TALK:
-            contact_id = people.of(message.person).id
-            newest[contact_id] = max(message.at, newest.get(contact_id, message.at))
-    await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
-        """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3)
-           WHERE channel_id = $1 AND contact_id = $2""",
-        [(channel_id, contact_id, newest[contact_id]) for contact_id in sorted(newest)],
-    )
+            heard.last_in_at = max(message.at, heard.last_in_at or message.at)
+            heard.unread += message.type not in CHANGES
+    return list(found.values())

@@ -51,8 +51,9 @@ class Queued(msgspec.Struct):
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
               m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
-_JOINS = """CROSS JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
-                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v"""
+# Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
+_JOINS = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
+                               WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[Queued]:

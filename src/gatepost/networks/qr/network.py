@@ -51,6 +51,10 @@ class QrNetwork:
         if typing:
             await self._link.typing(person, True)
 
+    async def check(self, phones: list[str]) -> list[Person]:
+        """Who of these is on the network."""
+        return await self._link.check(phones)
+
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
         """Hands a file to the network; returns its name there."""
         return await self._link.put_media(content, mime_type, filename)

@@ -1,0 +1,57 @@
+"""Many sends in one request and one commit, each with its own result."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, post
+
+from gatepost.api.body import answer, decode, read_body
+from gatepost.api.errors import error_answer
+from gatepost.api.gateway import Door, Who
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.message import SendRequest
+from gatepost.outbound.accept import idempotency_key
+from gatepost.store.accepting import Accepted, Outcome
+
+ROUTE = "POST /api/v1/messages/batch"
+MOST = 1000
+_send = msgspec.json.Decoder(SendRequest)
+
+
+class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sends, each as in `POST /message/send`."""
+
+    messages: list[msgspec.Raw]
+
+
+_batch = msgspec.json.Decoder(BatchRequest)
+
+
+@post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
+async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+    """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
+    batch, body = await read_body(request, _batch)
+    if not 1 <= len(batch.messages) <= MOST:
+        raise invalid_field("messages", f"must hold 1 to {MOST:,} messages, but holds {len(batch.messages):,}")
+    key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
+    outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key)
+    return _show(outcomes, request.scope["state"].get("request_id", ""))
+
+
+def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
+    try:
+        return decode(bytes(raw), _send)
+    except GatepostError as error:
+        return error
+
+
+def _show(outcomes: list[Outcome], request_id: str) -> Response[bytes]:
+    taken = sum(isinstance(outcome, Accepted) for outcome in outcomes)
+    results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
+    data = {"accepted": taken, "refused": len(outcomes) - taken, "results": results}
+    return answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
+
+
+def _result(outcome: Outcome, request_id: str) -> bytes:
+    """What the same send alone would have been answered."""
+    return outcome.answer if isinstance(outcome, Accepted) else error_answer(outcome, request_id, ROUTE).body

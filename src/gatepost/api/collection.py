@@ -1,0 +1,124 @@
+"""The request collection (Postman v2.1): an example of every route that takes a key, ready to run with one's own.
+
+Folders follow the resources. Within one, what makes things comes before what uses them, and deleting comes last;
+a script behind a request keeps the ids that later ones need.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from litestar import Request, Response, get
+
+from gatepost.api.gateway import Door, Who
+from gatepost.api.openapi.note import Note, Sample
+from gatepost.api.openapi.notes import note_of
+from gatepost.api.openapi.parameters import EXAMPLES
+from gatepost.api.openapi.routes import Operation
+from gatepost.model import times
+
+_SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+_HEADERS = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="gatepost.postman.json"'}
+_LATER = timedelta(days=25)  # what the collection schedules, so that it can still be canceled after some weeks
+_KINDS = {"official": "Official channels only", "qr": "QR channels only"}
+
+
+@get("/api/v1/collection", opt={"scope": "read"}, summary="Get the request collection")
+async def get_collection(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+    """A Postman collection with the caller's own key and a working example of every route."""
+    key = request.headers["authorization"].partition(" ")[2].strip()
+    base_url = gateway.public_url or str(request.base_url).rstrip("/")
+    made = build_collection(request.app.state.operations, base_url, key, caller.kind, gateway.clock.now() + _LATER)
+    return Response(msgspec.json.encode(made), media_type="application/json", headers=_HEADERS)
+
+
+def build_collection(
+    operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime
+) -> dict[str, Any]:
+    """The collection of one caller. What the caller's kind of channel cannot do stands in a folder of its own."""
+    folders: dict[str, list[Any]] = {}
+    for operation in _in_order([one for one in operations if one.scope]):
+        note = note_of(operation.key)
+        name = _folder(operation) if note.only in (None, kind) else _KINDS[note.only]
+        folders.setdefault(name, []).extend(_items(operation))
+    return {
+        "info": {"name": "Gatepost", "schema": _SCHEMA, "description": "Every request, with this channel's own key."},
+        "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{api_key}}", "type": "string"}]},
+        "variable": [
+            {"key": name, "value": value}
+            for name, value in (
+                {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.show(later)}
+            ).items()
+        ],
+        "item": [{"name": name, "item": folders[name]} for name in sorted(folders, key=_LAST.__contains__)],
+    }
+
+
+_LAST = frozenset({"linking", *_KINDS.values()})
+
+
+def _in_order(operations: list[Operation]) -> list[Operation]:
+    """By resource, in the order of the routes; what makes comes before what uses, and deleting last."""
+    places = list(dict.fromkeys(_folder(operation) for operation in operations))
+    return sorted(operations, key=lambda one: (places.index(_folder(one)), note_of(one.key).turn, _ends(one)))
+
+
+def _folder(operation: Operation) -> str:
+    return note_of(operation.key).folder or operation.resource
+
+
+def _ends(operation: Operation) -> bool:
+    return operation.method == "DELETE"
+
+
+def _variables(operations: Sequence[Operation]) -> dict[str, str]:
+    kept = {name: "" for operation in operations for name in _kept(note_of(operation.key))}
+    needed = {name: EXAMPLES.get(name, "") for one in operations if one.scope for name in one.parameters}
+    return {"phone": EXAMPLES["phone"], "webhook_url": EXAMPLES["webhook_url"]} | needed | kept
+
+
+def _kept(note: Note) -> list[str]:
+    return [*note.keeps, *(name for sample in note.more for name in sample.keeps)]
+
+
+def _items(operation: Operation) -> list[dict[str, Any]]:
+    note = note_of(operation.key)
+    first = Sample(operation.summary, note.example, note.keeps, note.asks)
+    return [_item(operation, note, sample) for sample in (first, *note.more)]
+
+
+def _item(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "method": operation.method,
+        "url": _url(operation, note, sample),
+        "header": [],
+        "description": operation.description,
+    }
+    if note.upload:
+        request["header"].append({"key": "Content-Type", "value": note.upload_type})
+        request["body"] = {"mode": "raw", "raw": note.upload}
+    elif sample.body is not None:
+        request["header"].append({"key": "Content-Type", "value": "application/json"})
+        raw = msgspec.json.format(msgspec.json.encode(sample.body), indent=2).decode()
+        request["body"] = {"mode": "raw", "raw": raw, "options": {"raw": {"language": "json"}}}
+    return {"name": sample.title, "request": request, "response": [], "event": _scripts(sample.keeps)}
+
+
+def _url(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
+    path = operation.path.strip("/")
+    for name in operation.parameters:
+        path = path.replace("{" + name + "}", "{{" + note.uses.get(name, name) + "}}")
+    raw = "{{base_url}}/" + path + ("?" + urlencode(sample.asks, safe="{}") if sample.asks else "")
+    asked = [{"key": name, "value": value} for name, value in sample.asks.items()]
+    offered = [{"key": name, "value": "", "disabled": True} for name in note.query if name not in sample.asks]
+    return {"raw": raw, "host": ["{{base_url}}"], "path": path.split("/"), "query": asked + offered}
+
+
+def _scripts(keeps: dict[str, str]) -> list[dict[str, Any]]:
+    """What is kept of an answer for later requests."""
+    if not keeps:
+        return []
+    lines = [f'pm.collectionVariables.set("{name}", pm.response.json().{path});' for name, path in keeps.items()]
+    return [{"listen": "test", "script": {"type": "text/javascript", "exec": lines}}]

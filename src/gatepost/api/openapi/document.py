@@ -1,0 +1,150 @@
+"""The reference as an OpenAPI 3.1 document.
+
+operations + notes ─► paths                      types of bodies and answers ─► components
+"""
+
+from collections.abc import Sequence
+from typing import Any, get_args, get_origin
+
+import msgspec
+
+from gatepost import __version__
+from gatepost.api.openapi.note import Note
+from gatepost.api.openapi.notes import note_of
+from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter, query_parameter
+from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_refusals
+from gatepost.api.openapi.routes import Operation
+from gatepost.api.openapi.send import describe_batch, describe_send
+
+Schema = dict[str, Any]
+_INTRODUCTION = """One REST API in front of official and linked numbers. Every request carries the channel's key as
+`Authorization: Bearer gpk_…`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
+_REF = "#/components/schemas/{name}"
+_ID = {"X-Request-Id": {"description": "The id of this request.", "schema": {"type": "string"}}}
+
+
+_DESCRIBED = {"SendRequest": describe_send, "BatchRequest": describe_batch}
+
+
+def build_document(operations: Sequence[Operation]) -> Schema:
+    """The whole reference."""
+    types = list({id(type_): type_ for operation in operations for type_ in _types(operation)}.values())
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
+    for name, describe in _DESCRIBED.items():
+        components[name] = describe(components[name])
+    paths: dict[str, Schema] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, known)
+    refusals = share_refusals(paths)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Gatepost", "version": __version__, "description": _INTRODUCTION},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name} for name in dict.fromkeys(operation.resource for operation in operations)],
+        "paths": paths,
+        "components": {
+            "schemas": components | {"Failure": FAILURE},
+            "responses": refusals,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "The channel's key."}},
+        },
+    }
+
+
+def _types(operation: Operation) -> list[Any]:
+    note = note_of(operation.key)
+    given = [operation.body, note.data, *note.extra.values()]
+    return [get_args(type_)[0] if get_origin(type_) is list else type_ for type_ in given if type_ is not None]
+
+
+def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
+    note = note_of(operation.key)
+    only = {"official": "Official channels only.", "qr": "QR channels only."}.get(note.only or "", "")
+    shown: Schema = {
+        "operationId": operation.name,
+        "tags": [operation.resource],
+        "summary": operation.summary,
+        "description": " ".join(filter(None, (operation.description, only))),
+        "parameters": [
+            *map(path_parameter, operation.parameters),
+            *map(query_parameter, note.query),
+            *(HEADERS[name] for name in note.headers),
+        ],
+        "security": [{"bearer": [operation.scope]}] if operation.scope else [],
+        "responses": _responses(operation, note, known),
+    }
+    body = _body(operation, note, known)
+    return shown | ({"requestBody": body} if body else {})
+
+
+def _body(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema | None:
+    if note.upload:
+        form: Schema = {"type": "object", "required": ["file"], "properties": _FORM, "additionalProperties": False}
+        file = {"schema": {"type": "string", "format": "binary"}, "example": note.upload}
+        return {"required": True, "content": {"multipart/form-data": {"schema": form}, note.upload_type: file}}
+    if operation.body is None:
+        return None
+    content: Schema = {"schema": known[id(operation.body)]}
+    if note.example is not None:
+        content["example"] = fill_in(note.example, EXAMPLES)
+    return {"required": True, "content": {"application/json": content}}
+
+
+_FORM: Schema = {
+    "type": {"type": "string", "description": "The MIME type, where the file's own part does not tell it."},
+    "filename": {"type": "string"},
+    "file": {"type": "string", "format": "binary"},
+}
+
+
+def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema:
+    answers: Schema = {str(operation.status): _success(note, note.data, known)}
+    for status, data in note.extra.items():
+        answers[str(status)] = _success(note, data, known)
+    for status, codes in codes_of(operation, note.errors, note.query).items():
+        refusal = answer_of(status, codes)
+        if str(status) in answers:  # a status that tells of a state as well as of a refusal
+            (told,) = answers[str(status)]["content"].values()
+            refusal["content"]["application/json"]["schema"] = {
+                "anyOf": [told["schema"], refusal["content"]["application/json"]["schema"]]
+            }
+        answers[str(status)] = refusal
+    return dict(sorted(answers.items()))
+
+
+def _success(note: Note, data: Any, known: dict[int, Schema]) -> Schema:
+    content: Schema = {kind: {"schema": {}} for kind in note.binary}
+    if not note.binary or data is not None:
+        content["application/json"] = {"schema": _envelope(data, known)}
+    return {"description": "Done.", "headers": _ID, "content": content}
+
+
+def _envelope(data: Any, known: dict[int, Schema]) -> Schema:
+    fields: Schema = {"success": {"const": True}, "message": {"type": "string"}}
+    required = ["success", "message", "data"]
+    if get_origin(data) is list:
+        fields |= {"data": {"type": "array", "items": known[id(get_args(data)[0])]}, "paging": _PAGING}
+        required.append("paging")
+    else:
+        fields["data"] = {"type": "null"} if data is None else known[id(data)]
+        fields |= {"paging": _PAGING} if data is Any else {}
+    return {"type": "object", "required": required, "properties": fields, "additionalProperties": False}
+
+
+_PAGING: Schema = {
+    "type": "object",
+    "required": ["next"],
+    "properties": {"next": {"type": ["string", "null"], "description": "The cursor of the next page."}},
+    "additionalProperties": False,
+}
+
+
+def fill_in(example: Any, values: dict[str, str]) -> Any:
+    """An example with its {{names}} replaced by what they stand for."""
+    if isinstance(example, str):
+        for name, value in values.items():
+            example = example.replace("{{" + name + "}}", value)
+        return example
+    if isinstance(example, dict):
+        return {name: fill_in(value, values) for name, value in example.items()}
+    return [fill_in(value, values) for value in example] if isinstance(example, list) else example

@@ -1,0 +1,47 @@
+"""What is noted of a route: all that its handler does not say of itself.
+
+data      the type of `data` in the answer; None: null; a list: a page, with `paging`
+query     parameters, described in `parameters.py`
+errors    codes of refusal besides those that go without saying (`problems.py`)
+example   a body that works; {{name}} stands for what an earlier answer gave
+keeps     names for parts of the answer, for later requests of the collection
+asks      parameters of the query that the example sets
+uses      parameter of the path → the kept name that the example puts there, where it is not its own
+more      further examples
+turn      its turn among the requests of its folder; those of one turn keep the order of the routes
+only      the kind of channel that it is for
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One example of a request."""
+
+    title: str
+    body: Any = None
+    keeps: dict[str, str] = {}
+    asks: dict[str, str] = {}
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What is to be said of one route."""
+
+    data: Any = None
+    query: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    example: Any = None
+    keeps: dict[str, str] = {}
+    only: str | None = None
+    binary: tuple[str, ...] = ()  # media types of an answer that is no JSON
+    upload: str = ""  # the body is a file, such as this
+    upload_type: str = "text/plain"
+    headers: tuple[str, ...] = ()
+    extra: dict[int, Any] = {}  # further statuses of success, and their data
+    asks: dict[str, str] = {}
+    uses: dict[str, str] = {}
+    more: tuple[Sample, ...] = ()
+    turn: int = 0
+    folder: str = ""  # where it stands in the collection, if not with its resource

@@ -1,0 +1,150 @@
+"""One line for each route. A test fails where a line is missing or too many. What the words mean is in `note.py`."""
+
+from typing import Any
+
+from gatepost.api.openapi import desk_notes, shapes
+from gatepost.api.openapi.note import Note, Sample
+from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
+from gatepost.store.templates import Synced
+
+_PAGE = ("limit", "cursor")
+_SEND = (
+    *IDEMPOTENT,
+    "invalid_phone",
+    "unsupported_on_channel",
+    "window_closed",
+    "opted_out",
+    "template_not_approved",
+    "template_variables_mismatch",
+    "forbidden_url",
+    "plan_quota_exceeded",
+)
+_TEXT = {"phone": "{{phone}}", "body": "Hello from Gatepost", "client_ref": "order-1001"}
+_HOOK = {"url": "{{webhook_url}}", "events": {"order_notifications": False}, "headers": {"X-Shop": "7"}}
+_BODY = {
+    "type": "BODY",
+    "text": "Hello {{1}}, your order {{2}} has left our house today.",
+    "example": {"body_text": [["Ana", "4711"]]},
+}
+_TEMPLATE = {"name": "order_sent_{{$timestamp}}", "language": "en_US", "category": "UTILITY", "components": [_BODY]}
+_EDITED = {"components": [_BODY, {"type": "FOOTER", "text": "Thank you for your trust"}]}
+_QR: dict[str, Any] = {"only": "qr"}
+_LINKING: dict[str, Any] = {"only": "qr", "folder": "linking"}
+_OFFICIAL: dict[str, Any] = {"only": "official"}
+_V1 = "/api/v1"
+_MESSAGE = _V1 + "/messages/{message_id}"
+_HOOKS, _FILES, _TEMPLATES = _V1 + "/webhooks", _V1 + "/media", _V1 + "/templates"
+
+NOTES: dict[str, Note] = desk_notes.NOTES | {
+    "GET /healthz": Note(dict[str, bool]),
+    "GET /readyz": Note(dict[str, bool], extra={503: dict[str, bool]}),
+    "GET /openapi.json": Note(binary=("application/json",)),
+    "GET /docs": Note(binary=("text/html; charset=utf-8",)),
+    "GET /docs/page.css": Note(binary=("text/css; charset=utf-8",)),
+    "GET /docs/page.js": Note(binary=("text/javascript; charset=utf-8",)),
+    f"GET {_V1}/collection": Note(binary=("application/json",)),
+    f"POST {_V1}/message/send": Note(
+        shapes.Accepted,
+        errors=_SEND,
+        example=_TEXT,
+        keeps={"message_id": "data.key.id"},
+        headers=("Idempotency-Key",),
+        more=(Sample("Send a message later", _TEXT | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),),
+    ),
+    f"POST {_V1}/messages/batch": Note(
+        shapes.BatchResult,
+        errors=(*IDEMPOTENT, "plan_quota_exceeded"),
+        example={"messages": [_TEXT, _TEXT | {"body": "And another"}]},
+        headers=("Idempotency-Key",),
+    ),
+    f"GET {_MESSAGE}": Note(
+        shapes.Message, keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"}
+    ),
+    f"GET {_MESSAGE}/trace": Note(shapes.Trace),
+    f"POST {_MESSAGE}/cancel": Note(
+        shapes.Message, errors=("wrong_state", "overloaded"), uses={"message_id": "scheduled_id"}
+    ),
+    f"PATCH {_MESSAGE}": Note(shapes.Message, errors=NETWORK, example={"body": "Hello again from Gatepost"}, **_QR),
+    f"DELETE {_MESSAGE}": Note(shapes.Message, errors=NETWORK, **_QR),
+    f"POST {_MESSAGE}/read": Note(shapes.Message, errors=NETWORK, uses={"message_id": "incoming_id"}),
+    f"POST {_HOOKS}": Note(
+        shapes.NewWebhook, errors=("forbidden_url", "wrong_state"), example=_HOOK, keeps={"endpoint_id": "data.id"}
+    ),
+    f"GET {_HOOKS}": Note(list[shapes.Webhook]),
+    f"GET {_HOOKS}/{{endpoint_id}}": Note(shapes.Webhook),
+    f"PATCH {_HOOKS}/{{endpoint_id}}": Note(shapes.Webhook, errors=("forbidden_url",), example={"active": False}),
+    f"DELETE {_HOOKS}/{{endpoint_id}}": Note(),
+    f"GET {_HOOKS}/{{endpoint_id}}/attempts": Note(list[shapes.Attempt], query=_PAGE),
+    f"POST {_FILES}": Note(
+        shapes.Media,
+        query=("filename",),
+        errors=(
+            *IDEMPOTENT,
+            "malformed_upload",
+            "media_too_large",
+            "unsupported_media_type",
+            "storage_unavailable",
+            "overloaded",
+        ),
+        upload="Hello from Gatepost",
+        keeps={"media_id": "data.id"},
+        headers=("Idempotency-Key",),
+    ),
+    f"GET {_FILES}/{{media_id}}": Note(shapes.Media),
+    f"GET {_FILES}/{{media_id}}/content": Note(
+        binary=("*/*",),
+        errors=("wrong_state", "range_not_satisfiable", "storage_unavailable"),
+        extra={206: None, 304: None},
+    ),
+    f"DELETE {_FILES}/{{media_id}}": Note(errors=("storage_unavailable",)),
+    f"GET {_V1}/events": Note(list[shapes.Event], query=("after", "types", "limit")),
+    f"GET {_V1}/channel": Note(shapes.Channel),
+    f"POST {_V1}/channel/connect": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
+    f"GET {_V1}/channel/qr": Note(
+        shapes.Code,
+        query=("format",),
+        errors=("invalid_field", *NETWORK),
+        binary=("image/svg+xml", "image/png"),
+        **_LINKING,
+    ),
+    f"POST {_V1}/channel/pairing-code": Note(
+        shapes.PairingCode, errors=("invalid_phone", *NETWORK), example={}, **_LINKING
+    ),
+    f"POST {_V1}/channel/logout": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
+    f"GET {_V1}/channel/profile": Note(shapes.Profile, errors=NETWORK, **_OFFICIAL),
+    f"PATCH {_V1}/channel/profile": Note(
+        shapes.Profile, errors=NETWORK, example={"about": "Open until six"}, **_OFFICIAL
+    ),
+    f"GET {_V1}/channel/health": Note(shapes.Health, errors=NETWORK, **_OFFICIAL),
+    f"GET {_TEMPLATES}": Note(
+        list[shapes.TemplateShown],
+        query=("status", "category", "language", "name", *_PAGE),
+        errors=("unsupported_on_channel",),
+        **_OFFICIAL,
+    ),
+    f"POST {_TEMPLATES}": Note(
+        shapes.TemplateShown, errors=NETWORK, example=_TEMPLATE, keeps={"template_id": "data.id"}, **_OFFICIAL
+    ),
+    f"GET {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, **_OFFICIAL),
+    f"PATCH {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, errors=NETWORK, example=_EDITED, **_OFFICIAL),
+    f"DELETE {_TEMPLATES}/{{template_id}}": Note(errors=NETWORK, **_OFFICIAL),
+    f"POST {_TEMPLATES}/sync": Note(Synced, errors=NETWORK, **_OFFICIAL),
+    f"POST {_TEMPLATES}/{{template_id}}/preview": Note(
+        shapes.Preview,
+        errors=("template_variables_mismatch",),
+        example={"variables": ["Ana", "4711"]},
+        **_OFFICIAL,
+    ),
+    "GET /callbacks/cloud/{channel_id}": Note(
+        query=("hub.mode", "hub.challenge", "hub.verify_token"), errors=("invalid_signature",), binary=("text/plain",)
+    ),
+    "POST /callbacks/cloud/{channel_id}": Note(
+        errors=("invalid_signature", "malformed_json", "body_too_large", "overloaded"), binary=("text/plain",)
+    ),
+}
+NOTHING = Note(data=Any)
+
+
+def note_of(key: str) -> Note:
+    """The note of a route; one that says nothing where there is none yet."""
+    return NOTES.get(key, NOTHING)

@@ -1,0 +1,42 @@
+"""Usage: the month against the plan, what every limit leaves, and messages per day and type."""
+
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+
+from gatepost.admin.accounts import get_account
+from gatepost.admin.channels import get_channel
+from gatepost.api.body import answer
+from gatepost.api.channel import throughput_shown, tier_shown
+from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.desk import usage as desk
+from gatepost.model import times
+from gatepost.store.accounts import get_usage
+from gatepost.store.channels import ChannelConfig, get_pace
+from gatepost.store.links import get_link
+
+
+@get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
+async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
+    """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
+    now = gateway.clock.now()
+    account = await get_account(gateway.db, caller.account_id)
+    used = await get_usage(gateway.db, account.id, times.month_of(now))
+    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
+    shown = {
+        "plan": desk.show_plan(account, gateway.plans, used, now),
+        **desk.show_access(account, now),
+        **await _limits(gateway, channel),
+        "api": {"rate": gateway.rate, "burst": gateway.burst},
+        "days": await desk.daily_usage(gateway.db, channel.id, now),
+    }
+    return answer(shown)
+
+
+async def _limits(gateway: Gateway, channel: ChannelConfig) -> dict[str, Any]:
+    """Tier and throughput as GET /channel shows them."""
+    row = await get_link(gateway.db, channel.id) if channel.kind == "qr" else None
+    pace = msgspec.json.decode(await get_pace(gateway.db, channel.id))
+    limits = gateway.limits(channel, row, gateway.clock.now())
+    return {"tier": tier_shown(pace, limits), "throughput": throughput_shown(pace, limits)}

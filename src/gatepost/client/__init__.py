@@ -1,0 +1,46 @@
+"""A client of the REST API, blocking or awaiting, from one source.
+
+with Gatepost("https://gateway.example.com", "gpk_…") as gp:
+    sent = gp.send_text("5511999998888", "Hello")
+    print(gp.message(sent.id).status)
+
+async with AsyncGatepost("https://gateway.example.com", "gpk_…") as gp:
+    async for event in gp.events():
+        print(event.type)
+"""
+
+from gatepost.client import compose, errors, records, results
+from gatepost.client.awaiting import Awaiting
+from gatepost.client.blocking import Blocking
+from gatepost.client.errors import BadWebhook, GatepostApiError, GatepostError, NoAnswer
+from gatepost.client.events import Event
+from gatepost.client.files import File
+from gatepost.client.operations import Operations
+from gatepost.client.retry import NEVER, Retry
+from gatepost.client.verify import verify_webhook
+
+__all__ = [
+    "NEVER",
+    "AsyncGatepost",
+    "BadWebhook",
+    "Event",
+    "File",
+    "Gatepost",
+    "GatepostApiError",
+    "GatepostError",
+    "NoAnswer",
+    "Retry",
+    "compose",
+    "errors",
+    "records",
+    "results",
+    "verify_webhook",
+]
+
+
+class Gatepost(Operations, Blocking):
+    """A gateway and one key, for programs that wait for each answer."""
+
+
+class AsyncGatepost(Operations, Awaiting):
+    """A gateway and one key, for programs with an event loop."""

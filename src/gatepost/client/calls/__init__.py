@@ -1,0 +1,1 @@
+"""Every operation of the API as a pure function that returns a call."""

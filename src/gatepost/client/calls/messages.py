@@ -1,0 +1,124 @@
+"""Messages: send, look, trace, cancel, edit, delete, mark as read; and the feed of events."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime
+from typing import Any, Literal, ParamSpec, TypeAlias
+
+from gatepost.client.calls.making import act, create, fetch, new_key, pages, stream
+from gatepost.client.calls.media import upload
+from gatepost.client.compose import Outgoing
+from gatepost.client.events import Event
+from gatepost.client.results import Message, Sent, Trace
+from gatepost.client.wire import Call, Listing, Plan, identity
+
+P = ParamSpec("P")
+Moment: TypeAlias = date | datetime | str
+Words: TypeAlias = str | Sequence[str]
+
+
+def sending(compose: Callable[P, Outgoing]) -> Callable[P, Plan[Sent]]:
+    """Make a composer into a send."""
+
+    def describe(*args: P.args, **kwargs: P.kwargs) -> Plan[Sent]:
+        # Composed at once, and not with the first step, so that a mistake shows where it was made.
+        return send_outgoing(compose(*args, **kwargs))
+
+    describe.__doc__ = f"{(compose.__doc__ or '').strip()} Sends it; returns once it is on the gateway's disk."
+    describe.__name__ = f"send_{compose.__name__}"
+    describe.__wrapped__ = compose  # type: ignore[attr-defined]
+    return describe
+
+
+def send_outgoing(outgoing: Outgoing) -> Plan[Sent]:
+    """Upload the file of a message if it has one, and send the message."""
+    key = outgoing.idempotency_key or new_key()
+    ready = yield from uploaded(outgoing, key)
+    sent: Sent = yield create(Sent, "message", "send", body=ready.fields, key=key)
+    return sent
+
+
+def uploaded(outgoing: Outgoing, key: str) -> Plan[Outgoing]:
+    """The message with its file at the gateway. The file's key hangs on the message's: both repeat together."""
+    if outgoing.file is None:
+        return outgoing
+    media = yield upload(outgoing.file, idempotency_key=identity("file", key))
+    return outgoing.with_media(media.id)
+
+
+def message(message_id: str) -> Call[Message]:
+    """A message as it stands."""
+    return fetch(Message, "messages", message_id)
+
+
+def trace(message_id: str) -> Call[Trace]:
+    """Every step of a message, from acceptance to each webhook attempt."""
+    return fetch(Trace, "messages", message_id, "trace")
+
+
+def cancel(message_id: str) -> Call[Message]:
+    """Cancel a message that has not left yet."""
+    return act(Message, "POST", "messages", message_id, "cancel")
+
+
+def edit(message_id: str, body: str) -> Call[Message]:
+    """Give a text that was sent new words; QR channels."""
+    return act(Message, "PATCH", "messages", message_id, body={"body": body}, repeatable=True)
+
+
+def delete_message(message_id: str) -> Call[Message]:
+    """Delete a message on the person's phone; QR channels."""
+    return act(Message, "DELETE", "messages", message_id)
+
+
+def mark_read(message_id: str) -> Call[Message]:
+    """Show the person that their message, and all before it, were read."""
+    return act(Message, "POST", "messages", message_id, "read", repeatable=True)
+
+
+def typing(conversation_id: str) -> Call[Any]:
+    """Show the person that an answer is being written."""
+    return act(Any, "POST", "conversations", conversation_id, "typing", repeatable=True)
+
+
+def messages(
+    *,
+    phone: str | None = None,
+    conversation: str | None = None,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    tz: str | None = None,
+    direction: Literal["in", "out"] | None = None,
+    status: Words | None = None,
+    type: Words | None = None,
+    q: str | None = None,
+) -> Listing[Message]:
+    """Messages from `start` up to, but without, `end`, the newest first; `q` are words. Filters combine."""
+    return pages(Message, "messages", query=_history(locals()))
+
+
+def export_messages(
+    *,
+    format: Literal["ndjson", "csv"] = "ndjson",
+    phone: str | None = None,
+    conversation: str | None = None,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    tz: str | None = None,
+    direction: Literal["in", "out"] | None = None,
+    status: Words | None = None,
+    type: Words | None = None,
+    q: str | None = None,
+) -> Call[None]:
+    """The same messages as a file, as it comes."""
+    return stream("messages", "export", query=_history(locals()))
+
+
+def _history(filters: dict[str, Any]) -> dict[str, Any]:
+    """The filters by the names that the API has for them."""
+    names = {"start": "from", "end": "to"}
+    return {names.get(name, name): value for name, value in filters.items()}
+
+
+def events(*, after: str | None = None, types: Iterable[str] | None = None) -> Listing[Event]:
+    """The channel's events after one that you know, the oldest first, up to the newest there is now."""
+    return pages(Event, "events", cursor="after", query={"after": after, "types": types})

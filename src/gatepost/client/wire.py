@@ -1,0 +1,156 @@
+"""What goes over the wire, as values: a request, its answer, and a call that knows how to read the answer.
+
+describe (calls/)  ─►  Call[T] = Request + how to read  ─►  carry (retry.py)  ─►  Step  ─►  a transport runs it
+                                                                          ◄── Answer │ Lost
+
+Nothing in here opens a connection; both clients, the blocking and the awaiting one, are made of the same calls.
+"""
+
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+T = TypeVar("T")
+PREFIX = "/api/v1"
+Query: TypeAlias = Mapping[str, str | int | bool | date | datetime | Iterable[str] | None]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request; `repeatable` says that it does no harm twice, so that it may be repeated after a lost answer."""
+
+    method: str
+    path: str
+    query: dict[str, str] = {}
+    body: bytes | Path | None = None
+    content_type: str = "application/json"
+    key: str | None = None
+    repeatable: bool = False
+    streamed: bool = False
+
+    @property
+    def brief(self) -> bool:
+        """Whether both bodies are small, so that the whole exchange has a time limit."""
+        return not self.streamed and self.content_type == "application/json"
+
+    @property
+    def target(self) -> str:
+        """The path with its query."""
+        return self.path + (f"?{urlencode(self.query)}" if self.query else "")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came back; header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """No answer came. `sent` tells whether the request may have arrived."""
+
+    reason: str
+    sent: bool
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """A pause before the next try."""
+
+    seconds: float
+
+
+class Call(msgspec.Struct, Generic[T], frozen=True):
+    """A request, and how to read its answer."""
+
+    request: Request
+    read: Callable[[Answer], T]
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list, and the cursor of the next."""
+
+    items: list[T]
+    next: str | None
+
+
+class Listing(msgspec.Struct, Generic[T], frozen=True):
+    """A list that is read page by page; `cursor` is the parameter that asks for the next one."""
+
+    call: Call[Page[T]]
+    cursor: str = "cursor"
+
+    def after(self, cursor: str) -> Call[Page[T]]:
+        """The call for the page after a cursor."""
+        request = self.call.request
+        moved = msgspec.structs.replace(request, query=request.query | {self.cursor: cursor})
+        return msgspec.structs.replace(self.call, request=moved)
+
+    @property
+    def start(self) -> str | None:
+        """The cursor that the first page is asked with."""
+        return self.call.request.query.get(self.cursor)
+
+
+def following(page: Page[Any], cursor: str | None) -> str | None:
+    """Where to read on after a page that was asked for with a cursor; None at the end.
+
+    A page of a search may be empty and still have a next one. A feed answers the cursor itself when nothing is new.
+    """
+    return page.next if page.next != cursor else None
+
+
+Plan: TypeAlias = Generator[Call[Any], Any, T]
+Step: TypeAlias = Request | Wait
+Outcome: TypeAlias = Answer | Lost | None
+
+
+def path_of(*parts: str) -> str:
+    """The path of a resource. An id that would change the path is refused here, before it asks for something else."""
+    for part in parts:
+        if part in ("", ".", ".."):
+            raise ValueError(f"{part!r} is not an id")
+    return "/".join((PREFIX, *(quote(part, safe="") for part in parts)))
+
+
+def show_query(query: Query) -> dict[str, str]:
+    """Query parameters as text, without those that are None."""
+    return {name: _show(value) for name, value in query.items() if value is not None}
+
+
+def _show(value: str | int | bool | date | datetime | Iterable[str]) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, datetime):
+        return show_time(value)
+    return value.isoformat() if isinstance(value, date) else ",".join(value)
+
+
+def show_time(moment: datetime) -> str:
+    """A time as the API takes it. Without a zone it could mean anything, so that is refused."""
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its zone, such as datetime.now(UTC)")
+    return moment.isoformat()
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """The fields that were given; here None is a wish, to take something away."""
+    return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
+
+
+def identity(*parts: str) -> str:
+    """A key for a request that belongs to another one: the same parts give the same key."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

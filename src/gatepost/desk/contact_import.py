@@ -1,0 +1,116 @@
+"""Contacts by the thousand: in from a table, with a word on every line; and out again, a page at a time.
+
+table ─► 500 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.desk.contact_table import Row, Table
+from gatepost.desk.contacts import show_contact
+from gatepost.desk.export import csv_lines
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.event import ChannelRef
+from gatepost.store.contact_book import ContactFilter, ContactRow, LabelRef, custom_names, labels_of, list_contacts
+from gatepost.store.contact_changes import Written, put_contacts
+from gatepost.store.pool import Database
+
+BATCH = 500
+COLUMNS_MOST = 1_000
+RESULTS = ("created", "updated", "unchanged", "refused")
+_encode = msgspec.json.Encoder().encode
+
+
+class Importer(msgspec.Struct, frozen=True):
+    """Where the lines of a table go."""
+
+    db: Database
+    clock: Clock
+    channel: ChannelRef
+    channel_id: UUID
+    ring: Callable[[UUID], None]
+
+    async def run(self, table: Table) -> AsyncIterator[bytes]:
+        """Writes a table batch by batch, and tells of each as JSON lines. What was told of is committed."""
+        counts, rows = Counter(dict.fromkeys(RESULTS, 0)), table.rows()
+        try:
+            while batch := list(islice(rows, BATCH)):
+                results = await self._write(batch)
+                counts.update(written.result for written in results)
+                yield b"".join(_json(_report(row, one)) for row, one in zip(batch, results, strict=True))
+                yield _json({"progress": {"done": counts.total(), "total": table.total}})
+            yield _json({"summary": {"lines": table.total, **counts}})
+        except GatepostError as error:  # the answer has begun: this is its last line
+            told = {"code": error.code, "message": error.message, "retryable": error.retryable}
+            yield _json({"error": told, "summary": {"lines": table.total, **counts}})
+        finally:
+            table.close()
+
+    async def _write(self, batch: list[Row]) -> list[Written]:
+        lines = [row.line for row in batch if row.line is not None]
+        written = iter(await put_contacts(self.db, self.channel, self.channel_id, lines, self.clock.now()))
+        self.ring(self.channel_id)
+        return [next(written) if row.line is not None else Written("refused", refusal=row.refusal) for row in batch]
+
+
+def _report(row: Row, written: Written) -> dict[str, Any]:
+    told: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
+    if written.contact_id is not None:
+        told["id"] = ids.show("ct", written.contact_id)
+    if written.refusal is not None:
+        told |= {"code": written.refusal.code, "reason": written.refusal.message}
+    return told
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return _encode(value) + b"\n"
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+
+async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -> AsyncIterator[bytes]:
+    """Every contact as a line of JSON, the newest first."""
+    async for rows, labels in _pages(db, channel_id, wanted):
+        yield b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
+
+
+async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
+    """Every contact as a line of a table, which an import takes back as it is."""
+    yield csv_lines([["phone", "name", "opted_out", *fields, *_REST]])
+    async for rows, labels in _pages(db, channel_id, wanted):
+        yield csv_lines([_cells(row, labels[row.id], fields) for row in rows])
+
+
+async def export_fields(db: Database, channel_id: UUID) -> list[str]:
+    """The columns of custom fields; refused where a table would have too many."""
+    fields = await custom_names(db, channel_id, COLUMNS_MOST + 1)
+    if len(fields) > COLUMNS_MOST:
+        raise invalid_field("format", f"there are more than {COLUMNS_MOST:,} custom fields; export them as ndjson")
+    return fields
+
+
+_REST = ("username", "labels", "id", "created_at", "updated_at")
+
+
+def _cells(row: ContactRow, labels: list[LabelRef], fields: list[str]) -> list[str]:
+    shown = show_contact(row, labels)
+    own = [shown["phone"] or "", row.name or "", "true" if shown["opted_out"] else "false"]
+    rest = [row.username or "", ", ".join(label.name for label in labels)]
+    return [*own, *(row.custom.get(field, "") for field in fields), *rest, *(shown[name] for name in _REST[2:])]
+
+
+async def _pages(
+    db: Database, channel_id: UUID, wanted: ContactFilter
+) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[LabelRef]]]]:
+    before: UUID | None = None
+    while rows := await list_contacts(db, channel_id, wanted, before, BATCH):
+        yield rows, await labels_of(db, channel_id, [row.id for row in rows])
+        before = rows[-1].id

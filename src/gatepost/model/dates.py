@@ -1,0 +1,74 @@
+"""Days and times as a caller writes them, and the half-open range of ids that they stand for.
+
+from ≤ message < to        2026-11-15 is its midnight in `tz`; 2026-11-15T10:00:00Z is itself
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.errors import invalid_field
+
+LAST_ID = UUID(int=(1 << 128) - 1)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+# A plus that nobody encoded arrives as a space.
+_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)([Zz]|[+ -]\d{2}:\d{2})", re.ASCII)
+_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,2}", re.ASCII)
+_FORM = "must be a date like 2026-11-15, or a time with its zone like 2026-11-15T10:00:00Z"
+
+
+class Span(msgspec.Struct, frozen=True):
+    """All ids from `start` up to, and without, `end`."""
+
+    start: UUID = ids.ZERO
+    end: UUID = LAST_ID
+
+
+def read_span(from_: str | None, to: str | None, tz: str | None) -> Span:
+    """The ids of the messages between two dates or times; an end that is not given is open."""
+    zone = read_zone(tz)
+    start = None if from_ is None else read_moment("from", from_, zone)
+    end = None if to is None else read_moment("to", to, zone)
+    if start is not None and end is not None and start >= end:
+        raise invalid_field("to", "must be later than 'from'; the range ends before 'to'")
+    return Span(ids.ZERO if start is None else first_id(start), LAST_ID if end is None else first_id(end))
+
+
+def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
+    """The moment behind a date or a time, in UTC."""
+    try:
+        if _DATE.fullmatch(text):
+            day = date.fromisoformat(text)
+            return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+        found = _TIME.fullmatch(text)
+        if found:
+            day_part, clock, offset = found.groups()
+            moment = f"{day_part}T{clock}{offset.upper().replace(' ', '+')}"
+            return datetime.fromisoformat(moment).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise invalid_field(field, f"'{text}' is not in the calendar") from None
+    raise invalid_field(field, _FORM)
+
+
+@lru_cache(64)
+def read_zone(text: str | None) -> ZoneInfo:
+    """A time zone by its name in the IANA list; UTC where none is given."""
+    if text is None:
+        return ZoneInfo("UTC")
+    try:
+        if _ZONE.fullmatch(text):
+            return ZoneInfo(text)
+    except (OSError, ValueError, LookupError):
+        pass
+    raise invalid_field("tz", "is not a time zone; give its IANA name, e.g. America/Sao_Paulo")
+
+
+def first_id(at: datetime) -> UUID:
+    """The smallest id that is not before this moment; ids count whole milliseconds."""
+    whole = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    return ids.floor_id(whole if whole == at else whole + timedelta(milliseconds=1))

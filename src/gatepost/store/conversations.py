@@ -1,0 +1,171 @@
+"""Conversations as people manage them: one to look at, what they set about it, and its messages.
+
+Lists of them are in `inbox.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model.dates import LAST_ID
+from gatepost.model.message import State
+from gatepost.store.labels import CONVERSATION, Label, labels_of
+from gatepost.store.messages import StoredMessage
+from gatepost.store.pool import Connection, Database
+from gatepost.store.reading import Heard, find_heard
+from gatepost.store.telling import Change
+
+OPEN, CLOSED = "open", "closed"
+STATUSES = (OPEN, CLOSED)
+SETTINGS = ("status", "archived", "muted", "assignee", "note")  # what people may set
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """A conversation's own row, with whom it is."""
+
+    contact_id: UUID
+    phone: str
+    name: str | None
+    status: str
+    archived: bool
+    muted: bool
+    assignee: str | None
+    note: str | None
+    unread: int
+    last_message_id: UUID | None
+    last_in_at: datetime | None
+    created_at: datetime
+    updated_at: datetime | None
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A conversation with all that is shown of it."""
+
+    talk: Talk
+    labels: Sequence[Label]
+    last_message: StoredMessage | None
+
+
+_TALK = """SELECT v.*, p.* FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, place)
+    CROSS JOIN LATERAL (
+        SELECT contact_id, status, archived, muted, assignee, note, unread, last_message_id, last_in_at, created_at,
+               updated_at
+        FROM conversations WHERE channel_id = $1 AND contact_id = wanted.id LIMIT 1) v
+    CROSS JOIN LATERAL (
+        SELECT phone, COALESCE(given_name, name) AS name FROM contacts
+        WHERE channel_id = $1 AND id = wanted.id LIMIT 1) p
+    ORDER BY wanted.place"""
+_MESSAGE = ", ".join(StoredMessage.__struct_fields__)
+
+
+async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> Conversation | None:
+    """One conversation of a channel."""
+    async with db.connection() as conn:
+        found = await read_conversations(conn, channel_id, [contact_id])
+    return found[0] if found else None
+
+
+async def read_conversations(
+    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID]
+) -> list[Conversation]:
+    """These conversations in this order, with their labels and newest messages."""
+    talks = [_talk(row) for row in await conn.fetch(_TALK, channel_id, list(contact_ids))]
+    labels = await labels_of(conn, channel_id, [talk.contact_id for talk in talks], CONVERSATION)
+    newest = await _newest(conn, channel_id, talks)
+    return [Conversation(talk, labels[talk.contact_id], newest.get(talk.contact_id)) for talk in talks]
+
+
+async def _newest(conn: "Connection[Any]", channel_id: UUID, talks: Sequence[Talk]) -> dict[UUID, StoredMessage]:
+    """The newest message of each conversation, by whole keys: either index of messages is right then."""
+    keys = [(talk.contact_id, talk.last_message_id) for talk in talks if talk.last_message_id]
+    rows = await conn.fetch(
+        f"""SELECT m.* FROM unnest($2::uuid[], $3::uuid[]) AS wanted (contact_id, id) CROSS JOIN LATERAL (
+                SELECT {_MESSAGE} FROM messages
+                WHERE channel_id = $1 AND contact_id = wanted.contact_id AND id = wanted.id LIMIT 1) m""",
+        channel_id,
+        [contact_id for contact_id, _ in keys],
+        [message_id for _, message_id in keys],
+    )
+    return {row["contact_id"]: _message(row) for row in rows}
+
+
+async def list_history(
+    db: Database, channel_id: UUID, contact_id: UUID, before: UUID | None, most: int
+) -> list[StoredMessage] | None:
+    """Messages of a conversation, the newest first, older than the cursor; None when there is no such conversation."""
+    async with db.connection() as conn:
+        if not await conn.fetch(_TALK, channel_id, [contact_id]):
+            return None
+        rows = await conn.fetch(
+            f"""SELECT {_MESSAGE} FROM messages
+                WHERE channel_id = $1 AND contact_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4""",
+            channel_id,
+            contact_id,
+            before or LAST_ID,
+            most,
+        )
+    return [_message(row) for row in rows]
+
+
+async def change_conversation(change: Change, contact_id: UUID, wishes: Mapping[str, Any]) -> bool:
+    """Sets what people wish, and tells which of it is new; False when there is no such conversation."""
+    talk = await _find(change, contact_id)
+    if talk is None:
+        return False
+    new = {name: value for name, value in wishes.items() if value != getattr(talk, name)}
+    if new:
+        changed = msgspec.structs.replace(talk, **new)
+        await change.conn.execute(
+            """UPDATE conversations SET status = $3, archived = $4, muted = $5, assignee = $6, note = $7,
+                      updated_at = $8
+               WHERE channel_id = $1 AND contact_id = $2""",
+            change.channel_id,
+            contact_id,
+            *(getattr(changed, name) for name in SETTINGS),
+            change.now,
+        )
+        _tell(change, changed, list(new))
+    return True
+
+
+async def read_all(change: Change, contact_id: UUID, since: datetime) -> Heard | None:
+    """Nothing is unread any more; returns the newest message of the person, which was read by that.
+
+    Both in one commit: a message that comes later is neither counted as read nor shown as read.
+    """
+    talk = await _find(change, contact_id)
+    if talk is None:
+        return None
+    if talk.unread:
+        await change.conn.execute(
+            "UPDATE conversations SET unread = 0, updated_at = $3 WHERE channel_id = $1 AND contact_id = $2",
+            change.channel_id,
+            contact_id,
+            change.now,
+        )
+        _tell(change, msgspec.structs.replace(talk, unread=0), ["unread"])
+    return await find_heard(change.conn, change.channel_id, contact_id, since)
+
+
+def _tell(change: Change, talk: Talk, changed: Sequence[str]) -> None:
+    fields = {name: getattr(talk, name) for name in (*SETTINGS, "unread")}
+    data = events.chat_data(talk.contact_id, talk.phone, talk.name, {**fields, "changed": list(changed)})
+    change.scribe.tell(events.CHAT, "updated", data)
+
+
+async def _find(change: Change, contact_id: UUID) -> Talk | None:
+    row = await change.conn.fetchrow(_TALK, change.channel_id, [contact_id])
+    return _talk(row) if row else None
+
+
+def _talk(row: Any) -> Talk:
+    return Talk(**dict(row.items()))
+
+
+def _message(row: Any) -> StoredMessage:
+    fields = dict(row.items())
+    return StoredMessage(**{**fields, "state": State(fields["state"])})

@@ -1,0 +1,136 @@
+"""History: a channel's messages, the newest first, a bounded piece at a time.
+
+    all of a channel      primary key (channel_id, id), backwards
+    of one contact        messages_contact (channel_id, contact_id, id), backwards
+    what else is asked    looked at row by row, but only for so many rows: whoever asked goes on from there
+
+So a filter that hardly anything fits costs many short answers and never one that reads the whole channel.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.dates import Span
+from gatepost.model.message import State
+from gatepost.store.contacts import find_contacts
+from gatepost.store.messages import StoredMessage
+from gatepost.store.pool import Database, keys_and_span
+
+SCHEDULED = -100  # asked for like a state; in the rows it is one that is queued for later
+_COLUMNS = ", ".join(StoredMessage.__struct_fields__)
+_FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
+            AND ($7::int[] IS NULL
+                 OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
+_ALL = "channel_id = $1 AND id >= $2 AND id < $3"
+_CONTACT = _ALL + " AND contact_id = {contact}"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which messages of a channel; None is all."""
+
+    span: Span = Span()
+    contact_id: UUID | None = None
+    incoming: bool | None = None
+    types: tuple[str, ...] | None = None
+    states: tuple[int, ...] | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether rows have to be looked at, beyond their place."""
+        return (self.incoming, self.types, self.states) != (None, None, None)
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """What was found, and up to which id everything was looked at; None: to the end."""
+
+    messages: list[StoredMessage]
+    reached: UUID | None
+
+
+async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: datetime, *, scan: int, most: int) -> Piece:
+    """The newest messages that fit, `most` of them at most, among the newest `scan` of the span."""
+    where, place = _place(channel_id, wanted)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM (
+                    SELECT {_COLUMNS} FROM messages WHERE {where.format(contact="$10")} ORDER BY id DESC LIMIT $4) m
+                WHERE {_FITS} ORDER BY id DESC LIMIT $9""",
+            *place[:3],
+            scan,
+            *_filters(wanted, now),
+            most,
+            *place[3:],
+        )
+        found = [stored(row) for row in rows]
+        if len(found) == most:
+            return Piece(found, found[-1].id)
+        end = await conn.fetchval(
+            f"SELECT id FROM messages WHERE {where.format(contact='$5')} ORDER BY id DESC OFFSET $4 LIMIT 1",
+            *place[:3],
+            scan - 1,
+            *place[3:],
+        )
+    # A latecomer between the two statements moves the end by one: what was found is never read again.
+    return Piece(found, end if end is None or not found else min(end, found[-1].id))
+
+
+async def read_chosen(
+    db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: Wanted, now: datetime
+) -> list[StoredMessage]:
+    """Those of the given messages that fit, the newest first."""
+    if not chosen:
+        return []
+    keys, first, last = keys_and_span(chosen)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+                    SELECT {_COLUMNS} FROM messages
+                    WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 AND {_FITS} LIMIT 1) m
+                ORDER BY m.id DESC""",
+            channel_id,
+            first,
+            last,
+            list(keys),
+            *_filters(wanted, now),
+        )
+    return [stored(row) for row in rows]
+
+
+async def find_contact(db: Database, channel_id: UUID, phone: str) -> UUID | None:
+    """The contact that goes by a number, its own or another one of theirs."""
+    async with db.connection() as conn:
+        found = await find_contacts(conn, channel_id, {phone})
+    return found[phone].id if phone in found else None
+
+
+async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> bool:
+    """Whether the channel has this conversation."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            "SELECT 1 FROM conversations WHERE channel_id = $1 AND contact_id = $2", channel_id, contact_id
+        )
+    return row is not None
+
+
+def stored(row: Any) -> StoredMessage:
+    """A row as a message."""
+    fields = dict(row.items())
+    fields["state"] = State(fields["state"])
+    return StoredMessage(**fields)
+
+
+def _place(channel_id: UUID, wanted: Wanted) -> tuple[str, list[Any]]:
+    place: list[Any] = [channel_id, wanted.span.start, wanted.span.end]
+    return (_ALL, place) if wanted.contact_id is None else (_CONTACT, [*place, wanted.contact_id])
+
+
+def _filters(wanted: Wanted, now: datetime) -> tuple[Any, ...]:
+    return wanted.incoming, _list(wanted.types), _list(wanted.states), now
+
+
+def _list(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)

@@ -1,0 +1,108 @@
+"""Messages per day and type, counted along the channel's events.
+
+events of a channel, in the order of their commits ─► after the cursor ─► added to their day ─► the cursor moves on
+
+The count and the cursor are one commit: each message counts once. Accepting and receiving do nothing for it; upkeep
+counts in the background, and whoever asks counts the last bit.
+"""
+
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import MESSAGE
+from gatepost.store.pool import Connection, Database
+
+CHUNK = 5_000  # events of one commit: a fraction of a second
+
+
+class DayCount(msgspec.Struct, frozen=True):
+    """How many messages of a type went one way on a day, in UTC."""
+
+    day: date
+    incoming: bool
+    type: str
+    count: int
+
+
+async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> int:
+    """Counts what came after the last count, up to that many events; returns how many events it has looked at.
+
+    Where another process counts this channel at the moment, it is left to that one.
+    """
+    async with db.transaction() as conn:
+        cursor = await _take_cursor(conn, channel_id)
+        if cursor is None:
+            return 0
+        row = await conn.fetchrow(_COUNT, channel_id, cursor, most, MESSAGE)
+        if row is None or row["last"] is None:
+            return 0
+        await conn.execute("UPDATE daily_cursors SET event_id = $2 WHERE channel_id = $1", channel_id, row["last"])
+    looked: int = row["looked"]
+    return looked
+
+
+# An event is looked at as text: all that matters stands before what strangers wrote, in which PostgreSQL may stumble
+# over a NUL, and which is cut off: {"id":"…","type":"…","action":"…","timestamp":"…", … ,"direction":"…","type":"…"
+_COUNT = """WITH fresh AS MATERIALIZED (
+                SELECT id, type, left(body, 1000) AS body FROM events
+                WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3
+            ), told AS (
+                SELECT split_part(body, '"', 12) AS action, left(split_part(body, '"', 16), 10) AS day,
+                       split_part(body, '"direction":"', 2) AS rest
+                FROM fresh WHERE type = $4
+            ), counted AS (
+                SELECT day::date AS day, split_part(rest, '"', 1) = 'in' AS incoming, split_part(rest, '"', 5) AS type,
+                       count(*) AS count
+                FROM told WHERE action = 'created' AND rest <> '' GROUP BY 1, 2, 3
+            ), added AS (
+                INSERT INTO daily_counts AS d (channel_id, day, incoming, type, count)
+                SELECT $1, day, incoming, type, count FROM counted
+                ON CONFLICT (channel_id, day, incoming, type) DO UPDATE SET count = d.count + excluded.count
+            )
+            SELECT count(*) AS looked, (SELECT id FROM fresh ORDER BY id DESC LIMIT 1) AS last FROM fresh"""
+
+
+async def _take_cursor(conn: "Connection[Any]", channel_id: UUID) -> UUID | None:
+    """Up to which event the channel is counted; None where somebody else is at it."""
+    await conn.execute(
+        "INSERT INTO daily_cursors (channel_id, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING", channel_id, ids.ZERO
+    )
+    cursor: UUID | None = await conn.fetchval(
+        "SELECT event_id FROM daily_cursors WHERE channel_id = $1 FOR UPDATE SKIP LOCKED", channel_id
+    )
+    return cursor
+
+
+async def uncounted_channels(db: Database) -> list[UUID]:
+    """Channels on which something has happened since their last count."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT h.channel_id FROM channel_heads h LEFT JOIN LATERAL (
+                   SELECT event_id FROM daily_cursors WHERE channel_id = h.channel_id LIMIT 1) d ON true
+               WHERE h.last_event_id > coalesce(d.event_id, $1)""",
+            ids.ZERO,
+        )
+    return [row["channel_id"] for row in rows]
+
+
+async def count_all(db: Database) -> None:
+    """Counts every channel up to its end."""
+    for channel_id in await uncounted_channels(db):
+        while await count_messages(db, channel_id) == CHUNK:
+            pass
+
+
+async def read_days(db: Database, channel_id: UUID, since: date) -> list[DayCount]:
+    """What was counted since that day, the newest day first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT day, incoming, type, count FROM daily_counts WHERE channel_id = $1 AND day >= $2
+               ORDER BY day DESC, incoming, type""",
+            channel_id,
+            since,
+        )
+    return [DayCount(**dict(row.items())) for row in rows]

@@ -1,0 +1,70 @@
+"""Many sends at once, each with its own result."""
+
+import pytest
+
+from gatepost.client import File, compose
+from gatepost.client.errors import NotFound, QuotaExceeded, Refused, TooLarge
+from gatepost.client.results import Sent
+from tests.client.driver import Driver, Kind, Naps, driving
+from tests.client.lossy import lossy_road
+from tests.client.test_sending import PERSON, PIXEL
+from tests.conftest import Answer, Receiver
+from tests.house import House
+
+
+async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, house: House) -> None:
+    wishes = [
+        compose.text(PERSON, "First"),
+        compose.text("12", "Nobody"),
+        compose.image(PERSON, File(PIXEL, "image/jpeg")),
+        compose.message(PERSON, "Red", colour="red"),
+    ]
+    batch = await gp.do("batch", wishes)
+    assert [isinstance(result, Sent) for result in batch.results] == [True, False, True, False]
+    assert [type(error) for error in batch.refused] == [Refused, Refused]
+    assert [error.code for error in batch.refused] == ["invalid_phone", "invalid_field"]
+    assert [problem.field for problem in batch.refused[0].fields] == ["phone"]
+    assert (await gp.do("message", batch.accepted[0].id)).content == {"body": "First"}
+    assert (await gp.do("message", batch.accepted[1].id)).type == "image"
+
+
+async def test_a_lost_answer_sends_nothing_twice(house: House, kind: Kind) -> None:
+    async with lossy_road(house.url) as road, driving(kind, road.url, house.key, Naps()) as gp:
+        road.lost = 1
+        wishes = [compose.text(PERSON, f"Number {i}") for i in range(10)]
+        assert len((await gp.do("batch", wishes)).accepted) == 10
+        assert len(await gp.all("messages")) == 10
+        again = [(await gp.do("batch", wishes, idempotency_key="news")).results for _ in range(2)]
+        assert [sent.id for sent in again[0]] == [sent.id for sent in again[1]]
+        assert len(await gp.all("messages")) == 20
+
+
+async def test_a_batch_has_its_limit(gp: Driver) -> None:
+    text = compose.text(PERSON, "x")
+    assert len((await gp.do("batch", [text] * 1000)).accepted) == 1000
+    for wrong in (0, 1001):
+        with pytest.raises(Refused, match="1 to 1,000"):
+            await gp.do("batch", [text] * wrong)
+
+
+async def test_keys_belong_to_the_batch(kind: Kind) -> None:
+    async with driving(kind, "http://127.0.0.1:1", "gpk_x") as gp:
+        with pytest.raises(ValueError, match="one idempotency_key"):
+            await gp.do("batch", [compose.text(PERSON, "x", idempotency_key="y")])
+
+
+@pytest.mark.parametrize(
+    ("code", "kind_of"),
+    [
+        ("plan_quota_exceeded", QuotaExceeded),
+        ("media_too_large", TooLarge),
+        ("not_found", NotFound),
+        ("invalid_field", Refused),
+    ],
+)
+async def test_each_refusal_has_its_class(kind: Kind, receiver: Receiver, code: str, kind_of: type) -> None:
+    one = b'{"success":false,"message":"No","error":{"code":"%b"}}' % code.encode()
+    receiver.answer = Answer(200, body=b'{"data":{"accepted":0,"refused":1,"results":[%b]}}' % one)
+    async with driving(kind, receiver.url, "gpk_x") as gp:
+        (refused,) = (await gp.do("batch", [compose.text(PERSON, "x")])).refused
+    assert isinstance(refused, kind_of)

@@ -1,0 +1,166 @@
+"""The pages for callers: their curl and Python examples run against a gateway, their JavaScript where there is Node.js.
+
+PHP is not run: it is read for brackets that do not match, for routes that do not exist, and for codes of ours.
+"""
+
+import asyncio
+import contextlib
+import io
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatepost.api.app import ROUTES
+from gatepost.client.operations import Operations
+from gatepost.webhooks.sign import new_secret, signature_headers
+from tests.client.test_verify import BODY
+from tests.house import House
+
+PAGES = Path(__file__).parents[2] / "docs" / "clients"
+PLACES = {re.sub(r"\{\w+:str\}", "*", path) for route in ROUTES for path in route.paths} | {"/api/v1/message/send"}
+PAIRS = {")": "(", "]": "[", "}": "{"}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The examples of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (PAGES / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+async def run(*command: str, folder: Path, **env: str) -> str:
+    """A program that must succeed; returns what it wrote."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"} | env,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    written, _ = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 0, written.decode()
+    return written.decode()
+
+
+async def test_the_python_examples_run(house: House) -> None:
+    secret = new_secret()
+    names: dict[str, Any] = {"URL": house.url, "KEY": house.key}
+    written = io.StringIO()
+
+    def execute() -> None:
+        with contextlib.redirect_stdout(written):
+            for code in blocks("python.md", "python"):
+                exec(compile(code, "python.md", "exec"), names)
+            headers = signature_headers([secret], "evt_1", int(time.time()), BODY)
+            assert names["receive"](secret, headers, BODY) == 204
+            assert names["receive"](new_secret(), headers, BODY) == 401
+        for name in ("gp", "hasty", "once"):
+            names[name].close()
+
+    await asyncio.to_thread(execute)
+    said = written.getvalue()
+    assert "PENDING" in said
+    assert "out text" in said
+    assert "1 accepted ['invalid_phone']" in said
+    assert "invalid_phone [FieldProblem(" in said
+    assert "ack_notification" in said or "message_notification" in said
+    assert "01 is now READ" in said
+
+
+async def test_the_curl_examples_run(house: House, tmp_path: Path) -> None:
+    examples = blocks("curl.md", "sh")
+    assert len(examples) == 5
+    for example in examples:
+        script = "set -eu\n" + example
+        said = await run("sh", "-c", script, folder=tmp_path, URL=house.url, KEY=house.key)
+        assert '"success":true' in said, said
+    assert (tmp_path / "copy.pdf").read_bytes() == b"%PDF-1.4"
+    assert "5511999998888" in (tmp_path / "messages.csv").read_text()
+
+
+async def test_the_javascript_examples_run_where_there_is_node(house: House, tmp_path: Path) -> None:
+    library, *examples = blocks("javascript.md", "javascript")
+    assert len(examples) == 3
+    node = shutil.which("node")
+    if node is None:  # read all the same, by the tests below
+        return
+    (tmp_path / "gatepost.mjs").write_text(library)
+    secret = new_secret()
+    headers = signature_headers([secret], "evt_1", int(time.time()), BODY)
+    check = f"""
+import {{ verifyWebhook }} from "./gatepost.mjs";
+const body = Buffer.from({BODY.decode()!r}), headers = {headers!r};
+console.log(verifyWebhook(["{new_secret()}", "{secret}"], headers, body).id);
+try {{
+  verifyWebhook("{new_secret()}", headers, body);
+}} catch (error) {{
+  console.log(error.message);
+}}
+"""
+    said = []
+    for i, example in enumerate([*examples[:2], check]):
+        (tmp_path / f"{i}.mjs").write_text(example)
+        said.append(await run(node, f"{i}.mjs", folder=tmp_path, URL=house.url, KEY=house.key))
+    (tmp_path / "server.mjs").write_text(examples[2])
+    await run(node, "--check", "server.mjs", folder=tmp_path)
+    assert "PENDING" in said[0]
+    assert "message_notification" in said[0]
+    assert "invalid_phone" in said[0]
+    assert "med_" in said[1]
+    assert said[2].split("\n")[:2] == ["evt_1", "The signature does not fit."]
+
+
+@pytest.mark.parametrize(("page", "language"), [("javascript.md", "javascript"), ("php.md", "php")])
+def test_brackets_match(page: str, language: str) -> None:
+    for code in blocks(page, language):
+        assert unmatched(code) == "", code
+
+
+def unmatched(code: str) -> str:
+    """Brackets that are open at the end, or close what is not open; without texts, patterns and comments."""
+    bare = re.sub(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|/\^?[\w\\$]+/", "", code, flags=re.DOTALL)
+    stack = ""
+    for sign in re.sub(r"[^()\[\]{}]", "", bare):
+        if sign in PAIRS and stack.endswith(PAIRS[sign]):
+            stack = stack[:-1]
+        else:
+            stack += sign
+    return stack
+
+
+def test_a_missing_bracket_is_found() -> None:
+    assert unmatched("f({ a: [1, ')'] }); // (") == ""
+    assert unmatched("f({ a: [1] ;") == "({"
+    assert unmatched("f)") == ")"
+
+
+@pytest.mark.parametrize("page", ["curl.md", "javascript.md", "php.md"])
+def test_routes_exist(page: str) -> None:
+    text = (PAGES / page).read_text()
+    named = re.findall(r"/api/v1((?:/[\w$-]+)+)", text) + re.findall(r"[\"'`](/(?:message|event)[\w/]*)", text)
+    assert named
+    for path in named:
+        assert "/api/v1" + re.sub(r"\$\w+", "*", path).rstrip("/") in PLACES, path
+
+
+def test_every_operation_is_on_the_page() -> None:
+    text = (PAGES / "python.md").read_text()
+    for name in vars(Operations):
+        if not name.startswith("_"):
+            assert f"`{name}`" in text, name
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES.glob("*.md"):
+        for target, anchor in re.findall(r"\]\(([\w./-]+)(?:#([\w-]+))?\)", page.read_text()):
+            aim = page.parent / target
+            assert aim.exists(), (page, target)
+            headings = [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in _headings(aim)]
+            assert not anchor or anchor in headings, (page, target, anchor)
+
+
+def _headings(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)

@@ -1,0 +1,181 @@
+"""The served reference as tests use it: its routes, and a tenant who owns one thing of every kind that they name."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import TYPES
+from tests.gateway.checks import until
+from tests.house import House
+
+V1 = "/api/v1"
+ITEM = {"product_retailer_id": "rye", "quantity": 1, "item_price": "4.50", "currency": "USD"}
+TEMPLATE = {
+    "name": "order_sent",
+    "language": "en_US",
+    "category": "UTILITY",
+    "components": [{"type": "BODY", "text": "Your order has left our house today."}],
+}
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One operation of the document."""
+
+    method: str
+    path: str
+    spec: Any
+
+    @property
+    def key(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def scope(self) -> str | None:
+        return self.spec["security"][0]["bearer"][0] if self.spec["security"] else None
+
+    @property
+    def ids(self) -> list[str]:
+        return [one["name"] for one in self.spec["parameters"] if one["in"] == "path"]
+
+    @property
+    def query(self) -> list[str]:
+        return [one["name"] for one in self.spec["parameters"] if one["in"] == "query"]
+
+    @property
+    def example(self) -> Any:
+        return self.spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+
+    @property
+    def takes_file(self) -> bool:
+        return "multipart/form-data" in self.spec.get("requestBody", {}).get("content", {})
+
+    def at(self, things: dict[str, str]) -> str:
+        """Its address, with ids in their places."""
+        path = self.path
+        for name in self.ids:
+            path = path.replace("{" + name + "}", things[name])
+        return path
+
+
+async def served(house: House) -> Any:
+    """The document as it is served, without a key."""
+    answer = await house.call("GET", "/openapi.json", key="")
+    assert answer.status == 200
+    return answer.json()
+
+
+def routes_of(document: Any) -> list[Route]:
+    """Every operation that it names."""
+    return [
+        Route(method.upper(), path, spec)
+        for path, methods in document["paths"].items()
+        for method, spec in methods.items()
+    ]
+
+
+class Tenant(msgspec.Struct):
+    """Somebody with a channel, a key, and one thing of every kind."""
+
+    channel_id: UUID
+    number_id: str
+    phone: str
+    key: str
+    things: dict[str, str] = {}
+
+
+async def move_in(house: House, wanted: set[str], digit: int) -> Tenant:
+    """A new account with a channel, and one thing for every name of an id that is wanted."""
+    number, phone = f"10000000000010{digit}", f"1555000100{digit}"
+    waba = f"20000000000010{digit}"
+    channel = await house.new_channel(await house.new_account(), phone, number, waba_id=waba)
+    tenant = Tenant(channel.id, number, phone, await house.new_key(channel.id))
+    tenant.things["channel_id"] = ids.show("ch", channel.id)
+    await _talk(house, tenant, f"551199999000{digit}")
+    quiet = dict.fromkeys(TYPES, False)  # nothing is delivered, so that nothing moves by itself
+    made = {"endpoint_id": {"url": house.sandbox_url + "/nowhere", "events": quiet}}
+    for name in sorted(wanted - set(tenant.things)):
+        tenant.things[name] = await _MAKERS[name](house, tenant, made.get(name))
+    return tenant
+
+
+async def _talk(house: House, tenant: Tenant, person: str) -> None:
+    """One message each way; the conversation and the contact come of it."""
+    said = {"from": person, "type": "order", "order": {"catalog_id": "c", "text": "", "product_items": [ITEM]}}
+    await house.sandbox("POST", f"/control/numbers/{tenant.number_id}/incoming", said)
+
+    async def heard() -> Any:
+        page = (await house.call("GET", f"{V1}/events?types=message_notification", key=tenant.key)).json()
+        return page["data"]
+
+    first = (await until(heard))[0]["data"]
+    tenant.things["incoming_id"] = first["key"]["id"]
+    sent = await house.call("POST", f"{V1}/message/send", {"phone": person, "body": "Hello"}, key=tenant.key)
+    tenant.things["message_id"] = sent.json()["data"]["key"]["id"]
+
+    async def read() -> bool:
+        found = (await house.call("GET", f"{V1}/messages/{tenant.things['message_id']}", key=tenant.key)).json()
+        tenant.things["conversation_id"] = found["data"]["conversation"]["id"]
+        tenant.things["contact_id"] = found["data"]["contact"]["id"]
+        return bool(found["data"]["status"] == "READ")
+
+    await until(read)
+
+
+Maker = Callable[[House, Tenant, Any], Awaitable[str]]
+
+
+def _post(path: str, body: Any) -> Maker:
+    async def make(house: House, tenant: Tenant, given: Any) -> str:
+        answer = await house.call("POST", V1 + path, given or body, key=tenant.key)
+        assert answer.status == 201, answer.body
+        made: str = answer.json()["data"]["id"]
+        return made
+
+    return make
+
+
+async def _upload(house: House, tenant: Tenant, _: Any) -> str:
+    answer = await house.call(
+        "POST", V1 + "/media", raw=b"Hello", key=tenant.key, headers={"content-type": "text/plain"}
+    )
+    assert answer.status == 201, answer.body
+    made: str = answer.json()["data"]["id"]
+    return made
+
+
+async def _order(_house: House, tenant: Tenant, _: Any) -> str:
+    return "ord_" + tenant.things["incoming_id"].lower()
+
+
+_MAKERS: dict[str, Maker] = {
+    "endpoint_id": _post("/webhooks", None),
+    "template_id": _post("/templates", TEMPLATE),
+    "label_id": _post("/labels", {"name": "VIP", "color": "#00aa00"}),
+    "media_id": _upload,
+    "order_id": _order,
+}
+
+
+async def rows_of(house: House, channel_id: UUID) -> dict[str, str]:
+    """A fingerprint of all that a channel has, table by table: any table that names channels."""
+    async with house.db.connection() as conn:
+        tables = await conn.fetch(
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " WHERE a.attname = 'channel_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+            " AND c.relnamespace = 'public'::regnamespace"
+        )
+        return {
+            table["relname"]: await conn.fetchval(
+                f"SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {table['relname']} t"
+                " WHERE channel_id = $1",
+                channel_id,
+            )
+            for table in tables
+            if table["relname"] not in _RESTLESS
+        }
+
+
+_RESTLESS = {"channel_heads", "api_keys"}  # leases and times of use move by themselves

@@ -1,0 +1,161 @@
+"""Contacts by the thousand at the door: a word on every line, nothing half done, and out again as they came in."""
+
+import csv
+import io
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatepost.desk import contact_table
+from tests.gateway.checks import PERSON, check_refused, written
+from tests.gateway.test_contacts import CONTACTS, make, told
+from tests.house import Answer, House
+
+TEXT = {"content-type": "text/csv"}
+
+
+async def bring(house: House, table: str | bytes) -> Answer:
+    raw = table if isinstance(table, bytes) else table.encode()
+    return await house.call("POST", f"{CONTACTS}/import", raw=raw, headers=TEXT)
+
+
+def lines(answer: Answer) -> list[Any]:
+    assert answer.status == 200, answer.body
+    return [msgspec.json.decode(line) for line in answer.body.splitlines()]
+
+
+async def listed(house: House) -> dict[str, Any]:
+    data = (await house.call("GET", f"{CONTACTS}?limit=100")).json()["data"]
+    return {contact["phone"]: contact for contact in data}
+
+
+async def test_each_line_has_its_result(house: House) -> None:
+    await make(house, "5511999990001", "Old")
+    await make(house, "5511999990002", "Same")
+    table = (
+        "phone,name,opted_out,city\n"
+        "5511999990001,New,yes,\n"
+        "5511999990002,Same,,\n"
+        '5511999990003,"Silva, Ana",no,"São\nPaulo"\n'
+        "\n"
+        "+5511,Eve,,\n"
+        "5511999990004,Bob,perhaps,\n"
+        "5511999990003,,,Rio\n"
+        "5511999990005,a,b,c,d\n"
+    )
+    answer = await bring(house, table)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    *reports, progress, summary = lines(answer)
+    results = [(one["line"], one["phone"], one["result"]) for one in reports]
+    assert results == [
+        (2, "5511999990001", "updated"),
+        (3, "5511999990002", "unchanged"),
+        (4, "5511999990003", "created"),
+        (7, "+5511", "refused"),
+        (8, "5511999990004", "refused"),
+        (9, "5511999990003", "updated"),
+        (10, "5511999990005", "refused"),
+    ]
+    assert [one["code"] for one in reports if "code" in one] == ["invalid_phone", "invalid_field", "invalid_field"]
+    assert progress == {"progress": {"done": 7, "total": 7}}
+    assert summary == {"summary": {"lines": 7, "created": 1, "updated": 2, "unchanged": 1, "refused": 3}}
+    people = await listed(house)
+    assert (people["5511999990001"]["name"], people["5511999990001"]["opted_out"]) == ("New", True)
+    ana = people["5511999990003"]
+    assert (ana["id"], ana["name"], ana["custom"]) == (reports[2]["id"], "Silva, Ana", {"city": "Rio"})
+    assert [event["phone"] for event in await told(house, "created")][2:] == ["5511999990003"]
+    assert [event["changed"] for event in await told(house, "updated")] == [["name", "opted_out"]]
+
+
+async def test_the_same_table_again_changes_nothing(house: House) -> None:
+    table = "phone;name\r\n" + "".join(f"55119999{i:05d};P{i}\r\n" for i in range(1001))
+    first = lines(await bring(house, "\ufeff" + table))
+    assert [one["progress"]["done"] for one in first if "progress" in one] == [500, 1000, 1001]
+    assert first[-1]["summary"]["created"] == 1001
+    before = await written(house)
+    assert lines(await bring(house, table))[-1]["summary"]["unchanged"] == 1001
+    assert await written(house) == before
+
+
+async def test_a_form_is_taken_too(house: House) -> None:
+    form = (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
+        b"phone\tname\r\n5511999990001\tAna\r\n\r\n--x--\r\n"
+    )
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    answer = await house.call("POST", f"{CONTACTS}/import", raw=form, headers=headers)
+    assert lines(answer)[-1]["summary"]["created"] == 1
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"",
+        b"name\nAna\n",
+        b"phone,name,Name\n1,2,3\n",
+        b"phone,\n5511999990001,x\n",
+        b"phone," + b"n" * 65 + b"\n",
+        b"phone,city\n5511999990001,S\xe3o Paulo\n",
+        b'phone,city\n5511999990001,"open\n',
+        b"phone," + ",".join(f"c{i}" for i in range(41)).encode() + b"\n",
+        b"\x00\x01\x02",
+    ],
+)
+async def test_what_cannot_be_read_is_refused_whole(house: House, table: bytes) -> None:
+    before = await written(house)
+    answer = await bring(house, b"5511\n" if table == b"" else table)
+    assert answer.status == 422, answer.body
+    assert answer.json()["error"]["code"] == "invalid_field"
+    assert await written(house) == before
+
+
+async def test_as_many_lines_as_there_may_be(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_table, "LINES_MOST", 3)
+    three = "phone\n" + "".join(f"551199999000{i}\n" for i in range(3))
+    check_refused(await bring(house, three + "5511999990009\n"), 422, "invalid_field", "file")
+    assert await listed(house) == {}
+    assert lines(await bring(house, three))[-1]["summary"]["created"] == 3
+    monkeypatch.setattr(contact_table, "BYTES_MOST", len(three))
+    assert (await bring(house, three)).status == 200
+    check_refused(await bring(house, three + "\n"), 413, "body_too_large")
+
+
+async def test_more_own_fields_than_a_contact_may_have(house: House) -> None:
+    names = [f"c{i}" for i in range(21)]
+    full, over = ["x"] * 20 + [""], ["x"] * 21
+    table = "\n".join(",".join(row) for row in (["phone", *names], [PERSON, *full], ["5511999990001", *over]))
+    first, second, *_ = lines(await bring(house, table))
+    assert (first["result"], second["result"]) == ("created", "refused")
+
+
+async def test_an_export_is_safe_and_comes_back(house: House) -> None:
+    await make(house, "5511999990001", "=1+1", custom={"note": "@cmd", "city": "Rio"}, opted_out=True)
+    await make(house, "5511999990002", 'Ana "A", Silva', custom={"note": "two\nlines"})
+    exported = await house.call("GET", f"{CONTACTS}/export")
+    assert exported.headers["content-type"] == "text/csv; charset=utf-8"
+    assert exported.headers["content-disposition"] == 'attachment; filename="contacts.csv"'
+    header, ana, formula = csv.reader(io.StringIO(exported.body.decode(), newline=""))
+    assert header[:5] == ["phone", "name", "opted_out", "city", "note"]
+    assert ana[:5] == ["5511999990002", 'Ana "A", Silva', "false", "", "two\nlines"]
+    assert formula[:5] == ["5511999990001", "'=1+1", "true", "Rio", "'@cmd"]
+    before = await listed(house)
+    assert lines(await bring(house, exported.body))[-1]["summary"]["unchanged"] == 2
+    for contact in before.values():
+        await house.call("DELETE", f"{CONTACTS}/{contact['id']}")
+    lines(await bring(house, exported.body))
+    for phone, contact in (await listed(house)).items():
+        assert {k: contact[k] for k in ("name", "custom", "opted_out")} == {
+            k: before[phone][k] for k in ("name", "custom", "opted_out")
+        }
+
+
+async def test_an_export_as_lines_of_json_goes_through_all_pages(house: House) -> None:
+    lines(await bring(house, "phone,opted_out\n" + "".join(f"55119999{i:05d},{i % 2}\n" for i in range(1001))))
+    every = await house.call("GET", f"{CONTACTS}/export?format=ndjson")
+    assert len({one["phone"] for one in lines(every)}) == 1001
+    some = await house.call("GET", f"{CONTACTS}/export?format=ndjson&opted_out=true")
+    assert len(some.body.splitlines()) == 500
+    stranger = await house.call("GET", f"{CONTACTS}/export?format=ndjson", key=await house.new_stranger())
+    assert stranger.body == b""
+    check_refused(await house.call("GET", f"{CONTACTS}/export?format=xlsx"), 422, "invalid_field", "format")

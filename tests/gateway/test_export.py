@@ -1,0 +1,136 @@
+"""The export: everything that fits, as NDJSON or CSV, beside other requests, and over when the client has gone."""
+
+import asyncio
+import csv
+import io
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatepost.desk.export import COLUMNS, PAGE, csv_lines, safe_cell
+from gatepost.store.pool import Database
+from tests.gateway.checks import PERSON, SEND, check_refused
+from tests.house import House
+
+EXPORT = "/api/v1/messages/export"
+OTHER = "5511999997777"
+
+
+async def test_ndjson_has_each_message_as_it_stands(house: House) -> None:
+    sent = [await house.send(phone=PERSON, body=f"number {n}") for n in range(3)]
+    await house.until_status(sent[-1], "READ")
+    answer = await house.call("GET", EXPORT)
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    assert answer.headers["content-disposition"].endswith('.ndjson"')
+    lines = [msgspec.json.decode(line) for line in answer.body.splitlines()]
+    assert [line["key"]["id"] for line in lines] == sent[::-1]
+    one = await house.call("GET", f"/api/v1/messages/{sent[-1]}")
+    assert lines[0] == one.json()["data"]
+
+
+async def rows(house: House, query: str = "") -> list[dict[str, str]]:
+    answer = await house.call("GET", f"{EXPORT}?format=csv{query}")
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+
+
+async def test_csv_has_a_header_and_a_row_for_each(house: House) -> None:
+    bodies = ["=1+1", '+49 "quoted", with comma', "-2", "@here", "\tx", "\rx", "two\nlines", "plain = fine"]
+    for body in bodies:
+        await house.send(phone=PERSON, body=body, client_ref="=cmd|x")
+    found = (await rows(house))[::-1]
+    assert [row["text"] for row in found] == ["'" + body for body in bodies[:6]] + bodies[6:]
+    assert {row["client_ref"] for row in found} == {"'=cmd|x"}
+    assert {(row["phone"], row["direction"], row["type"]) for row in found} == {(PERSON, "out", "text")}
+    assert [msgspec.json.decode(row["content"]) for row in found] == [{"body": body} for body in bodies]
+
+
+async def test_nothing_is_a_file_too(house: House) -> None:
+    assert (await house.call("GET", EXPORT)).body == b""
+    for query in ("", f"&phone={PERSON}", "&q=nothing"):
+        answer = await house.call("GET", f"{EXPORT}?format=csv{query}")
+        assert answer.body == csv_lines([COLUMNS])
+
+
+async def test_the_same_filters(house: House) -> None:
+    await house.send(phone=PERSON, body="one order")
+    await house.send(phone=OTHER, body="two")
+    assert [row["text"] for row in await rows(house, f"&phone={OTHER}")] == ["two"]
+    assert [row["text"] for row in await rows(house, "&q=ord")] == ["one order"]
+    assert await rows(house, "&direction=in&type=text&status=RECEIVED&from=2020-01-01&to=2021-01-01") == []
+
+
+async def test_strangers_export_only_their_own(house: House) -> None:
+    stranger = await house.new_stranger()
+    await house.send(phone=PERSON, body="mine")
+    assert (await house.call("GET", EXPORT, key=stranger)).body == b""
+
+
+async def test_questions_that_make_no_sense(house: House) -> None:
+    for query, field in (
+        ("format=xlsx", "format"),
+        ("format=", "format"),
+        ("limit=5", "limit"),
+        ("cursor=x", "cursor"),
+    ):
+        check_refused(await house.call("GET", f"{EXPORT}?{query}"), 422, "invalid_field", field)
+
+
+async def fill(db: Database, channel: str, count: int) -> None:
+    """A channel with many messages of today."""
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, phone, type, content,
+                                     created_at, event_ids)
+               SELECT $1, (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') || '7000a000'
+                           || lpad(to_hex(i), 12, '0'))::uuid, gen_random_uuid(), true, false, 10, $2, 'text',
+                      '{"body":"' || repeat('long ', 200) || i || '"}', now(), '{}' FROM generate_series(1, $3) i""",
+            channel.removeprefix("ch_"),
+            PERSON,
+            count,
+        )
+
+
+@pytest.mark.parametrize("count", [PAGE, PAGE + 1, 3 * PAGE])
+async def test_every_page_once(house: House, count: int) -> None:
+    await fill(house.db, house.channel, count)
+    numbers = [int(row["text"].split()[-1]) for row in await rows(house)]
+    assert numbers == list(range(count, 0, -1))
+
+
+async def test_others_are_served_meanwhile_and_a_client_may_leave(house: House) -> None:
+    """A reader that takes nothing holds nothing: no connection to the database, and no memory but a page's."""
+    await fill(house.db, house.channel, 20_000)
+    readers = [await _begin(house) for _ in range(house.settings.database.connections + 1)]
+    for reader, _ in readers:
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+    async with asyncio.timeout(10):
+        assert (await house.call("POST", SEND, {"phone": PERSON, "body": "meanwhile"})).status == 200
+    tasks = len(asyncio.all_tasks())
+    for _, writer in readers:
+        writer.close()
+    async with asyncio.timeout(10):
+        while len(asyncio.all_tasks()) > tasks - len(readers):
+            await asyncio.sleep(0.02)
+
+
+async def _begin(house: House) -> tuple[asyncio.StreamReader, Any]:
+    """Asks for a file over a connection of its own, and reads none of it."""
+    host, port = house.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    head = f"GET {EXPORT} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {house.key}\r\n\r\n"
+    writer.write(head.encode())
+    return reader, writer
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "=", "-"])
+def test_a_cell_that_would_run_is_made_safe(text: str) -> None:
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "1", "a=b", "'=1", " =1", "x\t"])
+def test_any_other_cell_stays_as_it_is(text: str) -> None:
+    assert safe_cell(text) == text

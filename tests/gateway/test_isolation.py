@@ -1,0 +1,110 @@
+"""Nobody reaches another tenant's things: every route, with every id of somebody else, finds and changes nothing.
+
+The routes come from the served reference, so that new ones are covered without anyone remembering.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from gatepost.api.openapi.notes import NOTES
+from tests.gateway.checks import check_refused
+from tests.gateway.reference import Route, Tenant, move_in, routes_of, rows_of, served
+from tests.house import Answer, House
+
+PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+async def _two(house: House) -> tuple[list[Route], Tenant, Tenant]:
+    routes = [route for route in routes_of(await served(house)) if route.scope]
+    wanted = {name for route in routes for name in route.ids}
+    return routes, await move_in(house, wanted, 1), await move_in(house, wanted, 2)
+
+
+async def _call(house: House, route: Route, path: str, body: Any, key: str) -> Answer:
+    if route.takes_file:
+        return await house.call(route.method, path, raw=b"Hello", key=key, headers={"content-type": "text/plain"})
+    return await house.call(route.method, path, body, key=key)
+
+
+async def test_ids_in_paths(house: House) -> None:
+    routes, mine, theirs = await _two(house)
+    before = await rows_of(house, theirs.channel_id)
+    assert len(before) > 5
+    tried = 0
+    for route in routes:
+        for name in route.ids:
+            for thing in set(theirs.things.values()):
+                path = route.at(mine.things | {name: thing})
+                answer = await _call(house, route, path, route.example, mine.key)
+                check_refused(answer, 404, "not_found", about=(route.key, path))
+                tried += 1
+    assert tried > 100
+    assert await rows_of(house, theirs.channel_id) == before
+
+
+async def test_ids_in_bodies(house: House) -> None:
+    """Wherever an example names a thing, somebody else's is refused."""
+    routes, mine, theirs = await _two(house)
+    before = await rows_of(house, theirs.channel_id)
+    for route in routes:
+        for name, body in _foreign_bodies(NOTES[route.key].example, mine, theirs):
+            answer = await _call(house, route, route.at(mine.things), body, mine.key)
+            assert answer.status in (404, 422) or _all_refused(answer), (route.key, name, answer.body)
+    for body in _sends(theirs):
+        answer = await house.call("POST", "/api/v1/message/send", body, key=mine.key)
+        assert answer.status in (404, 422), (body, answer.body)
+        answer = await house.call("POST", "/api/v1/messages/batch", {"messages": [body]}, key=mine.key)
+        assert _all_refused(answer), (body, answer.body)
+    assert await rows_of(house, theirs.channel_id) == before
+
+
+def _foreign_bodies(example: Any, mine: Tenant, theirs: Tenant) -> list[tuple[str, Any]]:
+    text = msgspec.json.encode(example).decode()
+    names = [name for name in dict.fromkeys(PLACE.findall(text)) if name in theirs.things]
+    found = []
+    for foreign in names:
+        things = mine.things | {foreign: theirs.things[foreign]}
+        filled = PLACE.sub(lambda hit, things=things: things.get(hit.group(1), hit.group(0)), text)  # type: ignore[misc]
+        found.append((foreign, msgspec.json.decode(filled)))
+    return found
+
+
+def _all_refused(answer: Answer) -> bool:
+    """A batch answers for each of its sends."""
+    return bool(answer.status == 200 and answer.json()["data"].get("accepted") == 0)
+
+
+def _sends(theirs: Tenant) -> list[dict[str, Any]]:
+    phone, their = "5511999990001", theirs.things
+    return [
+        {"phone": phone, "body": "Hello", "reply_to": their["message_id"]},
+        {"phone": phone, "type": "document", "media": {"id": their["media_id"]}},
+        {"phone": phone, "type": "reaction", "reaction": {"message_id": their["message_id"], "emoji": "👍"}},
+    ]
+
+
+async def test_ids_in_queries_and_lists(house: House) -> None:
+    """No list shows anything of somebody else, whatever it is asked for."""
+    routes, mine, theirs = await _two(house)
+    foreign = {*theirs.things.values(), theirs.phone, theirs.key}
+    for route in routes:
+        if route.method != "GET" or route.path.endswith("/stream"):
+            continue
+        asked = [""] + [f"?{name}={thing}" for name in route.query for thing in sorted(set(theirs.things.values()))]
+        for query in asked:
+            answer = await house.call("GET", route.at(mine.things) + query, key=mine.key)
+            assert answer.status < 500, (route.key, query, answer.body)
+            leaked = [thing for thing in foreign if thing in answer.body.decode(errors="replace")]
+            if answer.status == 200:
+                assert not [thing for thing in leaked if thing not in query], (route.key, query)
+
+
+async def test_the_owner_does_reach_them(house: House) -> None:
+    """The other side of the matrix: the same ids lead somewhere for whom they belong to."""
+    routes, mine, _ = await _two(house)
+    for route in routes:
+        if route.ids and route.method == "GET":
+            answer = await house.call("GET", route.at(mine.things), key=mine.key)
+            assert answer.status == 200, (route.key, answer.body)

@@ -1,0 +1,95 @@
+"""The reference is valid, and says what is there: every route, every body, every code, each with an example."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import schemathesis
+
+from gatepost.api.app import HEALTH, REFERENCE, ROUTES
+from gatepost.api.hot import hot_route
+from gatepost.api.openapi.document import build_document
+from gatepost.api.openapi.notes import NOTES
+from gatepost.api.openapi.problems import REASONS, STATUS
+from gatepost.api.openapi.routes import CALLBACKS, SEND, list_operations
+from tests.gateway.reference import routes_of, served
+from tests.house import House
+
+OPERATIONS = list_operations([*ROUTES, *REFERENCE, *HEALTH])
+DOCUMENT = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
+ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
+
+
+def test_the_document_is_valid_openapi() -> None:
+    schemathesis.openapi.from_dict(DOCUMENT).validate()
+    assert DOCUMENT["openapi"] == "3.1.0"
+
+
+def test_the_document_lists_exactly_the_routes_that_exist() -> None:
+    there = {
+        f"{method} {re.sub(r':str', '', path)}"
+        for handler in [*ROUTES, *REFERENCE, *HEALTH]
+        for path in handler.paths
+        for method in handler.http_methods - {"OPTIONS", "HEAD"}
+    }
+    hot = {operation.key for operation in (SEND, *CALLBACKS)}
+    assert all(hot_route(*key.split()) for key in hot)
+    assert {route.key for route in routes_of(DOCUMENT)} == there | hot
+
+
+def test_every_route_has_its_note_and_its_words() -> None:
+    assert {operation.key for operation in OPERATIONS} == set(NOTES)
+    for operation in OPERATIONS:
+        assert operation.summary, operation.key
+        assert operation.description, operation.key
+    names = [operation.name for operation in OPERATIONS]
+    assert len(names) == len(set(names))
+
+
+def test_every_body_has_an_example_that_fits() -> None:
+    for operation in OPERATIONS:
+        if operation.body is not None:
+            example = DOCUMENT["paths"][operation.path][operation.method.lower()]["requestBody"]["content"]
+            body = msgspec.json.encode(example["application/json"]["example"])
+            msgspec.json.decode(body, type=operation.body)
+
+
+def test_every_parameter_is_described() -> None:
+    for route in routes_of(DOCUMENT):
+        for parameter in route.spec["parameters"]:
+            assert parameter.get("description") or parameter["in"] == "path", (route.key, parameter)
+            assert parameter["in"] != "path" or parameter.get("example"), (route.key, parameter)
+
+
+def test_every_code_has_the_status_that_the_docs_say() -> None:
+    told = dict(re.findall(r"^## (\w+)\n\n\*\*(\d{3})", ERRORS.read_text(), re.MULTILINE))
+    assert {code: int(status) for code, status in told.items()} == STATUS
+    assert set(STATUS.values()) == set(REASONS)
+
+
+def test_nothing_is_left_without_a_reference() -> None:
+    named = set(re.findall(r'"#/components/(\w+)/([\w.-]+)"', msgspec.json.encode(DOCUMENT).decode()))
+    there = {(kind, name) for kind in ("schemas", "responses") for name in DOCUMENT["components"][kind]}
+    assert named == there
+
+
+async def test_it_is_served_to_anyone_and_stays_the_same(house: House) -> None:
+    assert await served(house) == DOCUMENT
+    assert await served(house) == DOCUMENT
+
+
+async def test_the_page_needs_nothing_from_elsewhere(house: House) -> None:
+    page = await house.call("GET", "/docs", key="")
+    assert page.status == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    named: list[str] = re.findall(r'(?:src|href)="([^"#]+)"', page.body.decode())
+    parts = [part for part in named if part != "data:,"]
+    assert sorted(parts) == ["/docs/page.css", "/docs/page.js", "/openapi.json"]
+    for part in parts:
+        answer = await house.call("GET", part, key="")
+        assert answer.status == 200
+        assert part.endswith("json") or b"://" not in answer.body
+    for script in (b"<script>", b" onclick=", b" style="):
+        assert script not in page.body

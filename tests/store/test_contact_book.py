@@ -1,0 +1,133 @@
+"""The plans of looking contacts and orders up: a page reads about as many rows as it shows, however many there are."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from gatepost.model import ids
+from gatepost.model.dates import Span
+from gatepost.store.contact_book import (
+    ContactFilter,
+    Match,
+    find_people,
+    labels_of,
+    list_contacts,
+    search_contacts,
+)
+from gatepost.store.order_book import OrderFilter, list_orders
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW
+from tests.store.test_desk_plans import rows_of
+from tests.store.watching import Plan, watched_database
+
+CHANNEL, OTHER, LABEL = UUID(int=1), UUID(int=2), UUID(int=3)
+COUNT = 20_000
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+    """Give a database with thousands of people on two channels, without statistics or with them."""
+    conn = await asyncpg.connect(database_url)
+    for channel_id in (CHANNEL, OTHER):
+        await conn.execute(
+            """INSERT INTO contacts (channel_id, id, phone, name, given_name, opted_out, created_at, updated_at)
+               SELECT $1, gen_random_uuid(), '5511' || lpad(i::text, 7, '0'), 'Ana Nr' || i,
+                      CASE WHEN i % 2 = 0 THEN 'Bob Nr' || i END, CASE WHEN i % 1000 = 0 THEN $2::timestamptz END,
+                      $2, $2 FROM generate_series(1, $3::int) i""",
+            channel_id,
+            NOW,
+            COUNT,
+        )
+        await conn.execute(
+            "INSERT INTO label_uses SELECT $1, $2, 'contact', id, $3 FROM contacts WHERE channel_id = $1",
+            channel_id,
+            LABEL,
+            NOW,
+        )
+        await conn.execute(
+            """INSERT INTO orders
+               SELECT $1, gen_random_uuid(), id, CASE WHEN opted_out IS NULL THEN 'new' ELSE 'shipped' END, '',
+                      '', '[]', NULL, NULL, $2, $2 FROM contacts WHERE channel_id = $1""",
+            channel_id,
+            NOW,
+        )
+    if request.param == "analyzed":
+        await conn.execute("ANALYZE")
+    await conn.close()
+    async with watched_database(database_url) as found:
+        yield found
+
+
+ALL = ContactFilter()
+
+
+@pytest.mark.parametrize("wanted", [ALL, ContactFilter(opted_out=True), ContactFilter(label_id=LABEL)], ids=repr)
+async def test_a_page_of_contacts(watched: Watched, wanted: ContactFilter) -> None:
+    db, plans = watched
+    first = await list_contacts(db, CHANNEL, wanted, None, 10)
+    second = await list_contacts(db, CHANNEL, wanted, first[-1].id, 10)
+    found = [row.id for row in (*first, *second)]
+    assert (len(set(found)), found) == (20, sorted(found, reverse=True))
+    for plan in plans:
+        assert rows_of(plan, "contacts") + rows_of(plan, "label_uses") <= 25, plan.tree
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("ana nr", ["Ana Nr1", "Ana Nr10001", "Ana Nr10003"]),
+        ("NR2000", ["Bob Nr2000", "Bob Nr20000"]),
+        ("551100000", ["Ana Nr1", "Bob Nr2", "Ana Nr3"]),
+        ("nobody", []),
+    ],
+)
+async def test_a_page_of_a_search(watched: Watched, words: str, names: list[str]) -> None:
+    db, plans = watched
+    found = await search_contacts(db, CHANNEL, words, ALL, None, 3)
+    assert [one.contact.name for one in found] == names
+    (plan,) = plans
+    assert rows_of(plan, "contacts") <= 12, plan.tree
+    if names:
+        after = await search_contacts(db, CHANNEL, words, ALL, found[0].match, 3)
+        assert [one.contact.id for one in after[:2]] == [one.contact.id for one in found[1:]]
+        assert rows_of(plans[-1], "contacts") <= 12
+
+
+async def test_a_search_goes_through_everybody_once(watched: Watched) -> None:
+    db, _ = watched
+    after: Match | None = None
+    seen: list[UUID] = []
+    while page := await search_contacts(db, CHANNEL, "bob nr1", ALL, after, 1000):
+        seen += [one.contact.id for one in page]
+        after = page[-1].match
+    assert len(seen) == len(set(seen)) == sum(str(i).startswith("1") for i in range(2, COUNT + 1, 2))
+
+
+async def test_people_by_their_numbers(watched: Watched) -> None:
+    db, plans = watched
+    numbers = [f"5511{i:07d}" for i in range(1, 101)]
+    async with db.connection() as conn:
+        found = await find_people(conn, CHANNEL, [*numbers, "999"])
+    assert set(found) == set(numbers)
+    assert rows_of(plans[0], "contacts") <= 110
+    await labels_of(db, CHANNEL, [row.id for row in found.values()])
+    assert rows_of(plans[1], "label_uses") <= 110
+
+
+async def test_a_page_of_orders(watched: Watched) -> None:
+    db, plans = watched
+    whole = Span()
+    person = (await list_orders(db, CHANNEL, OrderFilter(whole), None, 10))[0].contact_id
+    shipped = await list_orders(db, CHANNEL, OrderFilter(whole, "shipped"), None, 10)
+    assert {order.status for order in shipped} == {"shipped"}
+    assert len(await list_orders(db, CHANNEL, OrderFilter(whole, None, person), None, 10)) == 1
+    assert await list_orders(db, CHANNEL, OrderFilter(whole, "shipped", uuid4()), None, 10) == []
+    never = Span(ids.floor_id(NOW), ids.floor_id(NOW + timedelta(days=1)))
+    assert len(await list_orders(db, CHANNEL, OrderFilter(never, "new"), None, 10)) <= 10
+    for plan in plans:
+        assert rows_of(plan, "orders") <= 12, plan.tree
+        assert rows_of(plan, "contacts") <= 12, plan.tree

@@ -1,0 +1,272 @@
+"""Looking back: what is found is what is there, whether in blocks or not, and no question reads a whole channel."""
+
+import random
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import asyncpg
+import msgspec
+import pytest
+
+from gatepost.desk.history import find_page
+from gatepost.model import ids
+from gatepost.model.dates import Span
+from gatepost.model.words import Sought, read_query
+from gatepost.networks.base import Incoming, Person
+from gatepost.store import search
+from gatepost.store.heads import StaleOwner
+from gatepost.store.history import Piece, Wanted, read_piece
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from gatepost.store.search import forget_blocks, index_more, read_closed, search_blocks
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store.watching import Plan, fill, watched_database
+
+PHONE = "5511999998888"
+LATE = NOW - timedelta(hours=1)
+
+
+async def say(stage: Stage, texts: list[str], phone: str = PHONE) -> list[UUID]:
+    """Messages with these texts, the oldest first, a second of the clock between."""
+    said = []
+    for text in texts:
+        stage.clock.advance(1)
+        said.append(await stage.accept(phone, text))
+    return said
+
+
+async def index(stage: Stage) -> int:
+    """Writes all blocks that there is enough for; returns how many there are."""
+    while await index_more(stage.db, stage.lease):
+        pass
+    return len(await blocks(stage))
+
+
+async def blocks(stage: Stage) -> list[int]:
+    """How many messages each block holds, the oldest first."""
+    async with stage.db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT cardinality(ids) AS size FROM search_blocks WHERE channel_id = $1 ORDER BY last_id",
+            stage.channel_id,
+        )
+    return [row["size"] for row in rows]
+
+
+async def find(stage: Stage, wanted: Wanted, sought: Sought | None, most: int = 20) -> list[UUID]:
+    """All messages that fit, page by page."""
+    found: list[UUID] = []
+    while True:
+        piece = await find_page(stage.db, stage.channel_id, wanted, sought, stage.clock.now(), most=most)
+        assert len(piece.messages) <= most
+        found += [message.id for message in piece.messages]
+        if piece.reached is None:
+            return found
+        assert piece.reached < wanted.span.end
+        wanted = msgspec.structs.replace(wanted, span=Span(wanted.span.start, piece.reached))
+
+
+async def hear_late(stage: Stage, texts: list[str]) -> None:
+    """What people wrote an hour ago, and is reported now."""
+    updates = [
+        Incoming(f"late.{text}.{i}", Person(PHONE), "text", msgspec.json.encode({"body": text}).decode(), LATE)
+        for i, text in enumerate(texts)
+    ]
+    await stage.receiver.receive(stage.channel_id, stage.ref, updates)
+
+
+async def test_blocks_and_what_is_behind_them_give_the_same_as_reading_everything(stage: Stage) -> None:
+    await stage.take_over()
+    chance = random.Random(4)
+    vocabulary = ["a", "ab", "abc", "b", "bc", "c", "rare", "rarely"]
+    texts = [" ".join(chance.choices(vocabulary, [9, 8, 7, 9, 5, 3, 0.1, 0.1], k=3)) for _ in range(300)]
+    said = await say(stage, texts)
+    assert await index(stage) == 2
+    for query in ("a", "c b", "ab rar", "rarely", "b b", "a b c", "abcd"):
+        sought = read_query(query)
+        expected = [id_ for id_, text in zip(said, texts, strict=True) if sought.fits(set(text.split()))][::-1]
+        for most in (1, 7, 100):
+            assert await find(stage, Wanted(), sought, most) == expected, (query, most)
+        span = Span(said[50], said[270])
+        within = [id_ for id_ in expected if span.start <= id_ < span.end]
+        assert await find(stage, Wanted(span), sought, 9) == within, query
+        assert await find(stage, Wanted(span, incoming=True), sought, 9) == []
+
+
+async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * (search.BLOCK - 1))
+    assert await index(stage) == 0
+    assert await read_closed(stage.db, stage.channel_id) == ids.ZERO
+    (last,) = await say(stage, ["one"])
+    assert await index(stage) == 1
+    assert await read_closed(stage.db, stage.channel_id) == last
+
+
+@pytest.mark.parametrize(("late", "expected"), [(72, [200]), (73, [128, 73])])
+async def test_latecomers_go_into_their_block(stage: Stage, late: int, expected: list[int]) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * search.BLOCK)
+    await index(stage)
+    await hear_late(stage, ["tardy"] * late)
+    await index(stage)
+    assert await blocks(stage) == expected
+    assert len(await find(stage, Wanted(), read_query("tardy"))) == late
+    assert len(await find(stage, Wanted(), read_query("one"))) == search.BLOCK
+
+
+async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) -> None:
+    await stage.take_over()
+    said = await say(stage, ["before"] * search.BLOCK)
+    await index(stage)
+    await hear_late(stage, ["tardy"])
+    async with stage.db.connection() as conn:
+        await conn.execute(
+            "UPDATE messages SET content = $3 WHERE channel_id = $1 AND id = $2",
+            stage.channel_id,
+            said[5],
+            '{"body": "afterwards"}',
+        )
+    await index(stage)
+    assert await find(stage, Wanted(), read_query("afterw")) == [said[5]]
+    assert said[5] not in await find(stage, Wanted(), read_query("before"))
+
+
+async def test_words_of_a_heavy_block_go_into_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_HEAVIEST", 19 * 64)
+    await stage.take_over()
+    await say(stage, ["one"] * search.BLOCK)
+    await index_more(stage.db, stage.lease)
+    assert await blocks(stage) == [65]
+
+
+async def test_another_owner_writes_no_blocks(stage: Stage) -> None:
+    await stage.take_over()
+    stale = stage.lease
+    await stage.take_over()
+    await say(stage, ["one"] * search.BLOCK)
+    with pytest.raises(StaleOwner):
+        await index_more(stage.db, stale)
+    assert await blocks(stage) == []
+
+
+async def test_strangers_with_the_same_words(stage: Stage) -> None:
+    stranger = await make_stage(stage.db)
+    for one in (stage, stranger):
+        await one.take_over()
+        await say(one, ["the same words"] * search.BLOCK)
+        await index(one)
+    mine = await find(stage, Wanted(), read_query("same words"))
+    assert len(mine) == search.BLOCK
+    assert not set(mine) & set(await find(stranger, Wanted(), read_query("same words")))
+
+
+async def test_blocks_are_forgotten_with_their_messages(stage: Stage) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * search.BLOCK)
+    await index(stage)
+    end = stage.clock.now()
+    await forget_blocks(stage.db, end, 1)
+    assert len(await blocks(stage)) == 1
+    await forget_blocks(stage.db, end + timedelta(days=1, seconds=1), 1)
+    assert await blocks(stage) == []
+
+
+async def test_one_answer_looks_at_so_many_rows_and_no_more(stage: Stage) -> None:
+    said = await say(stage, ["one"] * 10)
+    none_fits = Wanted(types=("image",))
+
+    async def look(scan: int, wanted: Wanted = none_fits) -> Piece:
+        return await read_piece(stage.db, stage.channel_id, wanted, NOW, scan=scan, most=3)
+
+    assert await look(4) == Piece([], said[-4])
+    assert await look(10) == Piece([], said[0])
+    assert await look(11) == Piece([], None)
+    full = await look(4, Wanted())
+    assert ([message.id for message in full.messages], full.reached) == (said[:-4:-1], said[-3])
+
+
+# -- plans ------------------------------------------------------------------------------------------------------------
+
+CHANNEL = UUID(int=0x5EA7C4)
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+    """Give a channel with ten weeks behind it, without statistics or with them."""
+    plain = await Database.connect(database_url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    await plain.close()
+    await fill(database_url, CHANNEL, uuid4(), count=8_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    conn = await asyncpg.connect(database_url)
+    await conn.execute("UPDATE messages SET contact_id = $1 WHERE network_id LIKE '%77'", UUID(int=7))
+    await conn.execute(
+        """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
+           SELECT $1, id, id, ARRAY[id],
+                  array_to_tsvector(ARRAY[$2 || 'hello'] || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END),
+                  E'\\nhello:1\\n' || CASE i % 100 WHEN 0 THEN E'rare:1\\n' ELSE '' END
+           FROM (SELECT id, row_number() OVER (ORDER BY id) AS i FROM messages WHERE channel_id = $1) m""",
+        CHANNEL,
+        f"{CHANNEL.hex[-10:]}:",
+    )
+    if request.param == "analyzed":
+        await conn.execute("ANALYZE")
+    await conn.close()
+    async with watched_database(database_url) as found:
+        yield found
+
+
+def rows_of(plan: Plan, *tables: str) -> int:
+    """How many rows a statement has looked at."""
+    nodes = [n for n in plan.nodes() if n.get("Relation Name", "").startswith(tables)]
+    return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in nodes))
+
+
+async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
+    db, plans = watched
+    piece = await read_piece(db, CHANNEL, Wanted(), NOW, scan=5_000, most=20)
+    assert len(piece.messages) == 20
+    (plan,) = plans
+    assert plan.seq_scans() == []
+    assert rows_of(plan, "messages") <= 20
+    assert len(plan.touched("messages")) <= 4
+
+
+async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
+    db, plans = watched
+    piece = await read_piece(db, CHANNEL, Wanted(contact_id=UUID(int=7)), NOW, scan=5_000, most=20)
+    assert len(piece.messages) == 20
+    assert rows_of(plans[0], "messages") <= 20
+    assert (await read_piece(db, CHANNEL, Wanted(contact_id=UUID(int=8)), NOW, scan=5_000, most=20)).messages == []
+    assert all(rows_of(plan, "messages") == 0 for plan in plans[1:])
+
+
+async def test_a_range_of_time_reads_its_partitions_only(watched: Watched) -> None:
+    db, plans = watched
+    span = Span(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
+    await read_piece(db, CHANNEL, Wanted(span, types=("image",)), NOW, scan=5_000, most=20)
+    assert len(plans) == 2
+    assert all(1 <= len(plan.touched("messages")) <= 2 for plan in plans)
+
+
+async def test_words_are_found_by_their_index(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("hello rar"), Span(), most=20)
+    assert len(hits.ids) == 20
+    plan = plans[0]
+    (indexed,) = [node for node in plan.nodes() if node["Node Type"] == "Bitmap Index Scan"]
+    assert (indexed["Index Name"], indexed["Actual Rows"]) == ("search_blocks_words", 80)
+    assert rows_of(plan, "search_blocks") == 80
+    assert [rows_of(plan, "search_blocks") for plan in plans[1:]] == [4, 12, 12]
+
+
+async def test_one_answer_looks_into_so_many_blocks_and_no_more(watched: Watched) -> None:
+    db, _ = watched
+    first = await search_blocks(db, CHANNEL, read_query("rare"), Span(), most=100)
+    assert (len(first.ids), first.reached) == (64, first.ids[-1])
+    assert first.reached is not None
+    rest = await search_blocks(db, CHANNEL, read_query("rare"), Span(ids.ZERO, first.reached), most=100)
+    assert (len(rest.ids), rest.reached) == (16, None)
+    assert first.ids + rest.ids == sorted({*first.ids, *rest.ids}, reverse=True)

@@ -1,0 +1,61 @@
+"""Messages per day: each counted once, whoever counts, and none for what is no message."""
+
+import asyncio
+from datetime import timedelta
+
+import msgspec
+
+from gatepost.networks.base import Person
+from gatepost.store.usage import DayCount, count_all, count_messages, read_days, uncounted_channels
+from tests.inbound.hearing import ANA, hear, said
+from tests.outbound.stage import NOW, Stage
+
+TODAY = NOW.date()
+
+
+async def days(stage: Stage) -> list[DayCount]:
+    return await read_days(stage.db, stage.channel_id, TODAY)
+
+
+async def test_each_message_counts_once_on_its_day(stage: Stage) -> None:
+    message = said(stage, ANA, "text", {"body": 'x\x00 "direction":"out","type":"y"'})
+    await hear(stage, message, said(stage, Person(lid="1", name="Bob"), "image", {}, age=3 * 86_400))
+    await hear(stage, said(stage, ANA, "reaction", {"reaction": {"emoji": "x"}}, target=message.network_id))
+    await stage.accept("5511999990001")
+    stage.clock.advance(86_400)
+    await stage.accept("5511999990001")
+    while await count_messages(stage.db, stage.channel_id, 2):
+        pass
+    tomorrow = TODAY + timedelta(days=1)
+    counted = {(one.day, one.incoming, one.type): one.count for one in await days(stage)}
+    assert counted.pop((tomorrow, False, "text")) == 1
+    assert counted.pop((TODAY, False, "text")) == 1
+    assert counted.pop((TODAY, True, "text")) == 1
+    assert counted.pop((TODAY, True, "image")) == 1
+    assert sum(counted.values()) == len([key for key in counted if key[2] == "reaction"])
+
+
+async def test_two_who_count_at_once_count_once(stage: Stage) -> None:
+    await stage.accept_many([f"55119999900{i:02d}" for i in range(20)])
+    await asyncio.gather(*(count_messages(stage.db, stage.channel_id) for _ in range(4)))
+    assert [one.count for one in await days(stage)] == [20]
+
+
+async def test_upkeep_counts_what_is_new_and_rests(stage: Stage) -> None:
+    assert stage.channel_id not in await uncounted_channels(stage.db)
+    await stage.accept("5511999990001")
+    assert stage.channel_id in await uncounted_channels(stage.db)
+    await count_all(stage.db)
+    assert stage.channel_id not in await uncounted_channels(stage.db)
+    assert [one.count for one in await days(stage)] == [1]
+    assert await count_messages(stage.db, stage.channel_id) == 0
+
+
+async def test_every_message_event_has_the_form_that_is_counted(stage: Stage) -> None:
+    """What is told first in an event is what counting leans on."""
+    await stage.accept("5511999990001", client_ref='"' * 200)
+    await hear(stage, said(stage, Person(user_id='U"S.\\1', name='"'), "text"))
+    bodies = [msgspec.json.decode(row["body"]) for row in await stage.rows("events")]
+    told = [body for body in bodies if (body["type"], body["action"]) == ("message_notification", "created")]
+    await count_all(stage.db)
+    assert sum(one.count for one in await days(stage)) == len(told) == 2
