@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
 from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unknown
+from gatepost.networks.qr import child
 from gatepost.networks.qr.child import ChildDriver
 from gatepost.networks.qr.dial import WebSocketDriver
 from gatepost.networks.qr.driver import Driver, Health, next_wait
@@ -89,9 +92,11 @@ def program(tmp_path: Path) -> tuple[str, str]:
 
 
 async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
-    program: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    program: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
+    logged = LogCapture()  # wherever other tests have led the log meanwhile
+    monkeypatch.setattr(child, "log", structlog.wrap_logger(None, processors=[logged]))
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -122,7 +127,7 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
     assert driver.pid != first
     assert waits == [1]
     await driver.close()
-    said = capsys.readouterr().out
+    said = str(logged.entries)
     assert "hello from the child" in said
     assert "xxxxx" not in said  # a line too long for the log is passed over
 
