@@ -143,11 +143,11 @@ async def test_search_by_name_last_name_and_number(house: House) -> None:
 async def test_a_given_name_goes_before_the_networks(house: House) -> None:
     say = {"phone_number_id": "100000000000001", "from": PERSON, "text": "Hello?", "name": "Own Name"}
     await house.sandbox("POST", "/control/say", say)
-    async with house.db.connection() as conn:
-        for _ in range(200):
-            if await conn.fetchval("SELECT count(*) FROM contacts"):
-                break
-    contact = (await house.call("GET", f"{CONTACTS}?phone={PERSON}")).json()["data"][0]
+
+    async def known() -> Any:
+        return (await house.call("GET", f"{CONTACTS}?phone={PERSON}")).json()["data"]
+
+    (contact,) = await until(known)
     assert contact["name"]
     await house.call("PATCH", f"{CONTACTS}/{contact['id']}", {"name": "Given"})
     assert await found(house, "q=giv") == ["Given"]

@@ -18,8 +18,9 @@ from gatepost.desk.export import csv_lines
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
-from gatepost.store.contact_book import ContactFilter, ContactRow, LabelRef, custom_names, labels_of, list_contacts
+from gatepost.store.contact_book import ContactFilter, ContactRow, custom_names, labels_on, list_contacts
 from gatepost.store.contact_changes import Written, put_contacts
+from gatepost.store.labels import Label
 from gatepost.store.pool import Database
 
 BATCH = 500
@@ -100,7 +101,7 @@ async def export_fields(db: Database, channel_id: UUID) -> list[str]:
 _REST = ("username", "labels", "id", "created_at", "updated_at")
 
 
-def _cells(row: ContactRow, labels: list[LabelRef], fields: list[str]) -> list[str]:
+def _cells(row: ContactRow, labels: list[Label], fields: list[str]) -> list[str]:
     shown = show_contact(row, labels)
     own = [shown["phone"] or "", row.name or "", "true" if shown["opted_out"] else "false"]
     rest = [row.username or "", ", ".join(label.name for label in labels)]
@@ -109,8 +110,8 @@ def _cells(row: ContactRow, labels: list[LabelRef], fields: list[str]) -> list[s
 
 async def _pages(
     db: Database, channel_id: UUID, wanted: ContactFilter
-) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[LabelRef]]]]:
+) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[Label]]]]:
     before: UUID | None = None
     while rows := await list_contacts(db, channel_id, wanted, before, BATCH):
-        yield rows, await labels_of(db, channel_id, [row.id for row in rows])
+        yield rows, await labels_on(db, channel_id, [row.id for row in rows])
         before = rows[-1].id

@@ -19,8 +19,9 @@ from gatepost.networks.qr.network import QrNetwork
 from gatepost.store import contact_changes as store
 from gatepost.store.accepting import Accepted, Key
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.contact_book import ContactRow, LabelRef, find_people, labels_of, read_contact
+from gatepost.store.contact_book import ContactRow, find_people, labels_on, read_contact
 from gatepost.store.contact_changes import Line, Wish
+from gatepost.store.labels import Label
 from gatepost.store.pool import Database
 
 _encode = msgspec.json.Encoder().encode
@@ -69,7 +70,7 @@ class ContactDesk(msgspec.Struct, frozen=True):
 
     async def show_all(self, rows: list[ContactRow]) -> list[dict[str, Any]]:
         """Contacts with their labels."""
-        labels = await labels_of(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
+        labels = await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
         return [show_contact(row, labels[row.id]) for row in rows]
 
     async def access(self, text: str) -> ContactRow:
@@ -111,7 +112,7 @@ class ContactDesk(msgspec.Struct, frozen=True):
         return _there(merged)
 
 
-def show_contact(row: ContactRow, labels: list[LabelRef]) -> dict[str, Any]:
+def show_contact(row: ContactRow, labels: list[Label]) -> dict[str, Any]:
     """A contact as the outside sees it."""
     return {
         "id": ids.show("ct", row.id),

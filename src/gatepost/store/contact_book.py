@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.label import shown_color
+from gatepost.store.labels import CONTACT, Label, labels_of
 from gatepost.store.pool import Connection, Database
 
 _LAST = UUID(int=2**128 - 1)
@@ -35,14 +35,6 @@ class ContactRow(msgspec.Struct, frozen=True):
     def name(self) -> str | None:
         """What people call them here, or else what they call themselves."""
         return self.given_name or self.network_name
-
-
-class LabelRef(msgspec.Struct, frozen=True):
-    """A label on a contact."""
-
-    id: UUID
-    name: str
-    color: str
 
 
 class ContactFilter(msgspec.Struct, frozen=True):
@@ -182,23 +174,10 @@ async def search_contacts(
     return [Found(contact_row(row), Match(row["key"], row["id"])) for row in rows]
 
 
-async def labels_of(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[LabelRef]]:
+async def labels_on(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[Label]]:
     """The labels on each of these contacts, by name."""
-    found: dict[UUID, list[LabelRef]] = {id_: [] for id_ in contact_ids}
     async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT wanted.id AS contact_id, l.* FROM unnest($2::uuid[]) AS wanted (id)
-               CROSS JOIN LATERAL (SELECT label_id FROM label_uses
-                   WHERE channel_id = $1 AND contact_id = wanted.id AND target = 'contact' LIMIT 1000) u
-               CROSS JOIN LATERAL (SELECT id, name, color FROM labels
-                   WHERE channel_id = $1 AND id = u.label_id LIMIT 1) l
-               ORDER BY l.name, l.id""",
-            channel_id,
-            list(contact_ids),
-        )
-    for row in rows:
-        found[row["contact_id"]].append(LabelRef(row["id"], row["name"], shown_color(row["color"])))
-    return found
+        return await labels_of(conn, channel_id, contact_ids, CONTACT)
 
 
 async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:

@@ -96,7 +96,9 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
 ) -> None:
     waits: list[float] = []
     logged = LogCapture()  # wherever other tests have led the log meanwhile
-    monkeypatch.setattr(child, "log", structlog.wrap_logger(None, processors=[logged]))
+    monkeypatch.setattr(
+        child, "log", structlog.wrap_logger(None, processors=[logged], wrapper_class=structlog.BoundLogger)
+    )
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
