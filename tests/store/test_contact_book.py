@@ -13,7 +13,7 @@ from gatepost.store.contact_book import (
     ContactFilter,
     Match,
     find_people,
-    labels_of,
+    labels_on,
     list_contacts,
     search_contacts,
 )
@@ -114,7 +114,7 @@ async def test_people_by_their_numbers(watched: Watched) -> None:
         found = await find_people(conn, CHANNEL, [*numbers, "999"])
     assert set(found) == set(numbers)
     assert rows_of(plans[0], "contacts") <= 110
-    await labels_of(db, CHANNEL, [row.id for row in found.values()])
+    await labels_on(db, CHANNEL, [row.id for row in found.values()])
     assert rows_of(plans[1], "label_uses") <= 110
 
 
