@@ -13,7 +13,7 @@ run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
 test: .venv/dev
-	@$(BIN)/python -m pytest -n 3
+	@$(BIN)/python -m pytest -n 2
 
 check: .venv/dev
 	@$(BIN)/ruff check .
