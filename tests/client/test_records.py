@@ -178,7 +178,7 @@ async def test_what_a_webhook_brings_is_genuine(gp: Driver, house: House, receiv
     hook = await gp.do("create_webhook", receiver.url + "/hook", events={"ack_notification": False}, headers={"X": "1"})
     assert hook.secret
     sent = await gp.do("send_text", PERSON, "Hello")
-    events = [verify_webhook(hook.secret, came.headers, came.body) for came in await receiver.wait_for(1)]
+    events = [verify_webhook(hook.secret, came.headers, came.body) for came in await receiver.wait_for(3)]
     told = [event.message for event in events if event.message]
     assert [(news.key.id, news.direction, news.content) for news in told] == [(sent.id, "out", {"body": "Hello"})]
     (attempt, *_) = await until(lambda: gp.all("attempts", hook.id))
