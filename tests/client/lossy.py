@@ -45,7 +45,17 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 async def lossy_road(url: str) -> AsyncIterator[Road]:
     """A road on a free port of 127.0.0.1."""
     road = Road(url)
-    server = await asyncio.start_server(road.carry, "127.0.0.1", 0)
+    under_way: set[asyncio.Task[None]] = set()
+
+    def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        under_way.add(asyncio.ensure_future(road.carry(reader, writer)))
+
+    server = await asyncio.start_server(carry, "127.0.0.1", 0)
     road.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    try:
         yield road
+    finally:
+        server.close()
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
