@@ -162,14 +162,6 @@ async def test_secrets_are_replaced(db: Database, vault: Vault, tenants: Tenants
         await channels.change_secrets(db, vault, tenants.mine, made.id, ChannelSecrets("", "s", "v"))
 
 
-async def test_the_connection_is_noted_once(db: Database, tenants: Tenants) -> None:
-    assert await rows.set_connection(db, tenants.my_channel, "connected", None)
-    assert not await rows.set_connection(db, tenants.my_channel, "connected", None)
-    assert await rows.set_connection(db, tenants.my_channel, "banned", "The network banned this number.")
-    noted = await channels.get_channel(db, tenants.mine, tenants.my_channel)
-    assert (noted.connection, noted.reason) == ("banned", "The network banned this number.")
-
-
 async def test_the_network_part_is_replaced(db: Database, tenants: Tenants) -> None:
     assert not await rows.set_network(db, tenants.theirs, tenants.my_channel, {"jid": "2"})
     assert await rows.set_network(db, tenants.mine, tenants.my_channel, {"jid": "1"})

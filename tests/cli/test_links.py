@@ -46,7 +46,7 @@ class Linking:
     async def line_with(self, words: str) -> str:
         """The next line with these words; all lines stay in `out`."""
         assert self._program.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while line := (await self._program.stdout.readline()).decode():
                 self.out += line
                 if words in line:
@@ -59,7 +59,7 @@ class Linking:
 
     async def end(self) -> tuple[int, str]:
         """Its exit code and what it said of errors."""
-        out, err = await asyncio.wait_for(self._program.communicate(), 60)
+        out, err = await asyncio.wait_for(self._program.communicate(), 20)
         self.out += out.decode()
         assert self._program.returncode is not None
         return self._program.returncode, err.decode()
@@ -67,7 +67,7 @@ class Linking:
 
 async def link(house: House, *arguments: str) -> Linking:
     places = ("--database-url", house.settings.database.url)
-    command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", "90s"]
+    command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", "30s"]
     pipe = asyncio.subprocess.PIPE
     return Linking(await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe))
 
@@ -77,7 +77,7 @@ async def scan(house: House, code: str) -> None:
 
 
 async def wait_for_state(house: House, channel: str, state: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         while (await run_beside(house, "show", channel, "--json")).json()["connection"] != state:
             await asyncio.sleep(0.05)
 

@@ -134,18 +134,6 @@ async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets:
     )
 
 
-async def set_connection(db: Database, channel_id: UUID, connection: str, reason: str | None) -> bool:
-    """Notes how a channel stands with its network; False when that changes nothing."""
-    return await _change(
-        db,
-        """UPDATE channels SET connection = $2, reason = $3
-           WHERE id = $1 AND (connection, reason) IS DISTINCT FROM ($2, $3) RETURNING 1""",
-        channel_id,
-        connection,
-        reason,
-    )
-
-
 async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Notes what the network says of the number, and leaves what it said of other things; returns all of it."""
     async with db.connection() as conn:
