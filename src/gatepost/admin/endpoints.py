@@ -15,8 +15,9 @@ import msgspec
 from gatepost.admin.checks import check_url
 from gatepost.admin.vault import Vault, endpoint_context
 from gatepost.model import ids
+from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, Manner, check_manner
 from gatepost.model.errors import Conflict, NotFound, invalid_field
-from gatepost.model.event import TYPES
+from gatepost.model.event import ALL_TYPES, TYPES
 from gatepost.store import endpoints as store
 from gatepost.store.endpoints import Endpoint, EndpointChange
 from gatepost.store.heads import StaleOwner
@@ -25,7 +26,7 @@ from gatepost.store.pool import Database
 ENDPOINTS_MAX = 20
 HEADERS_MAX = 20
 HEADER_VALUE_MAX = 1024
-STATES = ("active", "disabled")
+STATES = (ACTIVE, DISABLED)  # that people set; the breaker sets the third
 SWITCHED_OFF = "Switched off by its owner."
 DEFAULT_OVERLAP = timedelta(hours=24)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -54,6 +55,7 @@ async def create_endpoint(
     *,
     events: Sequence[str] = TYPES,
     headers: Mapping[str, str] | None = None,
+    manner: Manner = PLAIN,
     now: datetime,
 ) -> NewEndpoint:
     """Makes an endpoint that gets events from now on, and the secret that signs them."""
@@ -67,6 +69,7 @@ async def create_endpoint(
             events=check_events(events),
             headers=check_headers(headers or {}),
             secret=_seal(vault, endpoint_id, (SigningSecret(secret),)),
+            manner=check_manner(manner),
             most=ENDPOINTS_MAX,
             now=now,
         )
@@ -95,6 +98,7 @@ async def change_endpoint(
     url: str | None = None,
     events: Sequence[str] | None = None,
     headers: Mapping[str, str] | None = None,
+    manner: Manner | None = None,
     state: str | None = None,
     now: datetime,
 ) -> Endpoint:
@@ -103,8 +107,9 @@ async def change_endpoint(
         url=None if url is None else check_url(url),
         events=None if events is None else check_events(events),
         headers=None if headers is None else check_headers(headers),
+        manner=None if manner is None else check_manner(manner),
         state=None if state is None else check_state(state),
-        reason=SWITCHED_OFF if state == "disabled" else None,
+        reason=SWITCHED_OFF if state == DISABLED else None,
     )
     return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
 
@@ -153,9 +158,9 @@ def new_secret() -> str:
 
 def check_events(events: Sequence[str]) -> tuple[str, ...]:
     """The switches that are on, each once, in the usual order."""
-    if set(events) - set(TYPES):
-        raise invalid_field("events", f"must be among: {', '.join(TYPES)}")
-    return tuple(type_ for type_ in TYPES if type_ in events)
+    if set(events) - set(ALL_TYPES):
+        raise invalid_field("events", f"must be among: {', '.join(ALL_TYPES)}")
+    return tuple(type_ for type_ in ALL_TYPES if type_ in events)
 
 
 def check_state(state: str) -> str:

@@ -12,8 +12,10 @@ from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.model import ids, times
+from gatepost.model.account import Caller
+from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
-from gatepost.model.event import TYPES
+from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.store.attempts import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
@@ -22,12 +24,24 @@ _PATH = "/api/v1/webhooks"
 _STATES = {0: "pending", 1: "delivered", 2: "exhausted", 3: "dropped"}
 
 
+class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Several events in one POST: at most so many, gathered for at most so many seconds."""
+
+    most: int = BATCH_MAX
+    wait: float = BATCH_WAIT_MAX
+
+
 class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A new endpoint. Without `events`, all six switches are on."""
 
     url: str
     events: dict[str, bool] | None = None
     headers: dict[str, str] | None = None
+    operational: bool = False
+    ordered: bool = False
+    batch: Batch | None = None
+    rate_limit: int | None = None
+    version: int = VERSIONS[-1]
 
 
 class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +50,11 @@ class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str | None = None
     events: dict[str, bool] | None = None
     headers: dict[str, str] | None = None
+    operational: bool | None = None
+    ordered: bool | None = None
+    batch: Batch | msgspec.UnsetType | None = msgspec.UNSET
+    rate_limit: int | msgspec.UnsetType | None = msgspec.UNSET
+    version: int | None = None
     active: bool | None = None
 
 
@@ -48,10 +67,7 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller:
     """Makes an endpoint. Its signing secret is shown in this answer only."""
     body, _ = await read_body(request, _create)
     await _check_url(gateway.guard, body.url)
-    events, now = _switched(TYPES, body.events), gateway.clock.now()
-    new = await admin.create_endpoint(
-        gateway.db, gateway.vault, caller.channel_id, body.url, events=events, headers=body.headers, now=now
-    )
+    new = await _create_endpoint(gateway, caller, body)
     gateway.ring(caller.channel_id)
     return answer(_show(new.endpoint) | {"secret": new.secret}, "Webhook created", status=201)
 
@@ -104,15 +120,29 @@ async def list_webhook_attempts(
     return answer([_show_attempt(attempt) for attempt in found], paging=more)
 
 
+async def _create_endpoint(gateway: Gateway, caller: Caller, wishes: CreateEndpoint) -> admin.NewEndpoint:
+    return await admin.create_endpoint(
+        gateway.db,
+        gateway.vault,
+        caller.channel_id,
+        wishes.url,
+        events=_switched(TYPES, wishes.events or {}, operational=wishes.operational),
+        headers=wishes.headers,
+        manner=_manner(Manner(version=wishes.version), wishes),
+        now=gateway.clock.now(),
+    )
+
+
 async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
     return await admin.change_endpoint(
         gateway.db,
         before.channel_id,
         before.id,
         url=wishes.url,
-        events=None if wishes.events is None else _switched(before.events, wishes.events),
+        events=_switched(before.events, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
-        state=None if wishes.active is None else ("active" if wishes.active else "disabled"),
+        manner=_manner(before.manner, wishes),
+        state=None if wishes.active is None else (ACTIVE if wishes.active else DISABLED),
         now=gateway.clock.now(),
     )
 
@@ -135,24 +165,51 @@ async def _check_url(guard: Guard, url: str) -> None:
         return
 
 
-def _switched(before: tuple[str, ...], switches: dict[str, bool] | None) -> list[str]:
+def _manner(before: Manner, wishes: CreateEndpoint | ChangeEndpoint) -> Manner:
+    """How the endpoint is to get its deliveries after a change."""
+    changes: dict[str, Any] = {}
+    if wishes.ordered is not None:
+        changes["ordered"] = wishes.ordered
+    if wishes.version is not None:
+        changes["version"] = wishes.version
+    if wishes.rate_limit is not msgspec.UNSET:
+        changes["rate"] = wishes.rate_limit
+    if wishes.batch is None:
+        changes |= {"batch": 1, "batch_wait": 0.0}
+    elif wishes.batch is not msgspec.UNSET:
+        changes |= {"batch": wishes.batch.most, "batch_wait": wishes.batch.wait}
+    return msgspec.structs.replace(before, **changes)
+
+
+def _switched(before: tuple[str, ...], switches: dict[str, bool], *, operational: bool | None) -> list[str]:
     """The switches that are on after a change."""
-    switches = switches or {}
     unknown = sorted(switches.keys() - set(TYPES))
     if unknown:
         raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(TYPES)}")
-    return [type_ for type_ in TYPES if switches.get(type_, type_ in before)]
+    if operational is not None:
+        switches = {**switches, OPERATIONAL: operational}
+    return [type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before)]
 
 
 def _show(endpoint: Endpoint) -> dict[str, Any]:
+    manner, health = endpoint.manner, endpoint.health
     return {
         "id": ids.show("we", endpoint.id),
         "url": endpoint.url,
         "events": {type_: type_ in endpoint.events for type_ in TYPES},
+        "operational": OPERATIONAL in endpoint.events,
         "headers": endpoint.headers,
-        "active": endpoint.state == "active",
+        "ordered": manner.ordered,
+        "batch": {"most": manner.batch, "wait": round(manner.batch_wait, 3)} if manner.batch > 1 else None,
+        "rate_limit": manner.rate,
+        "version": manner.version,
+        "active": endpoint.state != DISABLED,
         "state": endpoint.state,
         "reason": endpoint.reason,
+        "failing_since": times.show_maybe(health.failing_since),
+        "failures": health.failures,
+        "succeeded_at": times.show_maybe(health.succeeded_at),
+        "next_probe_at": times.show_maybe(health.probe_at),
         "created_at": times.show(endpoint.created_at),
         "updated_at": times.show(endpoint.updated_at),
     }

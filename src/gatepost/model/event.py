@@ -19,6 +19,8 @@ LABEL = "label_notifications"
 CONTACT = "contact_notifications"
 ORDER = "order_notifications"
 TYPES = (MESSAGE, ACKNOWLEDGE, CHAT, LABEL, CONTACT, ORDER)
+OPERATIONAL = "endpoint_notification"  # how the channel's own endpoints fare; beside the six, and off unless asked for
+ALL_TYPES = (*TYPES, OPERATIONAL)
 
 
 class ChannelRef(msgspec.Struct, frozen=True):
@@ -36,6 +38,7 @@ class NewEvent(msgspec.Struct, frozen=True):
     type: str
     action: str
     data: dict[str, Any]
+    about: UUID | None = None  # the conversation that it belongs to; None: the channel as a whole
 
 
 class _Event(msgspec.Struct, frozen=True):

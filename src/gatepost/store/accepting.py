@@ -289,9 +289,9 @@ def _insert_messages(
                                  fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
            SELECT $1, false, 0, $9, id, contact_id, phone, type, content, bulk,
                   fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
-           FROM unnest($10::uuid[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::boolean[],
-                       $16::boolean[], $17::text[], $18::uuid[], $19::timestamptz[], $20::timestamptz[],
-                       $21::uuid[], $22::uuid[])
+           FROM unnest($11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::boolean[],
+                       $17::boolean[], $18::text[], $19::uuid[], $20::timestamptz[], $21::timestamptz[],
+                       $22::uuid[], $23::uuid[])
              AS m (id, contact_id, phone, type, content, bulk,
                    fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)""",
         (
@@ -336,7 +336,7 @@ def _tell_created(scribe: Scribe, id_: UUID, draft: Draft, contact: Contact, now
         client_ref=draft.client_ref,
         scheduled=draft.send_at is not None,
     )
-    return scribe.tell(events.MESSAGE, "created", data)
+    return scribe.tell(events.MESSAGE, "created", data, contact.id)
 
 
 async def _keep_keys(

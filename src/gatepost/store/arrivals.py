@@ -124,7 +124,7 @@ class Arrivals:
             status=State.SENT,
             context=message.context,
         )
-        return self._scribe.tell(events.MESSAGE, "created", data)
+        return self._scribe.tell(events.MESSAGE, "created", data, contact.id)
 
     async def _expect_file(self, message: Message, file: File) -> UUID:
         """A row for a file that is to be fetched."""

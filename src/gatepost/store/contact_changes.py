@@ -105,7 +105,7 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
         await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
         gone = events.contact_ref(before.id, before.phone, before.name)
-        scribe.tell(events.CONTACT, "deleted", gone | {"conversation": {"id": ids.show("cv", before.id)}})
+        scribe.tell(events.CONTACT, "deleted", gone | {"conversation": {"id": ids.show("cv", before.id)}}, before.id)
     return True
 
 
@@ -261,9 +261,11 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
 def _tell_new(scribe: Scribe, row: ContactRow) -> None:
     """As for anybody whom the channel meets for the first time, with what people noted of them."""
     data = events.contact_data(row.id, row.phone, row.name, row.created_at)
-    scribe.tell(events.CONTACT, "created", data | {"opted_out": row.opted_out is not None, "custom": row.custom})
+    scribe.tell(
+        events.CONTACT, "created", data | {"opted_out": row.opted_out is not None, "custom": row.custom}, row.id
+    )
     fields = {"status": "open", "created_at": times.show(row.created_at)}
-    scribe.tell(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields))
+    scribe.tell(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields), row.id)
 
 
 def _tell_changed(scribe: Scribe, row: ContactRow, changed: Sequence[str], *, joined: tuple[UUID, ...] = ()) -> None:
@@ -274,4 +276,4 @@ def _tell_changed(scribe: Scribe, row: ContactRow, changed: Sequence[str], *, jo
         "changed": list(changed),
     }
     data = events.contact_change_data(row.id, row.phone, row.name, fields, joined=joined)
-    scribe.tell(events.CONTACT, "updated", data)
+    scribe.tell(events.CONTACT, "updated", data, row.id)

@@ -154,7 +154,7 @@ async def read_all(change: Change, contact_id: UUID, since: datetime) -> Heard |
 def _tell(change: Change, talk: Talk, changed: Sequence[str]) -> None:
     fields = {name: getattr(talk, name) for name in (*SETTINGS, "unread")}
     data = events.chat_data(talk.contact_id, talk.phone, talk.name, {**fields, "changed": list(changed)})
-    change.scribe.tell(events.CHAT, "updated", data)
+    change.scribe.tell(events.CHAT, "updated", data, talk.contact_id)
 
 
 async def _find(change: Change, contact_id: UUID) -> Talk | None:

@@ -74,7 +74,7 @@ async def _settle(
         message = await _message(conn, media)
         if message is not None:
             scribe = Scribe(head, now)
-            event_id = scribe.tell(events.MESSAGE, "updated", {**told, **_data(message, found)})
+            event_id = scribe.tell(events.MESSAGE, "updated", {**told, **_data(message, found)}, message["contact_id"])
             await append_events(conn, head, channel, scribe.told, now, with_change=_add_event(message["id"], event_id))
     return True
 
@@ -115,6 +115,6 @@ def _data(message: Any, found: dict[str, Any]) -> dict[str, Any]:
 
 def _add_event(message_id: UUID, event_id: UUID) -> Clause:
     return Clause(
-        "UPDATE messages SET event_ids = event_ids || $11::uuid WHERE channel_id = $1 AND id = $10",
+        "UPDATE messages SET event_ids = event_ids || $12::uuid WHERE channel_id = $1 AND id = $11",
         (message_id, event_id),
     )

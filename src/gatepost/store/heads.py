@@ -67,9 +67,9 @@ class Scribe:
         self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
         self.told: list[NewEvent] = []
 
-    def tell(self, type_: str, action: str, data: dict[str, Any]) -> UUID:
-        """Adds an event; returns its id."""
-        event = NewEvent(UUID(int=self._next), type_, action, data)
+    def tell(self, type_: str, action: str, data: dict[str, Any], about: UUID | None = None) -> UUID:
+        """Adds an event about a conversation, or about the channel as a whole; returns its id."""
+        event = NewEvent(UUID(int=self._next), type_, action, data, about)
         self._next += 1
         self.told.append(event)
         return event.id
@@ -81,7 +81,7 @@ NOTHING = "SELECT"  # the clause of events that tell of changes written elsewher
 class Clause(msgspec.Struct, frozen=True):
     """A change that is written by the same statement as its events: one round trip instead of two.
 
-    Its parameters are numbered from $10; $1 is the channel. `beside` holds further clauses, each with its name.
+    Its parameters are numbered from $11; $1 is the channel. `beside` holds further clauses, each with its name.
     """
 
     sql: str
@@ -108,13 +108,13 @@ async def append_events(
                UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
                WHERE channel_id = $1
            ), new AS (
-               INSERT INTO events (channel_id, id, seq, type, body)
-               SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[])
+               INSERT INTO events (channel_id, id, seq, type, body, about)
+               SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $10::uuid[])
                RETURNING id, type
            )
            INSERT INTO deliveries (channel_id, endpoint_id, event_id)
            SELECT $1, p.id, n.id FROM new n, endpoints p
-           WHERE p.channel_id = $1 AND p.state = 'active' AND n.type = ANY (p.events)""",
+           WHERE p.channel_id = $1 AND p.state <> 'disabled' AND n.type = ANY (p.events)""",
         head.channel_id,
         [event.id for event in new],
         list(numbers),
@@ -124,6 +124,7 @@ async def append_events(
         new[-1].id if new else head.last_event_id,
         last_message_id or head.last_message_id,
         now,
+        [event.about for event in new],
         *with_change.arguments,
     )
 

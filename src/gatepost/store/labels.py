@@ -193,7 +193,7 @@ class Labels:
 
     def _tell_use(self, action: str, label: Label, contact: Contact, target: str) -> None:
         data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.name)
-        self._scribe.tell(events.LABEL, action, data)
+        self._scribe.tell(events.LABEL, action, data, contact.id)
 
 
 async def _find(conn: "Connection[Any]", condition: str, *keys: Any) -> Label | None:

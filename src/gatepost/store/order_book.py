@@ -99,7 +99,7 @@ async def move_order(
             now,
         )
         after = msgspec.structs.replace(before, status=status, updated_at=now)
-        change.scribe.tell(events.ORDER, "updated", order_shown(after) | {"previous": before.status})
+        change.scribe.tell(events.ORDER, "updated", order_shown(after) | {"previous": before.status}, after.contact_id)
     return after
 
 

@@ -59,7 +59,7 @@ async def write_order(
         now,
     )
     contact_shown = events.contact_ref(contact.id, contact.phone, contact.name)
-    scribe.tell(events.ORDER, "created", events.order_data(id_, contact_shown, contact.id, shown, at))
+    scribe.tell(events.ORDER, "created", events.order_data(id_, contact_shown, contact.id, shown, at), contact.id)
 
 
 def total_of(items: Sequence[Mapping[str, Any]]) -> tuple[Decimal | None, str | None]:

@@ -63,7 +63,7 @@ class People:
         tell_made([now_known[c.id] for c in self._new if c.id in now_known], scribe, self._now)
         self._new = []
         for renewed in self._renewed.values():
-            scribe.tell(events.CONTACT, "updated", _shown(renewed))
+            scribe.tell(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
         self._renewed, self._made = {}, set()
 
     async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:

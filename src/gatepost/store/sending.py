@@ -249,7 +249,7 @@ async def mark_results(
     async with db.transaction() as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
-            """SELECT id, state, attempt, phone, client_ref, network_id,
+            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id,
                       EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
                FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
             lease.channel_id,
@@ -308,7 +308,7 @@ async def cancel_message(
     async with db.transaction() as conn:
         head = await lock_head(conn, channel_id)
         row = await conn.fetchrow(
-            """SELECT id, state, attempt, phone, client_ref, network_id, send_at FROM messages
+            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
                WHERE channel_id = $1 AND id = $2 AND NOT incoming FOR NO KEY UPDATE""",  # its owner may be sending it
             channel_id,
             message_id,

@@ -60,6 +60,7 @@ class Change(msgspec.Struct):
     """One message's changes within a batch."""
 
     id: UUID
+    contact_id: UUID
     phone: str
     client_ref: str | None
     state: State
@@ -76,8 +77,9 @@ class Change(msgspec.Struct):
 
     @classmethod
     def of(cls, row: Any) -> "Change":
-        """Begins from the row as it stands (id, phone, client_ref, state, attempt, network_id)."""
-        return cls(row["id"], row["phone"], row["client_ref"], State(row["state"]), row["attempt"], row["network_id"])
+        """Begins from the row as it stands (id, contact_id, phone, client_ref, state, attempt, network_id)."""
+        who = row["id"], row["contact_id"], row["phone"], row["client_ref"]
+        return cls(*who, State(row["state"]), row["attempt"], row["network_id"])
 
     def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
         """Takes a report, if it tells anything new."""
@@ -125,6 +127,7 @@ class Change(msgspec.Struct):
                     error=step.error,
                     told=step.told,
                 ),
+                self.contact_id,
             )
             for event_id, step in zip(self.event_ids, self.steps, strict=True)
         ]
@@ -167,12 +170,12 @@ def _update(changes: Sequence[Change], now: datetime) -> Clause:
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
                ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
                event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
-           FROM unnest($10::uuid[], $11::smallint[], $12::text[], $13::timestamptz[], $14::text[], $15::text[],
-                       $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
-                       $20::timestamptz[], $21::text[], $22::text[])
+           FROM unnest($11::uuid[], $12::smallint[], $13::text[], $14::timestamptz[], $15::text[], $16::text[],
+                       $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[],
+                       $21::timestamptz[], $22::text[], $23::text[])
              AS c (id, state, network_id, next_at, error, history,
                    sent_at, delivered_at, read_at, played_at, ended_at, event_ids, pricing)
-           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($10) AND m.id BETWEEN $23 AND $24""",
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($11) AND m.id BETWEEN $24 AND $25""",
         (
             [c.id for c in changes],
             [c.state for c in changes],

@@ -13,11 +13,11 @@ from gatepost.store.contacts import Contact
 from gatepost.store.heads import Scribe
 from gatepost.store.pool import Connection
 
-# Beside the insert of outgoing messages: $23 contacts, in key order, and $24 the newest message of each.
+# Beside the insert of outgoing messages: $24 contacts, in key order, and $25 the newest message of each.
 NOTE_NEWEST = """, talks AS (
                UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id)
-               FROM unnest($23::uuid[], $24::uuid[]) AS t (contact_id, id)
-               WHERE v.channel_id = $1 AND v.contact_id = t.contact_id AND v.contact_id = ANY ($23)
+               FROM unnest($24::uuid[], $25::uuid[]) AS t (contact_id, id)
+               WHERE v.channel_id = $1 AND v.contact_id = t.contact_id AND v.contact_id = ANY ($24)
            )"""
 
 
@@ -32,9 +32,13 @@ def newest_of(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple
 def tell_made(made: Sequence[Contact], scribe: Scribe, now: datetime) -> None:
     """Tells of people whom the channel meets for the first time."""
     for contact in made:
-        scribe.tell(events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.name, now))
+        scribe.tell(
+            events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.name, now), contact.id
+        )
         fields = {"status": "open", "created_at": times.show(now)}
-        scribe.tell(events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.name, fields))
+        scribe.tell(
+            events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.name, fields), contact.id
+        )
 
 
 class Heard(msgspec.Struct):
@@ -62,7 +66,9 @@ async def tell_reopened(conn: "Connection[Any]", channel_id: UUID, heard: Sequen
         contact = speaking[row["contact_id"]]
         changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
         fields = {"status": "open", "archived": False, "changed": changed}
-        scribe.tell(events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.name, fields))
+        scribe.tell(
+            events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.name, fields), contact.id
+        )
 
 
 async def note_heard(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[Heard]) -> None:

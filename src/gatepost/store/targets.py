@@ -88,7 +88,7 @@ async def apply_touch(
 ) -> tuple[UUID, Known]:
     """Changes the earlier message and tells of it; returns the event's id, and the message as it is now."""
     changed = touched(touch, target)
-    event_id = scribe.tell(events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch))
+    event_id = scribe.tell(events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch), target.contact_id)
     await conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
                event_ids = event_ids || $8::uuid

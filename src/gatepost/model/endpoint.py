@@ -1,0 +1,50 @@
+"""How a webhook endpoint wants its deliveries, and how it stands."""
+
+from datetime import datetime
+
+import msgspec
+
+from gatepost.model.errors import invalid_field
+
+ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
+BATCH_MAX = 100
+BATCH_WAIT_MAX = 1.0
+RATE_MAX = 1000
+VERSIONS = (1,)  # of the payload
+
+
+class Manner(msgspec.Struct, frozen=True):
+    """Its wishes. Without any: each event on its own, at once, as many side by side as it takes."""
+
+    ordered: bool = False  # within a conversation, one event after the other
+    batch: int = 1  # most events in one POST
+    batch_wait: float = 0.0  # seconds that a batch gathers
+    rate: int | None = None  # most POSTs in any second
+    version: int = VERSIONS[-1]  # of the payload
+
+
+PLAIN = Manner()
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How its deliveries went of late, as the channel's owner notes it."""
+
+    failing_since: datetime | None = None  # the first failure since the last success
+    failures: int = 0  # since the last success
+    notices: int = 0
+    succeeded_at: datetime | None = None
+    probes: int = 0  # while paused: failed ones so far
+    probe_at: datetime | None = None  # while paused: when the next one is due
+
+
+def check_manner(manner: Manner) -> Manner:
+    """The same wishes, or what is wrong with them."""
+    if not 1 <= manner.batch <= BATCH_MAX:
+        raise invalid_field("batch.most", f"must be between 1 and {BATCH_MAX} events")
+    if not 0 <= manner.batch_wait <= BATCH_WAIT_MAX:
+        raise invalid_field("batch.wait", f"must be between 0 and {BATCH_WAIT_MAX:g} seconds")
+    if manner.rate is not None and not 1 <= manner.rate <= RATE_MAX:
+        raise invalid_field("rate_limit", f"must be between 1 and {RATE_MAX} deliveries a second, or null for no limit")
+    if manner.version not in VERSIONS:
+        raise invalid_field("version", f"must be a version of the payload; there are: {', '.join(map(str, VERSIONS))}")
+    return manner
