@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|history|life|memory|start|throughput|all]`."""
+"""The benchmarks: `python -m bench [accept|history|life|memory|start|throughput|webhooks|all]`."""
 
 import argparse
 import asyncio
@@ -21,8 +21,9 @@ from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
 from bench.start import measure_start
 from bench.throughput import measure_throughput
+from bench.webhooks import measure_webhooks
 
-PARTS = ("accept", "history", "life", "memory", "start", "throughput")
+PARTS = ("accept", "history", "life", "memory", "start", "throughput", "webhooks")
 
 
 class Busy:
@@ -48,7 +49,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Measures what was asked for, one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = history = start = life = memory = throughput = None
+    accept = history = start = life = memory = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -62,7 +63,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
             throughput = await measure_throughput(folder, options.hold, tell)
     if "history" in wanted:
         with data_folder() as folder:
-            history = await measure_history(folder, options.past, tell)
+            history = await measure_history(folder, options.past, options.seconds, tell)
+    if "webhooks" in wanted:
+        webhooks = await measure_webhooks(options.seconds, tell)
     machine = Machine(
         cores=psutil.cpu_count() or 0,
         python=platform.python_version(),
@@ -80,6 +83,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         memory=memory,
         start=start,
         throughput=throughput,
+        webhooks=webhooks,
     )
 
 

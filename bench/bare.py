@@ -3,6 +3,7 @@
     direct   the gateway's own accept commit, batch after batch
     rows     the rows of whole lives, in plain tables: 9 group commits per batch of messages
     posts    POSTs by the gateway's HTTP client
+    hooks    the same with an event and the headers of a webhook, always as many under way
 
 Runs in a process of its own: `python -m bench.bare`.
 """
@@ -21,6 +22,7 @@ from pyreqwest.client import ClientBuilder
 
 from bench.load import FIRST, RECIPIENTS
 from bench.processes import end_with_parent, say
+from bench.teller import sample_body
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import SendRequest, check_send
@@ -51,6 +53,7 @@ _ATTEMPTS = """WITH new AS (INSERT INTO bench_attempts (event_id, number, at, st
                             SELECT id, 1, $2, 200, headers FROM unnest($1::uuid[], $3::text[]) AS a (id, headers))
                UPDATE bench_deliveries d SET state = 1, settled_at = $2
                FROM unnest($1::uuid[]) AS done (id) WHERE d.event_id = done.id"""
+_EACH = 25  # POSTs of a worker in one turn, at whose end all wait for the last
 _EVENT_BODY, _CONTENT, _HEADERS = "x" * 500, '{"body":"Hello"}', "x" * 250
 
 
@@ -141,9 +144,28 @@ async def posts(options: argparse.Namespace) -> Turn:
     return turn
 
 
+async def hooks(options: argparse.Namespace) -> Turn:
+    """Posts events: each of so many workers has one under way at any time."""
+    client = ClientBuilder().http1_only().no_proxy().build()
+    url, body = f"http://127.0.0.1:{options.port}/hook", sample_body()
+    headers = {"content-type": "application/json", "user-agent": "Gatepost", "webhook-timestamp": "1763200000"}
+    headers |= {"webhook-id": "evt_" + "0" * 32, "webhook-signature": "v1," + "x" * 44}
+
+    async def work() -> int:
+        for _ in range(_EACH):
+            response = await client.post(url).headers(headers).body_bytes(body).build().send()
+            await response.bytes()
+        return _EACH
+
+    async def turn() -> int:
+        return sum(await asyncio.gather(*[work() for _ in range(options.batch)]))
+
+    return turn
+
+
 async def repeat(options: argparse.Namespace) -> None:
     """Takes turns for a while, and tells how many there were."""
-    turn = await {"direct": direct, "rows": rows, "posts": posts}[options.kind](options)
+    turn = await {"direct": direct, "rows": rows, "posts": posts, "hooks": hooks}[options.kind](options)
     warm = time.perf_counter() + options.warm_up
     while time.perf_counter() < warm:
         await turn()
@@ -157,7 +179,7 @@ async def repeat(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=("direct", "rows", "posts"), required=True)
+    parser.add_argument("--kind", choices=("direct", "rows", "posts", "hooks"), required=True)
     parser.add_argument("--dsn", default="")
     parser.add_argument("--channel", default="")
     parser.add_argument("--account", default="")

@@ -10,6 +10,7 @@ from bench.life import LifeFindings
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
 from bench.throughput import ThroughputFindings
+from bench.webhooks import WebhookFindings
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     memory: MemoryFindings | None = None
     start: StartFindings | None = None
     throughput: ThroughputFindings | None = None
+    webhooks: WebhookFindings | None = None
 
 
 def aims(findings: Findings) -> list[Aim]:
@@ -68,15 +70,19 @@ def aims(findings: Findings) -> list[Aim]:
         found += _throughput_aims(findings.throughput)
     if findings.history:
         found += _history_aims(findings.history)
+    if findings.webhooks:
+        found += _webhook_aims(findings.webhooks)
     return found
 
 
 def _history_aims(found: HistoryFindings) -> list[Aim]:
+    accepts = found.many.accept.rate / found.few.accept.rate
     slowest = max(look.p99 for look in found.many.looks) * 1000
     ratio = max(many.p50 / few.p50 for few, many in zip(found.few.looks, found.many.looks, strict=True))
     return [
         Aim(f"slowest look back on {found.many.messages:,} messages, p99 ms", "≤ 20", round(slowest, 1), slowest <= 20),
         Aim(f"the same × {found.few.messages:,} messages, p50", "≤ 2", round(ratio, 2), ratio <= 2),
+        Aim(f"accepts/s × {found.few.messages:,} messages", "≥ 0.5", round(accepts, 2), accepts >= 0.5),
     ]
 
 
@@ -88,4 +94,14 @@ def _throughput_aims(found: ThroughputFindings) -> list[Aim]:
         Aim("busiest second of a number of 80", "≤ 80", slow.busiest, slow.busiest <= slow.limit),
         Aim("busiest second of a number of 1,000", f"≤ {most}", fast.busiest, fast.busiest <= most),
         Aim("messages out of their conversation's order", "0", late, late == 0),
+    ]
+
+
+def _webhook_aims(found: WebhookFindings) -> list[Aim]:
+    share, (alone, *beside) = found.plain.rate / found.floor.rate, found.lags
+    worse = max(lag.p99 for lag in beside) / alone.p99 if alone.p99 else 0.0
+    return [
+        Aim("webhooks/s, of the HTTP client alone", "≥ 0.5", round(share, 2), share >= 0.5),
+        Aim("from event to first attempt at half load, p99 ms", "< 250", round(alone.p99 * 1000), alone.p99 < 0.25),
+        Aim("the same beside a dead endpoint ×", "≤ 1.1", round(worse, 2), worse <= 1.1),
     ]

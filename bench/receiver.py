@@ -1,8 +1,11 @@
-"""A customer's endpoint: answers 200 to everything and counts the webhook ids, each once.
+"""A customer's endpoint: answers 200 to everything and counts the webhook ids, each once, and the events in them.
 
-Runs in a process of its own: `python -m bench.receiver`.
+With `--lag` it also tells how long after its event each POST came: the id of an event begins with its time in
+milliseconds. With `--silent` it takes connections and never answers. Runs in a process of its own:
+`python -m bench.receiver`.
 """
 
+import argparse
 import asyncio
 import gc
 import time
@@ -15,15 +18,19 @@ from bench.processes import end_with_parent, say
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 _TELL_EVERY = 0.1
+_LAGS = 4000  # in one line, which may not be too long to read
 
 
 class Tally:
     """What has come so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, timed: bool = False) -> None:
         self.seen: set[bytes] = set()
         self.requests = 0
+        self.events = 0
         self.last = 0.0
+        self.lags: list[int] = []
+        self._timed = timed
 
     def count(self, request: bytes) -> None:
         self.requests += 1
@@ -31,6 +38,14 @@ class Tally:
         webhook_id = header(request, b"webhook-id")
         if webhook_id:
             self.seen.add(webhook_id)
+            self.events += request.count(b'"sequence":')
+            if self._timed and webhook_id.startswith(b"evt_"):
+                self.lags.append(max(0, round(self.last * 1000) - int(webhook_id[4:16], 16)))
+
+    def take_lags(self) -> list[int]:
+        """Milliseconds of those POSTs that were not told yet."""
+        some, self.lags = self.lags[:_LAGS], self.lags[_LAGS:]
+        return some
 
 
 class Door(asyncio.Protocol):
@@ -52,25 +67,30 @@ class Door(asyncio.Protocol):
         self._held = data
 
 
-async def receive() -> None:
+async def receive(options: argparse.Namespace) -> None:
     """Answers until the bench ends us, and tells of every change."""
-    tally = Tally()
-    server = await asyncio.get_running_loop().create_server(lambda: Door(tally), "127.0.0.1", 0)
+    tally = Tally(timed=options.lag)
+    door = asyncio.Protocol if options.silent else lambda: Door(tally)
+    server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0)
     gc.freeze()
     gc.disable()
     say("ready", port=server.sockets[0].getsockname()[1])
     told = 0
     while True:
         await asyncio.sleep(_TELL_EVERY)
-        if tally.requests != told:
+        if tally.requests != told or tally.lags:
             told = tally.requests
-            say("count", requests=tally.requests, distinct=len(tally.seen), last=tally.last)
+            found = {"requests": tally.requests, "events": tally.events, "distinct": len(tally.seen)}
+            say("count", **found, last=tally.last, lags=tally.take_lags())
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lag", action="store_true")
+    parser.add_argument("--silent", action="store_true")
     end_with_parent()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(receive())
+        runner.run(receive(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from bench.measure import Sample
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
 from bench.throughput import Held, ThroughputFindings
+from bench.webhooks import BATCH, WebhookFindings
 
 Cell = str | int | float | None
 
@@ -38,7 +39,9 @@ def sections(findings: Findings) -> list[Section]:
     if findings.throughput:
         found.append(_throughput(findings.throughput))
     if findings.history:
-        found.append(_history(findings.history))
+        found += [_history(findings.history), _history_rates(findings.history)]
+    if findings.webhooks:
+        found += [_webhooks(findings.webhooks), _lags(findings.webhooks)]
     return [*found, _aims(aims(findings))]
 
 
@@ -180,20 +183,68 @@ def _history(found: HistoryFindings) -> Section:
     rows: list[list[Cell]] = [
         [
             small.name,
-            *(round(took * 1000, 2) for took in (small.p50, small.p99, big.p50, big.p99)),
-            _ratio(big.p50, small.p50),
-            _ratio(big.p99, small.p99),
+            *(round(took * 1000, 2) for took in (small.p50, small.p99, small.cpu, big.p50, big.p99, big.cpu)),
+            *(_ratio(one, other) for one, other in ((big.p50, small.p50), (big.p99, small.p99), (big.cpu, small.cpu))),
         ]
         for small, big in zip(few.looks, many.looks, strict=True)
     ]
-    for name, small_rate, big_rate in (
-        ("exported, messages/s", few.exported, many.exported),
-        ("put into blocks, messages/s", few.indexed, many.indexed),
-    ):
-        rows.append([name, round(small_rate), None, round(big_rate), None, _ratio(big_rate, small_rate), None])
     small, big = f"{few.messages:,}", f"{many.messages:,}"
-    columns = ["question", f"{small}: p50 ms", "p99 ms", f"{big}: p50 ms", "p99 ms ", "p50 ×", "p99 ×"]
+    columns = ["question, ms", f"{small}: p50", "p99", "CPU", f"{big}: p50", "p99 ", "CPU ", "p50 ×", "p99 ×", "CPU ×"]
     return Section("Looking back on a channel (one request at a time)", columns, rows)
+
+
+def _history_rates(found: HistoryFindings) -> Section:
+    few, many = found.few, found.many
+    pairs: list[tuple[str, float, float]] = [
+        ("exported, messages/s", few.exported, many.exported),
+        ("put into blocks of words, messages/s", few.indexed, many.indexed),
+        ("accepted, messages/s (64 connections)", few.accept.rate, many.accept.rate),
+        ("accept p50 ms", few.accept.p50 * 1000, many.accept.p50 * 1000),
+        ("accept p99 ms", few.accept.p99 * 1000, many.accept.p99 * 1000),
+        ("accept CPU µs, gateway and PostgreSQL", _cost(few.accept), _cost(many.accept)),
+    ]
+    rows: list[list[Cell]] = [[name, round(small, 1), round(big, 1), _ratio(big, small)] for name, small, big in pairs]
+    columns = ["figure", f"{few.messages:,} messages", f"{many.messages:,} messages", "×"]
+    return Section("Rates on a channel with a past", columns, rows)
+
+
+def _webhooks(found: WebhookFindings) -> Section:
+    floor = found.floor
+    alone = floor.micros(floor.cpu)
+    rows: list[list[Cell]] = [["HTTP client alone (floor)", round(floor.rate), None, round(alone), None, None, None]]
+    for name, sent in (("one event in a POST", found.plain), (f"{BATCH} events in a POST", found.batched)):
+        cost = sent.micros(sent.gateway_cpu + sent.postgres_cpu)
+        rows.append(
+            [
+                name,
+                round(sent.rate),
+                _ratio(sent.rate, floor.rate),
+                round(sent.micros(sent.gateway_cpu)),
+                round(sent.micros(sent.postgres_cpu)),
+                round(cost),
+                _ratio(cost, alone),
+            ]
+        )
+    columns = ["webhooks", "events/s", "of floor", "gateway µs", "PostgreSQL µs", "together µs", "CPU × floor"]
+    return Section("Webhooks from a full queue (one endpoint)", columns, rows)
+
+
+def _lags(found: WebhookFindings) -> Section:
+    alone = found.lags[0]
+    rows: list[list[Cell]] = [
+        [
+            lag.name,
+            round(lag.told.rate),
+            round(lag.p50 * 1000),
+            round(lag.p99 * 1000),
+            _ratio(lag.p99, alone.p99),
+            round(lag.told.micros(lag.told.server)),
+            round(lag.told.micros(lag.told.postgres)),
+        ]
+        for lag in found.lags
+    ]
+    columns = ["healthy endpoint", "events/s", "p50 ms", "p99 ms", "p99 ×", "gateway µs", "PostgreSQL µs"]
+    return Section(f"From event to first attempt at half load ({found.load:,.0f} events/s)", columns, rows)
 
 
 def _aims(found: Sequence[Aim]) -> Section:

@@ -8,7 +8,7 @@ async with running_house(database_url) as house:
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -21,11 +21,13 @@ from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
 from gatepost.model import ids
-from gatepost.sandbox import SandboxSettings, serve
+from gatepost.sandbox import SandboxSettings, create_app
+from gatepost.sandbox.server import server_config
 from gatepost.settings import Settings, load
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
-from tests.conftest import serve_app
+from tests.conftest import serve_app, serve_config
+from tests.events import check_all_events
 
 QUICK = {
     "sending.unknown_grace": 0.5,
@@ -191,15 +193,10 @@ async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
 @asynccontextmanager
 async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
     """The sandbox as it ships, in the running loop, on a free port."""
-    ports: asyncio.Queue[int] = asyncio.Queue()
-    serving = asyncio.create_task(serve("127.0.0.1", 0, settings, ready=ports.put_nowait, signals=False))
-    try:
-        port = await asyncio.wait_for(ports.get(), 20)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        serving.cancel()
-        with suppress(asyncio.CancelledError):
-            await serving
+    app = create_app(settings)
+    async with serve_config(server_config(app)) as url:
+        yield url
+        await app.world.release()  # before the server ends: it waits for requests, and some hang on purpose
 
 
 @asynccontextmanager
@@ -232,6 +229,8 @@ async def running_house(
                     channel = await house.new_channel(house.account_id)
                     house.channel, house.key = ids.show("ch", channel.id), await house.new_key(channel.id)
                     yield house
+                    gatepost.end_streams()
+                await check_all_events(db)
             finally:
                 await gatepost.stop()
                 await db.close()

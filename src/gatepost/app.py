@@ -9,26 +9,32 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
-import msgspec
 import structlog
 
-from gatepost.admin.endpoints import SigningSecret
-from gatepost.admin.vault import Vault, endpoint_context, load_or_make_key
+from gatepost import __version__
+from gatepost.admin.signing import open_secrets
+from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.cache import TimedCache
+from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
 from gatepost.clock import Clock
-from gatepost.desk.media import Files, forget_old_media, sweep_orphans
+from gatepost.desk.media import Files
+from gatepost.desk.recovering import Recovering
 from gatepost.desk.search_index import SearchIndex
 from gatepost.desk.template_watch import TemplateWatch
 from gatepost.desk.templates import TemplateDesk
+from gatepost.desk.watchers import Watchers
+from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.errand import Errand
 from gatepost.inbound.fetch import Fetcher
 from gatepost.inbound.link import Keeper
 from gatepost.inbound.receive import Receiver
+from gatepost.meters import Meters
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
@@ -42,26 +48,23 @@ from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.owner import Holding, Owner
 from gatepost.settings import Settings
-from gatepost.store import partitions, upkeep
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
-from gatepost.store.search import forget_blocks
-from gatepost.store.usage import count_all
+from gatepost.store.upkeep import ping
 from gatepost.ways import Ways
-from gatepost.webhooks.deliver import Post, Round, Secret
+from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.deliver import Round
 from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.office import Post
 from gatepost.webhooks.post import Poster
 from gatepost.webhooks.sign import decode_secret
 
 log = structlog.get_logger("gatepost")
-_IDEMPOTENCY_DAYS = 7
-_TURNS_PER_DAY = 86_400 // 5
-_signing = msgspec.json.Decoder(tuple[SigningSecret, ...])
 
 
 class Gatepost:
@@ -72,14 +75,22 @@ class Gatepost:
         self._db = db
         self._clock = clock
         self._role = role
+        self._meters = Meters(__version__, role)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
+        self._poster = Poster(
+            self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
+        )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
         self._ways = Ways(settings, self.vault, dsn)
         self._bell = Bell(db, dsn, self._heard)
-        self._acceptor = Acceptor(db, clock, settings.plans, self.ring, settings.api.queue, self._check_link)
+        self._acceptor = Acceptor(
+            db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
+        )
         self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
         self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
+        self._watchers = Watchers(db, settings.api.streams)
+        self._housekeeper = Housekeeper(settings, db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
         self._keepers: dict[UUID, Keeper] = {}
         self._loops: list[asyncio.Task[None]] = []
@@ -87,17 +98,23 @@ class Gatepost:
 
     async def start(self) -> None:
         """Starts the loops that this role has."""
-        await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
-        self._loops.append(asyncio.create_task(self._upkeep_loop()))
+        await self._housekeeper.make_partitions()
+        self._loops.append(asyncio.create_task(self._housekeeper.run()))
+        self._loops.append(asyncio.create_task(self._watchers.run()))
         if self._role != "api":
             self._make_owner()
             self._loops.append(asyncio.create_task(self._bell.listen()))
 
+    def end_streams(self) -> None:
+        """Lets open streams and waiting requests come to their end, so that a server that stops need not wait."""
+        self._watchers.end()
+
     async def stop(self) -> None:
         """Finishes what is in flight, within the time that the settings give."""
+        self.end_streams()
         if self._owner:
             await self._owner.stop(self._settings.server.drain_seconds)
-            await self._poster.close()
+        await self._poster.close()
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
@@ -108,15 +125,18 @@ class Gatepost:
 
     def ring(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
+        self._watchers.ring(channel_id)
         if self._owner is None or not self._owner.ring(channel_id):
             self._bell.ring(channel_id)
 
     def ring_events(self, channel_id: UUID) -> None:
         """There are new events on a channel, but nothing to send."""
+        self._watchers.ring(channel_id)
         if self._owner is None or not self._owner.ring(channel_id, sending=False):
             self._bell.ring(channel_id)
 
     def _heard(self, channel_id: UUID) -> None:
+        self._watchers.ring(channel_id)
         if self._owner is not None:
             self._owner.ring(channel_id)
 
@@ -132,17 +152,23 @@ class Gatepost:
             receiver=self._receiver,
             vault=self.vault,
             guard=self._guard,
+            poster=self._poster,
             media=Files(self._db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
             business=self._ways.business,
             speak=self._speak,
+            watchers=self._watchers,
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
             ready=self._ready,
+            figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
             burst=self._settings.api.burst,
+            cors_origins=self._settings.api.cors_origins,
+            heartbeat=self._settings.api.heartbeat,
+            events_days=self._settings.retention.events_days,
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
         )
@@ -171,9 +197,12 @@ class Gatepost:
             secrets.verify_token,
         )
 
+    def _owned(self) -> int:
+        return self._owner.owned if self._owner else 0
+
     async def _ready(self) -> dict[str, bool]:
         try:
-            await upkeep.ping(self._db)
+            await ping(self._db)
         except GatepostError:
             return {"database": False, "migrations": True, "owner": False}
         return {"database": True, "migrations": True, "owner": self._owner is None or self._owner.healthy}
@@ -182,9 +211,16 @@ class Gatepost:
 
     def _make_owner(self) -> None:
         sending, webhooks = self._settings.sending, self._settings.webhooks
-        self._ledger = Ledger(self._db, self._clock, sending.linger, self.ring_events)
-        self._poster = Poster(self._guard, deadline=webhooks.timeout, connect_deadline=webhooks.connect_timeout)
-        self._post = Post(self._db, self._clock, self._poster, webhooks.linger)
+        self._ledger = Ledger(self._db, self._clock, sending.linger, self.ring_events, self._meters.sent)
+        self._post = Post(
+            self._db,
+            self._clock,
+            self._poster,
+            webhooks.linger,
+            total=webhooks.total_in_flight,
+            meter=self._meters,
+            ring=self.ring_events,
+        )
         files = self._settings.media
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
         self._attacher = Attacher(self._db, self._objects, self._clock, self._fetch_link, **room)
@@ -209,11 +245,14 @@ class Gatepost:
         if config is None:
             return None
         channel, sending = _ref(config), self._settings.sending
+        holding.channel = channel
         keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
         network = self._ways.official(config) if keeper is None else None
         files = Errand(self._fetcher, self._clock, holding.lease, channel, network, holding.alive)
         words = SearchIndex(self._db, holding.lease, holding.alive)
-        holding.duties = [self._make_watch(holding, config) if keeper is None else keeper, files, words]
+        ring = partial(self.ring_events, config.id)
+        recovering = Recovering(self._db, self._clock, holding.lease, holding.alive, ring)
+        holding.duties = [self._make_watch(holding, config) if keeper is None else keeper, files, words, recovering]
         rules = Rules(
             sending.in_flight,
             sending.read_ahead,
@@ -298,40 +337,13 @@ class Gatepost:
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
         in_flight = self._settings.webhooks.in_flight
-        return Round(self._post, holding.lease, target, self._open_signing, in_flight, holding.alive)
+        assert holding.channel is not None  # its lane was made before
+        channel, signing = holding.channel, self._open_signing
+        return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
 
     def _open_signing(self, target: Target) -> Sequence[Secret]:
-        kept = _signing.decode(self.vault.open(target.secret, endpoint_context(target.id)))
+        kept = open_secrets(self.vault, target.id, target.secret)
         return [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
-
-    # -- upkeep -------------------------------------------------------------------------------------------------------
-
-    async def _upkeep_loop(self) -> None:
-        """Key use, statistics of young partitions, new partitions, old rows: nothing that anyone waits for."""
-        analyzed: dict[str, int] = {}
-        retention, turns = self._settings.retention, 0
-        while True:
-            await asyncio.sleep(5)
-            try:
-                await self._gate.note_use()
-                await partitions.analyze_young_tables(self._db, analyzed)
-                if turns % 12 == 0:
-                    await count_all(self._db)
-                if turns % 120 == 0:
-                    now = self._clock.now()
-                    await partitions.make_partitions(self._db, now, retention.partition_days)
-                    await partitions.drop_old_partitions(self._db, now, retention.messages_days, retention.events_days)
-                    await upkeep.forget_idempotency_keys(self._db, now, _IDEMPOTENCY_DAYS)
-                    await upkeep.forget_parked_statuses(self._db, now)
-                    await forget_blocks(self._db, now, retention.messages_days)
-                    await forget_old_media(self._db, self._objects, now, self._settings.media.days)
-                if turns % _TURNS_PER_DAY == 1:
-                    await sweep_orphans(self._db, self._objects, self._clock.now())
-                turns += 1
-            except GatepostError as error:
-                log.warning("upkeep failed", reason=error.message)
-            except Exception:
-                log.exception("upkeep broke")
 
 
 def _ref(config: ChannelConfig) -> ChannelRef:

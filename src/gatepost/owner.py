@@ -17,9 +17,10 @@ import structlog
 
 from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError, Unavailable
+from gatepost.model.event import ChannelRef
 from gatepost.outbound.lane import Lane
 from gatepost.settings import Lease as LeaseSettings
-from gatepost.store.deliveries import Target, read_targets, save_cursors
+from gatepost.store.deliveries import Mark, Target, read_targets, save_cursors
 from gatepost.store.heads import Lease, claim_channel, ends_of, release_channel, renew_leases, wanting_owner
 from gatepost.store.pool import Database
 from gatepost.webhooks.deliver import Round
@@ -72,8 +73,9 @@ class Holding:
         self._tune = tune
         self._lane: Lane | None = None
         self.duties: Sequence[Duty] = ()
+        self.channel: ChannelRef | None = None  # how its events name it, once it is served
         self._rounds: dict[UUID, tuple[Round, asyncio.Task[None]]] = {}
-        self._cursors: dict[UUID, UUID] = {}
+        self._marks: dict[UUID, Mark] = {}
         self._running: list[asyncio.Task[None]] = []
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = 0.0
@@ -125,7 +127,7 @@ class Holding:
 
     def next_work(self) -> datetime | None:
         """When there will be something to do, as far as is known."""
-        times = [*(r.next_retry for r, _ in self._rounds.values()), *(duty.next_work for duty in self.duties)]
+        times = [*(r.next_work for r, _ in self._rounds.values()), *(duty.next_work for duty in self.duties)]
         if self._lane:
             times.append(self._lane.next_scheduled)
         return min((t for t in times if t is not None), default=None)
@@ -135,6 +137,7 @@ class Holding:
         self._refreshed_at = self._clock.monotonic()
         if self._lane:
             await self._tune(self, self._lane)
+        asked = {id_: round_.writes for id_, (round_, _) in self._rounds.items()}
         targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
         for id_, (round_, task) in list(self._rounds.items()):
             if id_ not in targets or task.done():
@@ -142,18 +145,19 @@ class Holding:
                 await round_.stop()
         for target in targets.values():
             if target.id in self._rounds:
-                self._rounds[target.id][0].change(target)
+                known = self._rounds[target.id][0].change(target, asked[target.id])
+                self._stale = self._stale or not known
             elif self.alive():
                 round_ = self._make_round(self, target)
                 self._rounds[target.id] = (round_, asyncio.create_task(round_.run()))
 
     async def save(self) -> None:
-        """Notes how far each endpoint is, if that has changed."""
-        cursors = {id_: round_.cursor for id_, (round_, _) in self._rounds.items()}
-        changed = {id_: cursor for id_, cursor in cursors.items() if self._cursors.get(id_) != cursor}
+        """Notes how far each endpoint is and how it fares, if that has changed."""
+        marks = {id_: round_.mark for id_, (round_, _) in self._rounds.items()}
+        changed = {id_: mark for id_, mark in marks.items() if self._marks.get(id_) != mark}
         if changed and self.alive():
             await save_cursors(self._db, self.lease, changed)
-            self._cursors |= changed
+            self._marks |= changed
 
     async def end(self) -> None:
         """Stops everything, letting what is in flight come to its end."""
@@ -202,6 +206,11 @@ class Owner:
         """Whether the loops run and the last sweep is not long ago."""
         late = self._clock.monotonic() - self._swept_at
         return not any(loop.done() for loop in self._loops) and late < self._settings.ttl
+
+    @property
+    def owned(self) -> int:
+        """How many channels are ours."""
+        return len(self._holdings)
 
     def ring(self, channel_id: UUID, *, sending: bool = True) -> bool:
         """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""

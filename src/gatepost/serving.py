@@ -68,7 +68,7 @@ async def _serve_http(
         server_header=False,
         timeout_graceful_shutdown=int(settings.server.drain_seconds),
     )
-    server = _Server(config)
+    server = _Server(config, gatepost.end_streams)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -89,8 +89,9 @@ async def _serve_http(
 class _Server(uvicorn.Server):
     """A server that leaves signals to us: we stop the rest of the house after it."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
         super().__init__(config)
+        self._on_stop = on_stop
         self.up = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,6 +104,7 @@ class _Server(uvicorn.Server):
 
     def ask_to_stop(self) -> None:
         self.should_exit = True
+        self._on_stop()
 
 
 def _listener(settings: Settings) -> socket.socket:

@@ -21,6 +21,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/*?#@A-Z]+$")]  # as browsers write it
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +55,9 @@ class Api(_Section, frozen=True):
     rate: Positive
     burst: Count
     queue: Count
+    streams: Count
+    heartbeat: Annotated[float, msgspec.Meta(gt=0, le=60)]
+    cors_origins: tuple[Origin, ...]
 
 
 class Sending(_Section, frozen=True):
@@ -106,8 +110,13 @@ class Webhooks(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
     in_flight: Count
+    total_in_flight: Count
     linger: NotNegative
     allow: tuple[str, ...]
+
+
+class Metrics(_Section, frozen=True):
+    token: str
 
 
 class Media(_Section, frozen=True):
@@ -144,6 +153,7 @@ class Settings(_Section, frozen=True):
     cloud: Cloud
     qr: Qr
     webhooks: Webhooks
+    metrics: Metrics
     media: Media
     retention: Retention
     log: Log

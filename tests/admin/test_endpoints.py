@@ -5,9 +5,10 @@ import base64
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
 import pytest
 
-from gatepost.admin import endpoints
+from gatepost.admin import endpoints, signing
 from gatepost.admin.checks import check_url
 from gatepost.admin.endpoints import NewEndpoint, check_headers
 from gatepost.admin.vault import Vault, VaultError
@@ -15,6 +16,7 @@ from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.model.event import TYPES
 from gatepost.store import endpoints as rows
+from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
 
@@ -153,9 +155,11 @@ async def test_what_is_given_changes_and_the_rest_stays(db: Database, vault: Vau
 
 
 async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault, tenants: Tenants) -> None:
+    await make_partitions(db, NOW, 7)
     made = (await make(db, vault, tenants.my_channel)).endpoint
-    gone = rows.EndpointChange(state="disabled", reason="It answered 410.")
-    assert await rows.update_endpoint(db, tenants.my_channel, made.id, gone, NOW)
+    async with db.connection() as conn:
+        gone = "UPDATE endpoints SET state = 'disabled', reason = 'It answered 410.' WHERE id = $1"
+        await conn.execute(gone, made.id)
     off = await endpoints.change_endpoint(db, tenants.my_channel, made.id, url="https://new.example/", now=LATER)
     assert (off.state, off.reason) == ("disabled", "It answered 410.")
     on = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state="active", now=LATER)
@@ -167,22 +171,49 @@ async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault,
     assert off.reason == endpoints.SWITCHED_OFF
 
 
+async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tenants: Tenants) -> None:
+    await make_partitions(db, NOW, 7)
+    made = (await make(db, vault, tenants.my_channel)).endpoint
+    paused = "UPDATE endpoints SET state = 'paused', failures = 9, failing_since = now(), probes = 2 WHERE id = $1"
+
+    async def change(state: str) -> None:
+        changed = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state=state, now=LATER)
+        assert (changed.state, changed.health.failures, changed.health.probes) == (state, 0, 0)
+        assert changed.health.failing_since is None
+
+    for state in ("active", "disabled", "disabled", "active"):
+        await change(state)
+    async with db.connection() as conn:
+        await conn.execute(paused, made.id)
+    await change("active")
+    async with db.connection() as conn:
+        await conn.execute(paused, made.id)
+    await change("disabled")
+    async with db.connection() as conn:
+        rows_ = await conn.fetch("SELECT type, body FROM events WHERE channel_id = $1 ORDER BY id", tenants.my_channel)
+    told = [msgspec.json.decode(row["body"]) for row in rows_]
+    assert [(one["action"], one["data"]["previous"], one["data"]["state"]) for one in told] == [
+        ("disabled", "active", "disabled"),
+        ("enabled", "disabled", "active"),
+        ("resumed", "paused", "active"),
+        ("disabled", "paused", "disabled"),
+    ]
+    assert {row["type"] for row in rows_} == {"endpoint_notification"}
+    assert told[0]["data"]["reason"] == endpoints.SWITCHED_OFF
+
+
 async def test_both_secrets_live_during_the_overlap(db: Database, vault: Vault, tenants: Tenants) -> None:
     first = await make(db, vault, tenants.my_channel)
     second = await endpoints.rotate_secret(db, vault, tenants.my_channel, first.endpoint.id, now=NOW)
     kept = endpoints.signing_secrets(vault, second.endpoint)
-    end = NOW + endpoints.DEFAULT_OVERLAP
-    before = endpoints.live_secrets(kept, end - timedelta(seconds=1))
+    end = NOW + signing.DEFAULT_OVERLAP
+    before = signing.live_secrets(kept, end - timedelta(seconds=1))
     assert [one.secret for one in before] == [second.secret, first.secret]
-    assert [one.secret for one in endpoints.live_secrets(kept, end)] == [second.secret]
+    assert [one.secret for one in signing.live_secrets(kept, end)] == [second.secret]
     third = await endpoints.rotate_secret(
         db, vault, tenants.my_channel, first.endpoint.id, overlap=timedelta(0), now=NOW
     )
     assert [one.secret for one in endpoints.signing_secrets(vault, third.endpoint)] == [third.secret]
-    with pytest.raises(Invalid, match="overlap"):
-        await endpoints.rotate_secret(
-            db, vault, tenants.my_channel, first.endpoint.id, overlap=timedelta(days=31), now=NOW
-        )
 
 
 async def test_a_secret_does_not_open_for_another_endpoint(db: Database, vault: Vault, tenants: Tenants) -> None:

@@ -10,9 +10,9 @@ from tests.house import House, running_house
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
+async def house(parted_database_url: str) -> AsyncIterator[House]:
     """Give a running gateway with one official channel and its key."""
-    async with running_house(database_url) as one:
+    async with running_house(parted_database_url) as one:
         yield one
 
 

@@ -15,7 +15,7 @@ class Driver:
     """Calls operations by their names, whichever client it holds."""
 
     def __init__(self, client: Gatepost | AsyncGatepost) -> None:
-        self._client = client
+        self._client = self.client = client
 
     async def do(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """One operation with one result."""

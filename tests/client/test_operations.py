@@ -28,6 +28,7 @@ SAMPLES: dict[str, Any] = {
     "longitude": 1.0,
     "buttons": {"yes": "Yes"},
     "phones": ["1"],
+    "headers": {},
 }
 
 

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from gatepost.client import BadWebhook, verify_webhook
+from gatepost.client import BadWebhook, verify_webhook, verify_webhook_batch
+from gatepost.model.signing import public_key
 from gatepost.webhooks.sign import new_secret, signature_headers
 
 NOW = 1_794_736_800
@@ -120,3 +121,48 @@ def test_a_secret_that_is_none_is_a_mistake(secrets: Any) -> None:
 def test_the_shortest_secret() -> None:
     secret = "whsec_" + base64.b64encode(bytes(24)).decode()
     assert verify_webhook(secret, signed(secrets=(secret,)), BODY, now=NOW).id == "evt_1"
+
+
+PRIVATE = new_secret("v1a")
+PUBLIC = public_key(PRIVATE) or ""
+
+
+def test_a_public_key_verifies() -> None:
+    both = signed(secrets=(SECRET, PRIVATE))
+    for mine in (PUBLIC, SECRET, [new_secret(), PUBLIC]):
+        assert verify_webhook(mine, both, BODY, now=NOW).id == "evt_1"
+    spoiled = both | {"webhook-signature": both["webhook-signature"].replace("v1a,", "v1,")}
+    for headers, body in (
+        (signed(), BODY),
+        (both, BODY + b" "),
+        (both | {"webhook-id": "evt_2"}, BODY),
+        (spoiled, BODY),
+    ):
+        with pytest.raises(BadWebhook):
+            verify_webhook(PUBLIC, headers, body, now=NOW)
+    with pytest.raises(BadWebhook):
+        verify_webhook(public_key(new_secret("v1a")) or "", both, BODY, now=NOW)
+    with pytest.raises(BadWebhook, match="too far"):
+        verify_webhook(PUBLIC, both, BODY, now=NOW + 301)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["whpk_", "whpk_?", PUBLIC[:-4], PUBLIC + "QUJD", PRIVATE.replace("whsk_", "whpk_")],
+    ids=["empty", "odd", "short", "long", "private"],
+)
+def test_a_public_key_that_is_none_is_a_mistake(key: str) -> None:
+    with pytest.raises(ValueError, match="secret"):
+        verify_webhook(key, signed(secrets=(PRIVATE,)), BODY, now=NOW)
+
+
+def test_a_batch_gives_its_events_in_order() -> None:
+    body = msgspec.json.encode({"events": [EVENT, EVENT | {"id": "evt_2", "sequence": 8}]})
+    headers = signed(body)
+    assert [event.id for event in verify_webhook_batch(SECRET, headers, body, now=NOW)] == ["evt_1", "evt_2"]
+    with pytest.raises(BadWebhook, match="not an event"):
+        verify_webhook(SECRET, headers, body, now=NOW)
+    with pytest.raises(BadWebhook, match="not a batch"):
+        verify_webhook_batch(SECRET, signed(), BODY, now=NOW)
+    with pytest.raises(BadWebhook, match="does not fit"):
+        verify_webhook_batch(new_secret(), headers, body, now=NOW)

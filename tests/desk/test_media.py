@@ -14,7 +14,7 @@ from gatepost.admin import channels
 from gatepost.desk.media import Files, check_ready, forget_old_media, show_media, sweep_orphans
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, Invalid, NotFound, TooLarge
-from gatepost.store.accepting import Key
+from gatepost.store.answers import Key
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from tests.desk.shelf import MOST, NOW, Shelf, make_shelf, pieces

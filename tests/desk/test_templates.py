@@ -143,31 +143,33 @@ async def test_templates_go_with_their_channel(db: Database) -> None:
 # -- one template -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_name_is_taken_once_per_language(db: Database, channel_id: UUID) -> None:
+async def _reserve(db: Database, channel_id: UUID) -> StoredTemplate:
     reserved = await store.reserve_template(db, channel_id, template(network_id=None), NOW)
     assert reserved is not None
+    assert not reserved.again
+    return reserved.template
+
+
+async def test_a_name_is_taken_once_per_language(db: Database, channel_id: UUID) -> None:
+    reserved = await _reserve(db, channel_id)
     assert (reserved.status, reserved.network_id, reserved.quality) == ("PENDING", None, "UNKNOWN")
     assert await store.reserve_template(db, channel_id, template(), NOW) is None
     assert await store.reserve_template(db, channel_id, template(language="pt_BR"), NOW) is not None
 
 
 async def test_the_networks_answer_confirms_a_template(db: Database, channel_id: UUID) -> None:
-    reserved = await store.reserve_template(db, channel_id, template(network_id=None), NOW)
-    assert reserved is not None
+    reserved = await _reserve(db, channel_id)
     made = template(network_id="77", category="MARKETING", status="PENDING")
     confirmed = await store.confirm_template(db, channel_id, reserved, made, NOW + SECOND)
-    assert confirmed is not None
     assert (confirmed.network_id, confirmed.category, confirmed.status) == ("77", "MARKETING", "PENDING")
     await store.delete_template(db, channel_id, reserved.id)
-    assert await store.confirm_template(db, channel_id, reserved, made, NOW) is None
+    assert await store.confirm_template(db, channel_id, reserved, made, NOW) == reserved
 
 
 async def test_news_may_come_before_the_answer(db: Database, channel_id: UUID) -> None:
-    reserved = await store.reserve_template(db, channel_id, template(network_id=None), NOW)
-    assert reserved is not None
+    reserved = await _reserve(db, channel_id)
     assert await tell(db, channel_id, TemplateChange("77", "order_sent", "en_US", status="APPROVED")) == []
     confirmed = await store.confirm_template(db, channel_id, reserved, template(network_id="77"), NOW + SECOND)
-    assert confirmed is not None
     assert (confirmed.status, confirmed.network_id) == ("APPROVED", "77")
 
 

@@ -1,14 +1,23 @@
 """What the tests of the REST door share: a running house."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
+from gatepost.clock import MovableClock
 from tests.house import House, running_house
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
+async def house(parted_database_url: str) -> AsyncIterator[House]:
     """Give a running gateway with one official channel and its key."""
-    async with running_house(database_url) as one:
+    async with running_house(parted_database_url) as one:
+        yield one
+
+
+@pytest.fixture
+async def standing(database_url: str) -> AsyncIterator[House]:
+    """Give a house whose clock stands still, so that nothing is tried again by itself."""
+    async with running_house(database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one

@@ -46,7 +46,17 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def example(self) -> Any:
-        return self.spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        return next(iter(self.examples), None)
+
+    @property
+    def examples(self) -> list[Any]:
+        """The examples of its body: one of each kind, or just the one."""
+        content = self.spec.get("requestBody", {}).get("content", {}).get("application/json", {})
+        return (
+            [content["example"]]
+            if "example" in content
+            else [one["value"] for one in content.get("examples", {}).values()]
+        )
 
     @property
     def takes_file(self) -> bool:
@@ -97,6 +107,8 @@ async def move_in(house: House, wanted: set[str], digit: int) -> Tenant:
     quiet = dict.fromkeys(TYPES, False)  # nothing is delivered, so that nothing moves by itself
     made = {"endpoint_id": {"url": house.sandbox_url + "/nowhere", "events": quiet}}
     for name in sorted(wanted - set(tenant.things)):
+        if name in tenant.things:  # made along with another
+            continue
         tenant.things[name] = await _MAKERS[name](house, tenant, made.get(name))
     return tenant
 
@@ -150,7 +162,45 @@ async def _order(_house: House, tenant: Tenant, _: Any) -> str:
     return "ord_" + tenant.things["incoming_id"].lower()
 
 
+async def _deliver(house: House, tenant: Tenant, _: Any) -> str:
+    """A delivery that was made, of the first event, to the endpoint that gets none by itself."""
+    endpoint = await _own_endpoint(house, tenant)
+    first = (await house.call("GET", f"{V1}/events?limit=1", key=tenant.key)).json()["data"][0]["id"]
+    endpoint_id, event_id = ids.read("we", endpoint), ids.read("evt", first)
+    async with house.db.connection() as conn:
+        await conn.execute(
+            "INSERT INTO deliveries (channel_id, endpoint_id, event_id, state, attempts) VALUES ($1, $2, $3, 1, 1)",
+            tenant.channel_id,
+            endpoint_id,
+            event_id,
+        )
+    return f"dl_{endpoint[3:]}{first[4:]}"
+
+
+async def _recover(house: House, tenant: Tenant, _: Any) -> str:
+    path = f"{V1}/webhooks/{await _own_endpoint(house, tenant)}/recover"
+    answer = await house.call("POST", path, {"since": "2026-01-01"}, key=tenant.key)
+    assert answer.status == 201, answer.body
+    made: str = answer.json()["data"]["id"]
+
+    async def done() -> bool:
+        found = (await house.call("GET", path.removesuffix("recover") + f"recoveries/{made}", key=tenant.key)).json()
+        return bool(found["data"]["status"] == "done")
+
+    await until(done)
+    return made
+
+
+async def _own_endpoint(house: House, tenant: Tenant) -> str:
+    if "endpoint_id" not in tenant.things:
+        quiet = {"url": house.sandbox_url + "/nowhere", "events": dict.fromkeys(TYPES, False)}
+        tenant.things["endpoint_id"] = await _MAKERS["endpoint_id"](house, tenant, quiet)
+    return tenant.things["endpoint_id"]
+
+
 _MAKERS: dict[str, Maker] = {
+    "delivery_id": _deliver,
+    "recovery_id": _recover,
     "endpoint_id": _post("/webhooks", None),
     "template_id": _post("/templates", TEMPLATE),
     "label_id": _post("/labels", {"name": "VIP", "color": "#00aa00"}),
@@ -178,4 +228,5 @@ async def rows_of(house: House, channel_id: UUID) -> dict[str, str]:
         }
 
 
-_RESTLESS = {"channel_heads", "api_keys"}  # leases and times of use move by themselves
+# Leases, times of use and daily counts move by themselves.
+_RESTLESS = {"channel_heads", "api_keys", "daily_counts", "daily_cursors"}

@@ -74,7 +74,7 @@ def test_every_event_type_and_attempt_is_described() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in ("api.md", "errors.md", "webhooks.md"):
+    for page in ("api.md", "errors.md", "webhooks.md", "deliveries.md"):
         for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", _read(page)):
             aim = DOCS / target if target else DOCS / page
             assert aim.exists(), (page, target)

@@ -1,8 +1,11 @@
 """The reference is valid, and says what is there: every route, every body, every code, each with an example."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import jsonschema_rs
 import msgspec
 import schemathesis
 
@@ -12,7 +15,10 @@ from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.notes import NOTES
 from gatepost.api.openapi.problems import REASONS, STATUS
 from gatepost.api.openapi.routes import CALLBACKS, SEND, list_operations
-from tests.gateway.reference import routes_of, served
+from gatepost.model.content.kinds import TYPES
+from gatepost.model.message import SendRequest, check_send
+from gatepost.networks.base import CAPABILITIES
+from tests.gateway.reference import Route, routes_of, served
 from tests.house import House
 
 OPERATIONS = list_operations([*ROUTES, *REFERENCE, *HEALTH])
@@ -49,9 +55,44 @@ def test_every_route_has_its_note_and_its_words() -> None:
 def test_every_body_has_an_example_that_fits() -> None:
     for operation in OPERATIONS:
         if operation.body is not None:
-            example = DOCUMENT["paths"][operation.path][operation.method.lower()]["requestBody"]["content"]
-            body = msgspec.json.encode(example["application/json"]["example"])
-            msgspec.json.decode(body, type=operation.body)
+            route = Route(operation.method, operation.path, DOCUMENT["paths"][operation.path][operation.method.lower()])
+            assert route.examples, operation.key
+            for example in route.examples:
+                msgspec.json.decode(msgspec.json.encode(example), type=operation.body)
+
+
+def test_there_is_a_send_of_every_type_and_each_passes() -> None:
+    (send,) = (route for route in routes_of(DOCUMENT) if route.key == SEND.key)
+    assert [example.get("type", "text") for example in send.examples] == list(TYPES)
+    for example in send.examples:
+        body = msgspec.json.decode(msgspec.json.encode(example), type=SendRequest)
+        kind = "qr" if body.type == "poll" else "official"
+        can = CAPABILITIES[kind]
+        draft = check_send(body, datetime(2026, 11, 15, tzinfo=UTC), kind, types=can.types, as_text=can.as_text)
+        assert draft.type == body.type
+
+
+def test_every_answer_has_an_example_that_fits() -> None:
+    for route in routes_of(DOCUMENT):
+        for status, answer in route.spec["responses"].items():
+            for kind, content in _follow(answer).get("content", {}).items():
+                assert "example" in content, (route.key, status, kind)
+                whole = jsonschema_rs.Draft202012Validator({"components": DOCUMENT["components"], **content["schema"]})
+                assert not list(whole.iter_errors(content["example"])), (route.key, status, kind)
+
+
+def _follow(answer: Any) -> Any:
+    return DOCUMENT["components"]["responses"][answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
+
+
+def test_answers_name_their_headers() -> None:
+    for route in routes_of(DOCUMENT):
+        for status, answer in route.spec["responses"].items():
+            headers = set(_follow(answer)["headers"])
+            assert "X-Request-Id" in headers, (route.key, status)
+            limited = {"RateLimit", "RateLimit-Policy"} <= headers
+            assert limited == (status == "429" or (route.scope is not None and int(status) < 400)), (route.key, status)
+            assert ("Retry-After" in headers) == (status in ("429", "503") and "$ref" in answer), (route.key, status)
 
 
 def test_every_parameter_is_described() -> None:
@@ -69,7 +110,7 @@ def test_every_code_has_the_status_that_the_docs_say() -> None:
 
 def test_nothing_is_left_without_a_reference() -> None:
     named = set(re.findall(r'"#/components/(\w+)/([\w.-]+)"', msgspec.json.encode(DOCUMENT).decode()))
-    there = {(kind, name) for kind in ("schemas", "responses") for name in DOCUMENT["components"][kind]}
+    there = {(kind, name) for kind in ("schemas", "responses", "headers") for name in DOCUMENT["components"][kind]}
     assert named == there
 
 
@@ -86,10 +127,10 @@ async def test_the_page_needs_nothing_from_elsewhere(house: House) -> None:
     assert "unsafe" not in policy
     named: list[str] = re.findall(r'(?:src|href)="([^"#]+)"', page.body.decode())
     parts = [part for part in named if part != "data:,"]
-    assert sorted(parts) == ["/docs/page.css", "/docs/page.js", "/openapi.json"]
+    assert sorted(parts) == ["/docs/events", "/docs/page.css", "/docs/page.js", "/openapi.json"]
     for part in parts:
         answer = await house.call("GET", part, key="")
         assert answer.status == 200
-        assert part.endswith("json") or b"://" not in answer.body
+        assert part.endswith(("json", "/events")) or b"://" not in answer.body
     for script in (b"<script>", b" onclick=", b" style="):
         assert script not in page.body

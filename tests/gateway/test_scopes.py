@@ -58,6 +58,8 @@ async def test_no_key_gets_in_nowhere_but_where_none_is_needed(house: House) -> 
         "/docs",
         "/docs/page.css",
         "/docs/page.js",
+        "/docs/events",
+        "/docs/events/{schema_name}",
         "/callbacks/cloud/{channel_id}",
     }
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatepost.sandbox.wire import text_update, webhook_body
@@ -72,6 +72,7 @@ async def test_text_beyond_ascii_is_escaped(sandbox: Driver, receiver: Receiver)
 
 
 @given(st.text())
+@example("\x7f")
 def test_callback_bytes_are_those_of_an_ascii_json_writer(text: str) -> None:
     update = text_update("wamid.x", "5511999990000", "Ana", START, body=text)
     body = webhook_body(WABA, PHONE, NUMBER, [update])

@@ -14,12 +14,13 @@ from gatepost.model import ids
 from gatepost.model.dates import Span
 from gatepost.model.words import Sought, read_query
 from gatepost.networks.base import Incoming, Person
-from gatepost.store import search
+from gatepost.store import word_blocks
 from gatepost.store.heads import StaleOwner
 from gatepost.store.history import Piece, Wanted, read_piece
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.search import forget_blocks, index_more, read_closed, search_blocks
+from gatepost.store.search import read_closed, search_blocks
+from gatepost.store.word_blocks import forget_blocks, index_more
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.watching import Plan, fill, watched_database
 
@@ -95,7 +96,7 @@ async def test_blocks_and_what_is_behind_them_give_the_same_as_reading_everythin
 
 async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
     await stage.take_over()
-    await say(stage, ["one"] * (search.BLOCK - 1))
+    await say(stage, ["one"] * (word_blocks.BLOCK - 1))
     assert await index(stage) == 0
     assert await read_closed(stage.db, stage.channel_id) == ids.ZERO
     (last,) = await say(stage, ["one"])
@@ -106,18 +107,18 @@ async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
 @pytest.mark.parametrize(("late", "expected"), [(72, [200]), (73, [128, 73])])
 async def test_latecomers_go_into_their_block(stage: Stage, late: int, expected: list[int]) -> None:
     await stage.take_over()
-    await say(stage, ["one"] * search.BLOCK)
+    await say(stage, ["one"] * word_blocks.BLOCK)
     await index(stage)
     await hear_late(stage, ["tardy"] * late)
     await index(stage)
     assert await blocks(stage) == expected
     assert len(await find(stage, Wanted(), read_query("tardy"))) == late
-    assert len(await find(stage, Wanted(), read_query("one"))) == search.BLOCK
+    assert len(await find(stage, Wanted(), read_query("one"))) == word_blocks.BLOCK
 
 
 async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) -> None:
     await stage.take_over()
-    said = await say(stage, ["before"] * search.BLOCK)
+    said = await say(stage, ["before"] * word_blocks.BLOCK)
     await index(stage)
     await hear_late(stage, ["tardy"])
     async with stage.db.connection() as conn:
@@ -133,9 +134,9 @@ async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) ->
 
 
 async def test_words_of_a_heavy_block_go_into_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_HEAVIEST", 19 * 64)
+    monkeypatch.setattr(word_blocks, "_HEAVIEST", 19 * 64)
     await stage.take_over()
-    await say(stage, ["one"] * search.BLOCK)
+    await say(stage, ["one"] * word_blocks.BLOCK)
     await index_more(stage.db, stage.lease)
     assert await blocks(stage) == [65]
 
@@ -144,7 +145,7 @@ async def test_another_owner_writes_no_blocks(stage: Stage) -> None:
     await stage.take_over()
     stale = stage.lease
     await stage.take_over()
-    await say(stage, ["one"] * search.BLOCK)
+    await say(stage, ["one"] * word_blocks.BLOCK)
     with pytest.raises(StaleOwner):
         await index_more(stage.db, stale)
     assert await blocks(stage) == []
@@ -154,16 +155,16 @@ async def test_strangers_with_the_same_words(stage: Stage) -> None:
     stranger = await make_stage(stage.db)
     for one in (stage, stranger):
         await one.take_over()
-        await say(one, ["the same words"] * search.BLOCK)
+        await say(one, ["the same words"] * word_blocks.BLOCK)
         await index(one)
     mine = await find(stage, Wanted(), read_query("same words"))
-    assert len(mine) == search.BLOCK
+    assert len(mine) == word_blocks.BLOCK
     assert not set(mine) & set(await find(stranger, Wanted(), read_query("same words")))
 
 
 async def test_blocks_are_forgotten_with_their_messages(stage: Stage) -> None:
     await stage.take_over()
-    await say(stage, ["one"] * search.BLOCK)
+    await say(stage, ["one"] * word_blocks.BLOCK)
     await index(stage)
     end = stage.clock.now()
     await forget_blocks(stage.db, end, 1)
@@ -251,22 +252,46 @@ async def test_a_range_of_time_reads_its_partitions_only(watched: Watched) -> No
     assert all(1 <= len(plan.touched("messages")) <= 2 for plan in plans)
 
 
-async def test_words_are_found_by_their_index(watched: Watched) -> None:
+def looks(plans: list[Plan]) -> list[tuple[str, int]]:
+    """By which index each statement found blocks, and how many it read."""
+    names = {"search_blocks_pkey", "search_blocks_words"}
+    used = [next(node["Index Name"] for node in plan.nodes() if node.get("Index Name") in names) for plan in plans]
+    return [(name[14:], rows_of(plan, "search_blocks")) for name, plan in zip(used, plans, strict=True)]
+
+
+async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
     db, plans = watched
     hits = await search_blocks(db, CHANNEL, read_query("hello rar"), Span(), most=20)
     assert len(hits.ids) == 20
-    plan = plans[0]
-    (indexed,) = [node for node in plan.nodes() if node["Node Type"] == "Bitmap Index Scan"]
-    assert (indexed["Index Name"], indexed["Actual Rows"]) == ("search_blocks_words", 80)
-    assert rows_of(plan, "search_blocks") == 80
-    assert [rows_of(plan, "search_blocks") for plan in plans[1:]] == [4, 12, 12]
+    walked, one, named, looked, ids_read = looks(plans)
+    assert (walked, one) == (("pkey", 8), ("pkey", 1))
+    assert (named, looked, ids_read) == (("words", 80), ("pkey", 24), ("pkey", 19))
+
+
+async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("hel"), Span(), most=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 42), ("pkey", 12)]  # twice the one it begins behind
+
+
+async def test_newest_blocks_are_those_of_the_span(watched: Watched) -> None:
+    db, plans = watched
+    span = Span(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
+    hits = await search_blocks(db, CHANNEL, read_query("hello"), span, most=1000)
+    assert hits.reached is not None
+    assert all(span.start <= id_ < span.end for id_ in hits.ids)
+    plans.clear()
+    whole = await search_blocks(db, CHANNEL, read_query("hello"), Span(hits.ids[40], hits.ids[0]), most=45)
+    assert (whole.ids, whole.reached) == (hits.ids[1:41], None)
+    assert {name for name, _ in looks(plans)} == {"pkey"}
 
 
 async def test_one_answer_looks_into_so_many_blocks_and_no_more(watched: Watched) -> None:
     db, _ = watched
     first = await search_blocks(db, CHANNEL, read_query("rare"), Span(), most=100)
-    assert (len(first.ids), first.reached) == (64, first.ids[-1])
+    assert (len(first.ids), first.reached) == (1 + 64, first.ids[-1])
     assert first.reached is not None
     rest = await search_blocks(db, CHANNEL, read_query("rare"), Span(ids.ZERO, first.reached), most=100)
-    assert (len(rest.ids), rest.reached) == (16, None)
+    assert (len(rest.ids), rest.reached) == (15, None)
     assert first.ids + rest.ids == sorted({*first.ids, *rest.ids}, reverse=True)

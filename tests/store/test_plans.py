@@ -14,12 +14,13 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, Person, Status
-from gatepost.store.attempts import list_attempts
-from gatepost.store.deliveries import Attempt, DeliveryState, next_retry, read_pending, read_retries, record_attempts
-from gatepost.store.events import read_feed
+from gatepost.store.attempt_log import list_attempts
+from gatepost.store.deliveries import DeliveryState, next_retry, read_pending, read_retries
+from gatepost.store.events import read_piece
 from gatepost.store.messages import get_message, read_trace
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
+from gatepost.store.recording import Attempt, record_attempts
 from gatepost.store.sending import (
     Intent,
     Result,
@@ -168,20 +169,21 @@ async def deliver(s: Scene) -> None:
     assert len(due) >= 10
     again = [attempt(item.event_id, 1, DeliveryState.PENDING) for item in due]
     await record_attempts(db, s.stage.lease, again, NOW)
-    assert len(await read_retries(db, channel_id, ENDPOINT, NOW, [], 50)) == len(due)
+    assert len((await read_retries(db, channel_id, ENDPOINT, NOW, [], 50)).due) == len(due)
     await next_retry(db, channel_id, ENDPOINT, [])
     done = [attempt(item.event_id, 2, DeliveryState.DELIVERED) for item in due]
     await record_attempts(db, s.stage.lease, done, NOW)
 
 
 def attempt(event_id: UUID, number: int, state: DeliveryState) -> Attempt:
-    again = NOW if state is DeliveryState.PENDING else None
-    return Attempt(ENDPOINT, event_id, number, NOW, 5.0, 200, None, "http://x", "{}", None, None, state, again)
+    again, retried = NOW if state is DeliveryState.PENDING else None, number > 1
+    return Attempt(ENDPOINT, event_id, number, NOW, 5.0, 200, None, "http://x", "{}", None, None, state, again, retried)
 
 
 async def feed(s: Scene) -> None:
-    assert len(await read_feed(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), None, 100)) >= 30
-    assert len(await read_feed(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), ["ack_notification"], 5)) == 5
+    assert len((await read_piece(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), None, 100)).events) >= 30
+    some = await read_piece(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), ["ack_notification"], 5)
+    assert len(some.events) == 5
 
 
 async def read_log(s: Scene) -> None:

@@ -88,6 +88,12 @@ class _Watched(asyncpg.Connection):
             await self._explain(command, given[0])
         await super().executemany(command, given, **options)
 
+    async def fetchmany(self, query: str, args: Any, **options: Any) -> Any:
+        given = list(args)
+        if given:
+            await self._explain(query, given[0])
+        return await super().fetchmany(query, given, **options)
+
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
         """Prepared, so that the plan is chosen as for the real thing: `plan_cache_mode` counts here too."""
         await super().execute(f"PREPARE watched AS {query}")

@@ -3,9 +3,7 @@
 Where an address leads is judged by `webhooks/guard.py`, which the doors call before they come here.
 """
 
-import base64
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -13,12 +11,24 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.checks import check_url
-from gatepost.admin.vault import Vault, endpoint_context
+from gatepost.admin.signing import (
+    DEFAULT_OVERLAP,
+    SigningSecret,
+    check_overlap,
+    make_secret,
+    open_secrets,
+    rotated,
+    seal_secrets,
+)
+from gatepost.admin.vault import Vault
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, Manner, check_manner
 from gatepost.model.errors import Conflict, NotFound, invalid_field
-from gatepost.model.event import ALL_TYPES, TYPES
+from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
+from gatepost.model.signing import V1
 from gatepost.store import endpoints as store
+from gatepost.store.answers import NEVER, Once
+from gatepost.store.channels import get_config
 from gatepost.store.endpoints import Endpoint, EndpointChange
 from gatepost.store.heads import StaleOwner
 from gatepost.store.pool import Database
@@ -28,23 +38,21 @@ HEADERS_MAX = 20
 HEADER_VALUE_MAX = 1024
 STATES = (ACTIVE, DISABLED)  # that people set; the breaker sets the third
 SWITCHED_OFF = "Switched off by its owner."
-DEFAULT_OVERLAP = timedelta(hours=24)
+_ROTATIONS = 5  # at the same moment that can overtake one of them
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _RESERVED = ("content-type", "content-length", "host", "user-agent", "connection", "transfer-encoding")
 
 
-class SigningSecret(msgspec.Struct, frozen=True):
-    """A secret that signs, and until when: an old one goes on beside the new one for a while."""
-
-    secret: str
-    until: datetime | None = None
-
-
 class NewEndpoint(msgspec.Struct, frozen=True):
-    """An endpoint and its signing secret."""
+    """An endpoint and its fresh signing secret; what its owner sees of that is `fresh.shown`."""
 
     endpoint: Endpoint
-    secret: str
+    fresh: SigningSecret
+
+    @property
+    def secret(self) -> str:
+        """The secret, or the public key where there is one."""
+        return self.fresh.shown
 
 
 async def create_endpoint(
@@ -56,10 +64,12 @@ async def create_endpoint(
     events: Sequence[str] = TYPES,
     headers: Mapping[str, str] | None = None,
     manner: Manner = PLAIN,
+    signing: str = V1,
     now: datetime,
+    once: Once[NewEndpoint] = NEVER,
 ) -> NewEndpoint:
     """Makes an endpoint that gets events from now on, and the secret that signs them."""
-    endpoint_id, secret = ids.new_id(now), new_secret()
+    endpoint_id, fresh = ids.new_id(now), make_secret(signing)
     try:
         endpoint = await store.insert_endpoint(
             db,
@@ -68,16 +78,17 @@ async def create_endpoint(
             url=check_url(url),
             events=check_events(events),
             headers=check_headers(headers or {}),
-            secret=_seal(vault, endpoint_id, (SigningSecret(secret),)),
+            secret=seal_secrets(vault, endpoint_id, (fresh,)),
             manner=check_manner(manner),
             most=ENDPOINTS_MAX,
             now=now,
+            once=once.through(lambda endpoint: NewEndpoint(endpoint, fresh)),
         )
     except StaleOwner:
         raise NotFound(f"There is no channel {ids.show('ch', channel_id)}.") from None
     if endpoint is None:
         raise Conflict(f"A channel may have at most {ENDPOINTS_MAX} endpoints. Delete one first.")
-    return NewEndpoint(endpoint, secret)
+    return NewEndpoint(endpoint, fresh)
 
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint:
@@ -102,7 +113,7 @@ async def change_endpoint(
     state: str | None = None,
     now: datetime,
 ) -> Endpoint:
-    """Changes what is given and leaves the rest."""
+    """Changes what is given and leaves the rest; a change of state is told by an event."""
     change = EndpointChange(
         url=None if url is None else check_url(url),
         events=None if events is None else check_events(events),
@@ -111,7 +122,13 @@ async def change_endpoint(
         state=None if state is None else check_state(state),
         reason=SWITCHED_OFF if state == DISABLED else None,
     )
-    return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
+    if state is None:
+        return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
+    config = await get_config(db, channel_id)
+    if config is None:
+        raise _unknown(endpoint_id)
+    channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+    return _known(await store.switch_endpoint(db, channel, channel_id, endpoint_id, change, now), endpoint_id)
 
 
 async def rotate_secret(
@@ -121,17 +138,20 @@ async def rotate_secret(
     endpoint_id: UUID,
     *,
     overlap: timedelta = DEFAULT_OVERLAP,
+    signing: str | None = None,
     now: datetime,
 ) -> NewEndpoint:
-    """Makes a new signing secret; deliveries are signed with the old ones too until `overlap` is over."""
-    if not timedelta(0) <= overlap <= timedelta(days=30):
-        raise invalid_field("overlap", "must be between 0 and 30 days")
-    endpoint = await get_endpoint(db, channel_id, endpoint_id)
-    fresh, end = SigningSecret(new_secret()), now + overlap
-    old = [SigningSecret(s.secret, min(s.until or end, end)) for s in signing_secrets(vault, endpoint)]
-    sealed = _seal(vault, endpoint_id, (fresh, *live_secrets(old, now)))
-    changed = await store.update_endpoint(db, channel_id, endpoint_id, EndpointChange(secret=sealed), now)
-    return NewEndpoint(_known(changed, endpoint_id), fresh.secret)
+    """Makes a new signing secret, of the same kind unless said; the old ones sign too until `overlap` is over."""
+    check_overlap(overlap)
+    for _ in range(_ROTATIONS):
+        before = await get_endpoint(db, channel_id, endpoint_id)
+        kept = signing_secrets(vault, before)
+        fresh = make_secret(signing or kept[0].signing)
+        sealed = seal_secrets(vault, endpoint_id, rotated(kept, fresh, overlap, now))
+        changed = await store.replace_secret(db, channel_id, endpoint_id, before.secret, sealed, now)
+        if changed is not None:
+            return NewEndpoint(changed, fresh)
+    raise Conflict("The secret was rotated by others at the same moment. Look at the endpoint, then try again.")
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> None:
@@ -142,18 +162,7 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
     """All secrets that are kept for an endpoint, the newest first."""
-    text = vault.open(endpoint.secret, endpoint_context(endpoint.id))
-    return msgspec.json.decode(text, type=tuple[SigningSecret, ...])
-
-
-def live_secrets(kept: Sequence[SigningSecret], now: datetime) -> tuple[SigningSecret, ...]:
-    """Those that sign at that moment."""
-    return tuple(one for one in kept if one.until is None or now < one.until)
-
-
-def new_secret() -> str:
-    """A signing secret in the form of Standard Webhooks."""
-    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+    return open_secrets(vault, endpoint.id, endpoint.secret)
 
 
 def check_events(events: Sequence[str]) -> tuple[str, ...]:
@@ -190,10 +199,6 @@ def _check_header(name: str, value: str) -> None:
         raise invalid_field("headers", f"the value of {name} may have at most {HEADER_VALUE_MAX} characters")
     if not (value.isascii() and value.isprintable()) or value != value.strip():
         raise invalid_field("headers", f"the value of {name} must be printable ASCII without spaces at its ends")
-
-
-def _seal(vault: Vault, endpoint_id: UUID, kept: Sequence[SigningSecret]) -> bytes:
-    return vault.seal(msgspec.json.encode(kept), endpoint_context(endpoint_id))
 
 
 def _known(endpoint: Endpoint | None, endpoint_id: UUID) -> Endpoint:

@@ -1,5 +1,6 @@
 """The REST door as one ASGI app: routes, the gate in front of them, and the errors behind."""
 
+from functools import cache
 from typing import Any
 
 from litestar import Litestar, Router
@@ -14,19 +15,26 @@ from gatepost.api import (
     collection,
     contacts,
     conversations,
+    deliveries,
+    event_pages,
     events,
     health,
     history,
     labels,
     media,
     messages,
+    metrics,
     orders,
     profile,
+    recoveries,
     reference,
     templates,
     usage,
+    webhook_secrets,
+    webhook_trial,
     webhooks,
 )
+from gatepost.api.endings import ENDINGS, check_endings
 from gatepost.api.errors import answer_error
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
@@ -74,14 +82,25 @@ ROUTES: list[Any] = [
     webhooks.create_webhook,
     webhooks.list_webhooks,
     webhooks.get_webhook,
+    recoveries.recover_webhook,
+    recoveries.list_all,
+    recoveries.get_recovery,
+    deliveries.list_deliveries,
+    deliveries.get_delivery,
+    deliveries.retry_delivery,
+    deliveries.retry_deliveries,
     webhooks.change_webhook,
     webhooks.delete_webhook,
     webhooks.list_webhook_attempts,
+    webhook_secrets.rotate_secret,
+    webhook_secrets.verify_delivery,
+    webhook_trial.try_webhook,
     media.upload_media,
     media.get_media,
     media.get_content,
     media.delete_media,
     events.list_events,
+    events.stream_events,
     channel.show_channel,
     channel.connect_channel,
     channel.show_qr,
@@ -99,41 +118,57 @@ ROUTES: list[Any] = [
     templates.preview_template,
 ]
 HEALTH: list[Any] = [health.healthz, health.readyz]
+FIGURES: list[Any] = [metrics.show_metrics]  # for the operator: no part of what the reference tells customers
 REFERENCE: list[Any] = [
     reference.show_openapi,
     reference.show_docs,
     reference.show_docs_style,
     reference.show_docs_script,
+    event_pages.show_events_page,
+    event_pages.show_event_schema,
     collection.get_collection,
 ]
 
 
 def create_app(gateway: Gateway, *, public_only: bool = False) -> ASGIApp:
     """The app for one process."""
+    app = _framework(gateway.body_limit, public_only)
+    check_endings(ENDINGS, {operation.key for operation in app.state.operations})
+    return Front(app, gateway, hot=not public_only)
+
+
+@cache
+def _framework(body_limit: int, public_only: bool) -> Litestar:
+    """All routes. They know of no gateway, each request brings its own: so one is enough, and it takes long to make."""
+    customers = [] if public_only else [*REFERENCE, *ROUTES]
     app = Litestar(
         [
-            Router("/", route_handlers=[*HEALTH, *([] if public_only else [*REFERENCE, *ROUTES])], guards=[admit]),
+            Router("/", route_handlers=[*HEALTH, *FIGURES, *customers], guards=[admit]),
         ],
-        request_max_body_size=gateway.body_limit,
+        request_max_body_size=body_limit,
         dependencies={
-            "gateway": Provide(lambda: gateway, sync_to_thread=False),
+            "gateway": Provide(_gateway, sync_to_thread=False),
             "caller": Provide(_caller, sync_to_thread=False),
         },
         exception_handlers={Exception: answer_error},
         openapi_config=None,
         logging_config=None,
     )
-    app.state.gateway = gateway
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
-    return Front(app, gateway, hot=not public_only)
+    return app
 
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
     """Every route names the scope that it needs, or says that it is public."""
-    if not handler.opt.get("public"):
-        gateway: Gateway = connection.app.state.gateway
-        authorization = connection.headers.get("authorization")
-        connection.scope["state"]["caller"] = await gateway.gate.admit(authorization, handler.opt["scope"])
+    if not handler.opt.get("public") and connection.scope.get("method") != "OPTIONS":  # which only names the methods
+        gate, authorization = _gateway(connection.scope).gate, connection.headers.get("authorization")
+        caller, left = await gate.admit(authorization, handler.opt["scope"])
+        connection.scope["state"].update(caller=caller, left=left)
+
+
+def _gateway(scope: Scope) -> Gateway:
+    gateway: Gateway = scope["state"]["gateway"]
+    return gateway
 
 
 def _caller(scope: Scope) -> Caller:

@@ -8,13 +8,13 @@ from litestar import Request, Response, post
 from gatepost.api.body import answer, decode, read_body
 from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Door, Who
+from gatepost.api.once import REPLAYED
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import idempotency_key
+from gatepost.outbound.accept import BATCH_MOST, idempotency_key
 from gatepost.store.accepting import Accepted, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
-MOST = 1000
 _send = msgspec.json.Decoder(SendRequest)
 
 
@@ -31,8 +31,8 @@ _batch = msgspec.json.Decoder(BatchRequest)
 async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
     batch, body = await read_body(request, _batch)
-    if not 1 <= len(batch.messages) <= MOST:
-        raise invalid_field("messages", f"must hold 1 to {MOST:,} messages, but holds {len(batch.messages):,}")
+    if not 1 <= len(batch.messages) <= BATCH_MOST:
+        raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds {len(batch.messages):,}")
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
     outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key)
     return _show(outcomes, request.scope["state"].get("request_id", ""))
@@ -46,10 +46,14 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
 
 
 def _show(outcomes: list[Outcome], request_id: str) -> Response[bytes]:
-    taken = sum(isinstance(outcome, Accepted) for outcome in outcomes)
+    accepted = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
+    taken = len(accepted)
     results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
     data = {"accepted": taken, "refused": len(outcomes) - taken, "results": results}
-    return answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
+    told = answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
+    if accepted and all(one.replayed for one in accepted):
+        told.headers.update(REPLAYED)
+    return told
 
 
 def _result(outcome: Outcome, request_id: str) -> bytes:

@@ -62,8 +62,13 @@ def _invalid(problem: str) -> Invalid:
 
 
 def answer(data: Any, message: str = "OK", *, status: int = 200, paging: Any = msgspec.UNSET) -> Response[bytes]:
+    """A success in its envelope."""
+    return Response(envelope(data, message, paging), status_code=status, media_type=MediaType.JSON)
+
+
+def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET) -> bytes:
     """The envelope of every success."""
     body = {"success": True, "message": message, "data": data}
     if paging is not msgspec.UNSET:
         body["paging"] = {"next": paging}
-    return Response(_encode(body), status_code=status, media_type=MediaType.JSON)
+    return _encode(body)

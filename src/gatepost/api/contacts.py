@@ -4,18 +4,20 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from litestar import MediaType, Request, Response, delete, get, patch, post
+from litestar import Request, Response, delete, get, patch, post
 from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 from litestar.response import Stream
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer, read_body
+from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.once import REPLAYED, Hashed, create_once, read_key
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.api.upload import open_upload
 from gatepost.desk import contacts as desk
 from gatepost.desk.contact_import import Importer, export_csv, export_fields, export_ndjson
+from gatepost.desk.contact_report import unpack_report
 from gatepost.desk.contact_table import open_table
 from gatepost.model import ids
 from gatepost.model.account import Caller
@@ -23,7 +25,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.phone import check_phone
 from gatepost.model.reading import check_storable, read_choice
-from gatepost.outbound.accept import idempotency_key
+from gatepost.store.answers import Once, Replay
 from gatepost.store.contact_book import ContactFilter, ContactRow, Match, list_contacts, search_contacts
 
 _PATH = "/api/v1/contacts"
@@ -57,11 +59,13 @@ async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) 
 async def create_contact(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Makes a contact for a number that is not known yet."""
     new, body = await read_body(request, _create)
-    key = idempotency_key(request.headers.get("idempotency-key"), body, f"POST {_PATH}")
-    made = await _desk(gateway, caller).create(new, key)
-    gateway.ring(caller.channel_id)
-    headers = {"Idempotent-Replayed": "true"} if made.replayed else {}
-    return Response(made.answer, status_code=201, headers=headers, media_type=MediaType.JSON)
+
+    async def make(once: Once[ContactRow]) -> ContactRow:
+        made = await _desk(gateway, caller).create(new, once)
+        gateway.ring(caller.channel_id)
+        return made
+
+    return await create_once(request, gateway, caller, body, make, _made)
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a contact")
@@ -120,9 +124,15 @@ async def check_contacts(request: Request[Any, Any, Any], gateway: Door, caller:
 )
 async def import_contacts(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[Any]:
     """Takes a table in CSV, and tells line by line what became of it."""
-    table = await open_table((await open_upload(request)).pieces)
+    key, pieces = read_key(request, b""), Hashed((await open_upload(request)).pieces)
+    table = await open_table(aiter(pieces))
+    once: Once[bytes] = Once(caller.channel_id, pieces.known_by(key), bytes)
     importer = Importer(gateway.db, gateway.clock, _ref(caller), caller.channel_id, gateway.ring)
-    return Stream(importer.run(table), media_type=_NDJSON)
+    try:
+        await importer.begin(table, once)
+    except Replay as before:
+        return Stream(unpack_report(before.answer), media_type=_NDJSON, headers=REPLAYED)
+    return Stream(importer.run(table, once), media_type=_NDJSON)
 
 
 @get(_PATH + "/export", opt={"scope": "read"}, summary="Export contacts")
@@ -136,6 +146,10 @@ async def export_contacts(request: Request[Any, Any, Any], gateway: Door, caller
     fields = await export_fields(gateway.db, caller.channel_id)
     table = export_csv(gateway.db, caller.channel_id, wanted, fields)
     return Stream(table, media_type="text/csv", headers=headers)
+
+
+def _made(row: ContactRow) -> bytes:
+    return envelope(desk.show_contact(row, []), "Contact created")
 
 
 def _ref(caller: Caller) -> ChannelRef:

@@ -1,39 +1,94 @@
 """The feed: all events of a channel, in order and without a gap. A receiver that was down catches up here."""
 
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, get
+from litestar.background_tasks import BackgroundTask
+from litestar.response import Stream
 
 from gatepost.api.body import answer
-from gatepost.api.gateway import Door, Who
+from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query, read_limit
+from gatepost.api.sse import KIND, write_stream
+from gatepost.desk.feed import Wanted, next_piece
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
-from gatepost.model.event import TYPES
-from gatepost.store.events import read_feed
+from gatepost.model.event import ALL_TYPES
+from gatepost.store.events import Piece, newest_event, read_piece
+
+_PATH = "/api/v1/events"
+WAIT_MOST = 30  # seconds
+_NOT_KEPT = (
+    "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
+    "that you have: where it does not go on by one, the events between are gone."
+)
 
 
-@get("/api/v1/events", opt={"scope": "read"}, summary="Read the event feed")
+@get(_PATH, opt={"scope": "read"}, summary="Read the event feed")
 async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
-    query = check_query(request.query_params, "after", "types", "limit")
-    after = query.get("after")
-    cursor = ids.ZERO if after is None else ids.read("evt", after)
-    if cursor is None:
-        raise BadRequest("'after' must be the id of an event, or 'paging.next' of the last page.", "invalid_cursor")
+    query = check_query(request.query_params, "after", "types", "limit", "wait")
+    after, wait = query.get("after"), _wait(query.get("wait"))
+    wanted = Wanted(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
+    piece = await _read(gateway, caller.key_id, wanted, read_limit(query.get("limit")), wait)
+    following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
+    events = [msgspec.Raw(event.body.encode()) for event in piece.events]
+    return answer(events, old_cursor(gateway, wanted.after) or "OK", paging=following)
+
+
+@get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
+async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Stream:
+    """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have."""
+    query = check_query(request.query_params, "after", "types")
     types = _types(query.get("types"))
-    limit = read_limit(query.get("limit"))
-    found = await read_feed(gateway.db, caller.channel_id, cursor, types, limit)
-    following = ids.show("evt", found[-1].id) if found else after
-    return answer([msgspec.Raw(event.body.encode()) for event in found], paging=following)
+    last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
+    after = last or _cursor("'after'", query.get("after")) or await newest_event(gateway.db, caller.channel_id)
+    watcher = gateway.watchers.open(caller.channel_id, caller.key_id)
+    wanted, note = Wanted(caller.channel_id, after, types), old_cursor(gateway, after)
+    pieces = write_stream(gateway, wanted, watcher, request.headers.get("authorization"), note)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+    done = BackgroundTask(gateway.watchers.close, watcher)
+    return Stream(pieces, media_type=KIND, headers=headers, background=done)
+
+
+async def _read(gateway: Gateway, key_id: UUID, wanted: Wanted, most: int, wait: int) -> Piece:
+    """A piece that is there, else one that comes while somebody waits."""
+    piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, most)
+    if piece.events or not wait:
+        return piece
+    with gateway.watchers.watching(wanted.channel_id, key_id) as watcher:
+        return await next_piece(gateway.db, msgspec.structs.replace(wanted, after=piece.reached), watcher, most, wait)
+
+
+def old_cursor(gateway: Gateway, cursor: UUID) -> str:
+    """What to say of a cursor from before the oldest event that is kept; mostly nothing."""
+    oldest = gateway.clock.now() - timedelta(days=gateway.events_days)
+    return _NOT_KEPT.format(gateway.events_days) if ids.ZERO < cursor < ids.floor_id(oldest) else ""
+
+
+def _cursor(name: str, text: str | None) -> UUID | None:
+    cursor = None if text is None else ids.read("evt", text)
+    if text is not None and cursor is None:
+        raise BadRequest(f"{name} must be the id of an event, or 'paging.next' of the last page.", "invalid_cursor")
+    return cursor
 
 
 def _types(text: str | None) -> list[str] | None:
     if text is None:
         return None
     wanted = [name.strip() for name in text.split(",")]
-    unknown = [name for name in wanted if name not in TYPES]
+    unknown = [name for name in wanted if name not in ALL_TYPES]
     if unknown:
-        raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(TYPES)}")
+        raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(ALL_TYPES)}")
     return wanted
+
+
+def _wait(text: str | None) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= WAIT_MOST):
+        raise invalid_field("wait", f"must be a whole number of seconds from 0 to {WAIT_MOST}")
+    return int(text)

@@ -1,4 +1,9 @@
-"""The front of the door: gives every request an id, and leads it to a hot route or to the framework."""
+"""The front of the door: gives every request an id, and leads it to a hot route or to the framework.
+
+On the way out every answer gets what the route itself does not know of: the request's id, what the key has left of its
+rate, who may read it in a browser (`origins.py`), and that the route will end (`endings.py`). Answers of the framework,
+which may be large, go through `compress.py`.
+"""
 
 import itertools
 import os
@@ -8,9 +13,14 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from gatepost.api.body import Answer
+from gatepost.api.compress import Packing
+from gatepost.api.endings import ENDINGS, Farewell
 from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Gateway
 from gatepost.api.hot import Handler, hot_route
+from gatepost.api.origins import Origins
+
+Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Front:
@@ -20,16 +30,21 @@ class Front:
         self._app = app
         self._gateway = gateway
         self._hot = hot
+        self._origins = Origins(gateway.cors_origins) if gateway.cors_origins else None
+        self._farewell = Farewell(dict(ENDINGS), gateway.clock) if ENDINGS else None
+        self._plain = not (self._origins or self._farewell)
         self._process = "req_" + os.urandom(8).hex()
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
-            await self._app(scope, receive, send)
-            return
+            return  # the routes have no life of their own: `app.py` starts and stops what is behind them
         request_id = f"{self._process}{next(self._numbers):08x}"
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
-        if handler is None:
+        asked = self._origins.preflight(scope) if self._origins else None
+        if asked is not None:
+            await send_answer(send, asked, request_id, self._more(scope))
+        elif handler is None:
             await self._lead_to_framework(request_id, scope, receive, send)
         else:
             await self._answer(handler, request_id, scope, receive, send)
@@ -39,26 +54,35 @@ class Front:
             answer = await handler(self._gateway, scope, receive)
         except Exception as error:
             answer = error_answer(error, request_id, scope["path"])
-        await send_answer(send, answer, request_id)
+        self._gateway.figures.meters.answered(answer.status)
+        await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
 
     async def _lead_to_framework(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        scope.setdefault("state", {})["request_id"] = request_id
-        header = (b"x-request-id", request_id.encode())
+        scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)
+        header, packing = (b"x-request-id", request_id.encode()), Packing(scope, send)
 
         async def tagged(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], header]
-            await send(message)
+                self._gateway.figures.meters.answered(message["status"])
+                left = scope["state"].get("left", ()) if message["status"] < 400 else ()
+                message["headers"] = [*message["headers"], header, *left, *self._more(scope)]
+            await packing(message)
 
         await self._app(scope, receive, tagged)
 
+    def _more(self, scope: HTTPScope) -> Headers:
+        """Nothing, as long as nothing is set and no route ends."""
+        farewell = self._farewell.headers(scope) if self._farewell else ()
+        return (*farewell, *self._origins.headers(scope)) if self._origins else farewell
 
-async def send_answer(send: Send, answer: Answer, request_id: str) -> None:
+
+async def send_answer(send: Send, answer: Answer, request_id: str, more: Headers = ()) -> None:
     headers = [
         (b"content-type", answer.kind),
         (b"content-length", b"%d" % len(answer.body)),
         (b"x-request-id", request_id.encode()),
         *answer.headers,
+        *more,
     ]
     start: Any = {"type": "http.response.start", "status": answer.status, "headers": headers}
     body: Any = {"type": "http.response.body", "body": answer.body}

@@ -13,6 +13,10 @@ from gatepost.store.keys import find_caller, touch_keys
 from gatepost.store.pool import Database
 
 _MOST_KEYS = 20_000
+_UP = 1 - 1e-6  # to the next whole request, save for what fractions of a second lose on their way
+_MOST_SHOWN = 10_000
+
+Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Gate:
@@ -23,18 +27,25 @@ class Gate:
         self._clock = clock
         self._rate = rate
         self._burst = burst
+        self._window = max(1, round(burst / rate))
+        self._policy = (b"ratelimit-policy", b'"api";q=%d;w=%d' % (burst, self._window))
         self._callers: TimedCache[bytes, Caller | None] = TimedCache(self._find, min(cache_seconds, 1.0))
+        self._shown: dict[int, Headers] = {}
         self._due: dict[UUID, float] = {}
         self._used: dict[UUID, datetime] = {}
 
-    async def admit(self, authorization: str | None, scope: str) -> Caller:
-        """The caller behind a request, or the reason why not."""
+    async def admit(self, authorization: str | None, scope: str) -> tuple[Caller, Headers]:
+        """The caller behind a request and what their key has left of its rate, or the reason why not."""
+        caller = await self.check(authorization, scope)
+        return caller, self._check_rate(caller)
+
+    async def check(self, authorization: str | None, scope: str) -> Caller:
+        """The same for a request that was let in already and goes on: may it still?"""
         caller = await self._callers.get(key_hash(_bearer(authorization)))
         now = self._clock.now()
         caller = check_key(caller, now)
         check_access(caller, now)
         check_scope(caller, scope)
-        self._check_rate(caller)
         self._used[caller.key_id] = now
         return caller
 
@@ -47,18 +58,29 @@ class Gate:
     async def _find(self, hashed: bytes) -> Caller | None:
         return await find_caller(self._db, hashed)
 
-    def _check_rate(self, caller: Caller) -> None:
+    def _check_rate(self, caller: Caller) -> Headers:
+        """Counts the request, and tells what is left."""
         now = time.monotonic()
         wait, due = evenly(self._due.get(caller.key_id, 0.0), now, 1 / self._rate, self._burst)
         if wait:
             raise LimitReached(
                 f"More than {self._rate:g} requests a second with this key. Wait a moment and go on.",
                 retry_after=wait,
-                limit=LimitState("api", self._burst, max(1, round(self._burst / self._rate)), 0, max(1, round(wait))),
+                limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),
             )
         if len(self._due) > _MOST_KEYS:
             self._due = {key: at for key, at in self._due.items() if at > now}
         self._due[caller.key_id] = due
+        used = int((due - now) * self._rate + _UP)
+        return self._shown.get(used) or self._show(used)
+
+    def _show(self, used: int) -> Headers:
+        """So many more may come now, and as many as ever in so many seconds. Written once: most calls say the same."""
+        if len(self._shown) > _MOST_SHOWN:
+            self._shown.clear()
+        left = b'"api";r=%d;t=%d' % (max(0, self._burst - used), int(used / self._rate) + 1)
+        shown = self._shown[used] = self._policy, (b"ratelimit", left)
+        return shown
 
 
 def _bearer(header: str | None) -> str:

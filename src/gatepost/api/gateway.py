@@ -10,11 +10,13 @@ from litestar.di import NamedDependency
 
 from gatepost.admin.vault import Vault
 from gatepost.api.cache import TimedCache
+from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.clock import Clock
 from gatepost.desk.business import OpenBusiness
 from gatepost.desk.media import Files
 from gatepost.desk.reading import Speak
+from gatepost.desk.watchers import Watchers
 from gatepost.inbound.receive import Receiver
 from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
@@ -23,6 +25,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.links import LinkRow
 from gatepost.store.pool import Database
 from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.post import Poster
 
 
 class Doorstep(msgspec.Struct, frozen=True):
@@ -44,17 +47,23 @@ class Gateway(msgspec.Struct, frozen=True):
     receiver: Receiver
     vault: Vault
     guard: Guard
+    poster: Poster
     media: Files
     business: OpenBusiness
     speak: Speak
+    watchers: Watchers
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
     doorsteps: TimedCache[UUID, Doorstep | None]
     ring: Callable[[UUID], None]
     ready: Callable[[], Awaitable[dict[str, bool]]]
+    figures: Figures
     public_url: str  # empty: as the caller reached it
     plans: Mapping[str, Plan]
     rate: float  # requests a second with one key
     burst: int
+    heartbeat: float  # seconds after which a stream says that it is alive
+    events_days: int  # for which events are kept
+    cors_origins: tuple[str, ...]
     body_limit: int
     callback_limit: int
 

@@ -42,12 +42,13 @@ async def wrong_method(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
     """Accepts a message for sending. The answer comes once it is durable."""
     headers = read_headers(scope)
-    caller = await gateway.gate.admit(headers.get(b"authorization"), "send")
+    caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send")
     check_json(headers.get(b"content-type"))
     body = await read_all(headers, receive, gateway.body_limit)
     key = idempotency_key(headers.get(b"idempotency-key"), body)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
-    return Answer(200, accepted.answer, _JSON, _REPLAYED if accepted.replayed else ())
+    scope.setdefault("state", {})["caller"] = caller
+    return Answer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
 
 
 async def take_callback(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:

@@ -6,13 +6,15 @@ import msgspec
 from litestar import Request, Response, delete, get, patch, post, put
 from litestar.params import FromPath
 
-from gatepost.api.body import answer, read_body
+from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.once import create_once
 from gatepost.desk import labels as desk
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.event import ChannelRef
-from gatepost.store.labels import CONTACT, CONVERSATION
+from gatepost.store.answers import Once
+from gatepost.store.labels import CONTACT, CONVERSATION, Label
 from gatepost.store.labels import list_labels as read_labels
 
 _PATH = "/api/v1/labels"
@@ -33,10 +35,14 @@ async def list_labels(gateway: Door, caller: Who) -> Response[bytes]:
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a label")
 async def create_label(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Makes a label; without a colour, it gets one of the palette."""
-    new, _ = await read_body(request, _create)
-    made = await desk.create_label(_desk(gateway, caller), new)
-    gateway.ring(caller.channel_id)
-    return answer(desk.show_label(made), "Label created", status=201)
+    new, body = await read_body(request, _create)
+
+    async def make(once: Once[Label]) -> Label:
+        made = await desk.create_label(_desk(gateway, caller), new, once)
+        gateway.ring(caller.channel_id)
+        return made
+
+    return await create_once(request, gateway, caller, body, make, _made)
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a label")
@@ -102,6 +108,10 @@ async def unlabel_contact(
     await desk.take_label(_desk(gateway, caller), CONTACT, contact_id, label_id)
     gateway.ring(caller.channel_id)
     return answer(None, "The label is off the contact")
+
+
+def _made(label: Label) -> bytes:
+    return envelope(desk.show_label(label), "Label created")
 
 
 def _desk(gateway: Gateway, caller: Caller) -> desk.LabelDesk:

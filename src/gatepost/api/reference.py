@@ -12,7 +12,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HEADERS = {
+PAGE_HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -49,4 +49,4 @@ async def show_docs_script() -> Response[bytes]:
 
 def _page(name: str, kind: str) -> Response[bytes]:
     content = resources.files("gatepost.api").joinpath("docs_page", name).read_bytes()
-    return Response(content, media_type=kind, headers=_HEADERS)
+    return Response(content, media_type=kind, headers=PAGE_HEADERS)

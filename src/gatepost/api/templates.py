@@ -9,15 +9,17 @@ from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer, read_body
+from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.once import create_once
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.desk import templates as desk
 from gatepost.desk.business import check_official, open_account
 from gatepost.model.account import Caller
 from gatepost.model.reading import check_storable
 from gatepost.model.template import NewTemplate
-from gatepost.store.templates import TemplateFilter, list_templates
+from gatepost.store.answers import Once
+from gatepost.store.templates import StoredTemplate, TemplateFilter, list_templates
 
 _PATH = "/api/v1/templates"
 _ONE = _PATH + "/{template_id:str}"
@@ -41,9 +43,12 @@ async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) 
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a template")
 async def create_template(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Hands a template in for review."""
-    new, _ = await read_body(request, _create)
-    made = await desk.create_template(await _desk(gateway, caller), new)
-    return answer(desk.show_template(made), "Template handed in for review", status=201)
+    new, body = await read_body(request, _create)
+
+    async def make(once: Once[StoredTemplate]) -> StoredTemplate:
+        return await desk.create_template(await _desk(gateway, caller), new, once)
+
+    return await create_once(request, gateway, caller, body, make, _made)
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a template")
@@ -83,6 +88,10 @@ async def preview_template(
     wish, _ = await read_body(request, _preview)
     template = await desk.access_template(gateway.db, caller.channel_id, template_id)
     return answer(desk.preview_template(template, wish))
+
+
+def _made(template: StoredTemplate) -> bytes:
+    return envelope(desk.show_template(template), "Template handed in for review")
 
 
 async def _desk(gateway: Gateway, caller: Caller) -> desk.TemplateDesk:

@@ -1,34 +1,47 @@
 """Webhook endpoints: make, look, change, delete, and the log of attempts."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, delete, get, patch, post
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
-from gatepost.api.body import answer, read_body
+from gatepost.admin.signing import live_secrets
+from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.once import create_once
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
+from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
-from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, VERSIONS, Manner
+from gatepost.model.delivery import STATUSES
+from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, RATE_MAX, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
-from gatepost.store.attempts import LoggedAttempt, list_attempts
+from gatepost.model.signing import public_key
+from gatepost.store.answers import Once
+from gatepost.store.attempt_log import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
 
-_PATH = "/api/v1/webhooks"
-_STATES = {0: "pending", 1: "delivered", 2: "exhausted", 3: "dropped"}
+PATH = "/api/v1/webhooks"
+
+# The bounds stand in the reference; `check_manner` holds to them, and says in words what is wrong.
+Most = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": BATCH_MAX})]
+Wait = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": BATCH_WAIT_MAX})]
+Rate = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": RATE_MAX})]
+Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
+Signing = Literal["v1", "v1a"]
 
 
 class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Several events in one POST: at most so many, gathered for at most so many seconds."""
 
-    most: int = BATCH_MAX
-    wait: float = BATCH_WAIT_MAX
+    most: Most = BATCH_MAX
+    wait: Wait = BATCH_WAIT_MAX
 
 
 class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,8 +53,9 @@ class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operational: bool = False
     ordered: bool = False
     batch: Batch | None = None
-    rate_limit: int | None = None
-    version: int = VERSIONS[-1]
+    rate_limit: Rate | None = None
+    version: Version = VERSIONS[-1]
+    signing: Signing = "v1"
 
 
 class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,8 +67,8 @@ class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operational: bool | None = None
     ordered: bool | None = None
     batch: Batch | msgspec.UnsetType | None = msgspec.UNSET
-    rate_limit: int | msgspec.UnsetType | None = msgspec.UNSET
-    version: int | None = None
+    rate_limit: Rate | msgspec.UnsetType | None = msgspec.UNSET
+    version: Version | None = None
     active: bool | None = None
 
 
@@ -62,30 +76,38 @@ _create = msgspec.json.Decoder(CreateEndpoint)
 _change = msgspec.json.Decoder(ChangeEndpoint)
 
 
-@post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
+@post(PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
 async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Makes an endpoint. Its signing secret is shown in this answer only."""
-    body, _ = await read_body(request, _create)
-    await _check_url(gateway.guard, body.url)
-    new = await _create_endpoint(gateway, caller, body)
-    gateway.ring(caller.channel_id)
-    return answer(_show(new.endpoint) | {"secret": new.secret}, "Webhook created", status=201)
+    wishes, body = await read_body(request, _create)
+
+    async def make(once: Once[admin.NewEndpoint]) -> admin.NewEndpoint:
+        await _check_url(gateway.guard, wishes.url)
+        new = await _create_endpoint(gateway, caller, wishes, once)
+        gateway.ring(caller.channel_id)
+        return new
+
+    def show(new: admin.NewEndpoint) -> bytes:
+        return envelope(show_new(gateway, new), "Webhook created")
+
+    return await create_once(request, gateway, caller, body, make, show, secret=True)
 
 
-@get(_PATH, opt={"scope": "read"}, summary="List webhook endpoints")
+@get(PATH, opt={"scope": "read"}, summary="List webhook endpoints")
 async def list_webhooks(gateway: Door, caller: Who) -> Response[bytes]:
     """All endpoints of the channel."""
     found = await admin.list_endpoints(gateway.db, caller.channel_id)
-    return answer([_show(endpoint) for endpoint in found], paging=None)
+    return answer([_show(gateway, endpoint) for endpoint in found], paging=None)
 
 
-@get(_PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
+@get(PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
 async def get_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """One endpoint."""
-    return answer(_show(await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))))
+    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
+    return answer(_show(gateway, endpoint))
 
 
-@patch(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
+@patch(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
 async def change_webhook(
     endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
@@ -93,26 +115,26 @@ async def change_webhook(
     body, _ = await read_body(request, _change)
     if body.url is not None:
         await _check_url(gateway.guard, body.url)
-    before = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     changed = await _change_endpoint(gateway, before, body)
     gateway.ring(caller.channel_id)
-    return answer(_show(changed), "Webhook changed")
+    return answer(_show(gateway, changed), "Webhook changed")
 
 
-@delete(_PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
+@delete(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
 async def delete_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
-    await admin.delete_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     gateway.ring(caller.channel_id)
     return answer(None, "Webhook deleted")
 
 
-@get(_PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
+@get(PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
 async def list_webhook_attempts(
     endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
-    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, _id(endpoint_id))
+    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     query = check_query(request.query_params, "limit", "cursor")
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), tuple[UUID, int])
     found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
@@ -120,7 +142,9 @@ async def list_webhook_attempts(
     return answer([_show_attempt(attempt) for attempt in found], paging=more)
 
 
-async def _create_endpoint(gateway: Gateway, caller: Caller, wishes: CreateEndpoint) -> admin.NewEndpoint:
+async def _create_endpoint(
+    gateway: Gateway, caller: Caller, wishes: CreateEndpoint, once: Once[admin.NewEndpoint]
+) -> admin.NewEndpoint:
     return await admin.create_endpoint(
         gateway.db,
         gateway.vault,
@@ -129,7 +153,9 @@ async def _create_endpoint(gateway: Gateway, caller: Caller, wishes: CreateEndpo
         events=_switched(TYPES, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
         manner=_manner(Manner(version=wishes.version), wishes),
+        signing=wishes.signing,
         now=gateway.clock.now(),
+        once=once,
     )
 
 
@@ -139,15 +165,19 @@ async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEnd
         before.channel_id,
         before.id,
         url=wishes.url,
-        events=_switched(before.events, wishes.events or {}, operational=wishes.operational),
+        # What is not named is not written either: somebody else may be changing it at the same moment.
+        events=None
+        if wishes.events is None and wishes.operational is None
+        else _switched(before.events, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
-        manner=_manner(before.manner, wishes),
+        manner=None if (manner := _manner(before.manner, wishes)) == before.manner else manner,
         state=None if wishes.active is None else (ACTIVE if wishes.active else DISABLED),
         now=gateway.clock.now(),
     )
 
 
-def _id(text: str) -> UUID:
+def read_endpoint_id(text: str) -> UUID:
+    """The id of an endpoint, as it stands in an address."""
     endpoint_id = ids.read("we", text)
     if endpoint_id is None:
         raise NotFound("There is no such webhook on this channel.")
@@ -191,7 +221,22 @@ def _switched(before: tuple[str, ...], switches: dict[str, bool], *, operational
     return [type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before)]
 
 
-def _show(endpoint: Endpoint) -> dict[str, Any]:
+def show_new(gateway: Gateway, new: admin.NewEndpoint) -> dict[str, Any]:
+    """An endpoint with what verifies its deliveries, a secret or a public key: to be shown once."""
+    return _show(gateway, new.endpoint) | {"secret": new.secret}
+
+
+def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
+    """How deliveries are signed, and until when by which; never with what."""
+    kept = admin.signing_secrets(gateway.vault, endpoint)
+    live = [
+        {"signing": one.signing, "public_key": public_key(one.secret), "until": times.show_maybe(one.until)}
+        for one in live_secrets(kept, gateway.clock.now())
+    ]
+    return {"signing": kept[0].signing, "public_key": public_key(kept[0].secret), "secrets": live}
+
+
+def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
     manner, health = endpoint.manner, endpoint.health
     return {
         "id": ids.show("we", endpoint.id),
@@ -203,6 +248,7 @@ def _show(endpoint: Endpoint) -> dict[str, Any]:
         "batch": {"most": manner.batch, "wait": round(manner.batch_wait, 3)} if manner.batch > 1 else None,
         "rate_limit": manner.rate,
         "version": manner.version,
+        **_show_secrets(gateway, endpoint),
         "active": endpoint.state != DISABLED,
         "state": endpoint.state,
         "reason": endpoint.reason,
@@ -223,14 +269,11 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "latency_ms": round(attempt.latency_ms, 1),
         "status": attempt.status,
         "error": attempt.error,
-        "delivery": {"state": _STATES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
+        "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
         "request": {
             "url": attempt.url,
-            "headers": msgspec.Raw(attempt.request_headers.encode()),
+            "headers": shown_headers(attempt.request_headers),
             "body": attempt.request_body,
         },
-        "answer": {
-            "headers": msgspec.Raw((attempt.answer_headers or "[]").encode()),
-            "body": (attempt.answer_body or b"").decode("utf-8", "replace"),
-        },
+        "answer": shown_answer(attempt.answer_headers, attempt.answer_body),
     }

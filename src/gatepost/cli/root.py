@@ -2,19 +2,36 @@
 
 import typer
 
-from gatepost.cli import accounts, channels, keys, links, plans, running, sandbox, up, users, webhooks
+from gatepost.cli import (
+    accounts,
+    channels,
+    deliveries,
+    keys,
+    links,
+    plans,
+    running,
+    sandbox,
+    tail,
+    up,
+    users,
+    webhook_signing,
+    webhooks,
+)
 from gatepost.cli.command import new_group
 
 app = new_group("A messaging gateway you run yourself.")
 running.register(app)
 app.add_typer(sandbox.group, name="sandbox")
 up.register(app)
+tail.register(app)
 app.add_typer(accounts.group, name="account")
 app.add_typer(users.group, name="user")
 app.add_typer(plans.group, name="plan")
 links.register(channels.group)
 app.add_typer(channels.group, name="channel")
 app.add_typer(keys.group, name="key")
+webhook_signing.register(webhooks.group)
+deliveries.register(webhooks.group)
 app.add_typer(webhooks.group, name="webhook")
 
 

@@ -1,17 +1,22 @@
 """Things as the command line shows them. The names and their order are a promise to scripts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from gatepost.admin.accounts import Usage
+from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
+from gatepost.model.signing import public_key
 from gatepost.store.accounts import Account
-from gatepost.store.attempts import LoggedAttempt
+from gatepost.store.attempt_log import LoggedAttempt
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.keys import ApiKey
 from gatepost.store.users import User
+from gatepost.webhooks.trial import Trial
+from gatepost.webhooks.verify import Verdict
 
 View = dict[str, Any]
 
@@ -91,10 +96,53 @@ def endpoint_view(endpoint: Endpoint) -> View:
         "url": endpoint.url,
         "events": list(endpoint.events),
         "headers": endpoint.headers,
+        "ordered": endpoint.manner.ordered,
+        "batch": endpoint.manner.batch,
+        "batch_wait": round(endpoint.manner.batch_wait, 3),
+        "rate_limit": endpoint.manner.rate,
+        "payload_version": endpoint.manner.version,
         "state": endpoint.state,
         "reason": endpoint.reason,
         "created_at": times.show(endpoint.created_at),
         "updated_at": times.show(endpoint.updated_at),
+    }
+
+
+def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
+    """How deliveries are signed, and until when by how many."""
+    return {
+        "signing": kept[0].signing,
+        "public_key": public_key(kept[0].secret),
+        "secrets": [{"signing": one.signing, "until": times.show_maybe(one.until)} for one in live_secrets(kept, now)],
+    }
+
+
+def trial_view(trial: Trial) -> View:
+    """A test event: what was sent, and what came back."""
+    answer = trial.answer
+    return {
+        "delivered": trial.delivered,
+        "at": times.show(trial.at),
+        "status": answer.status,
+        "latency_ms": round(answer.latency_ms, 1),
+        "error": answer.error,
+        "url": trial.url,
+        "headers": trial.headers,
+        "body": trial.body.decode(),
+        "answer_headers": [list(pair) for pair in answer.headers],
+        "answer_body": answer.body.decode("utf-8", "replace"),
+    }
+
+
+def verdict_view(verdict: Verdict) -> View:
+    """Whether a delivery is genuine; the keys are counted in the order in which they were given."""
+    at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)
+    return {
+        "valid": verdict.valid,
+        "reason": verdict.reason,
+        "secret": None if verdict.by is None else verdict.by + 1,
+        "timestamp": times.show_maybe(at),
+        "age_seconds": verdict.age,
     }
 
 

@@ -1,6 +1,6 @@
 """`gatepost webhook`: where a channel's events go."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from gatepost.cli.command import Session, command, new_group
 from gatepost.cli.output import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatepost.model.endpoint import Manner
     from gatepost.store.endpoints import Endpoint
 
 group = new_group("Webhooks: where a channel's events go.")
@@ -16,6 +19,10 @@ group = new_group("Webhooks: where a channel's events go.")
 ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="Id of the channel: ch_…")]
 EndpointId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Id of the webhook: we_…")]
 Events = Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")]
+Batch = Annotated[int | None, typer.Option(help="Most events in one delivery, up to 100; 1: no batches.")]
+BatchWait = Annotated[float | None, typer.Option(help="Seconds that a batch gathers, up to 1.")]
+RateLimit = Annotated[int | None, typer.Option(help="Most deliveries a second, up to 1000; 0: no limit.")]
+Payload = Annotated[int | None, typer.Option("--payload-version", help="Version of the payload.")]
 Header = Annotated[list[str] | None, typer.Option(help="A header to send along: 'Name: value'. May be repeated.")]
 
 
@@ -26,12 +33,23 @@ async def create(
     url: Annotated[str, typer.Argument(help="Address that events are posted to.")],
     events: Events = None,
     header: Header = None,
+    *,
+    operational: Annotated[
+        bool, typer.Option("--operational", help="Also tell how the channel's webhooks fare.")
+    ] = False,
+    ordered: Annotated[bool, typer.Option("--ordered", help="One event after the other in each conversation.")] = False,
+    batch: Batch = None,
+    batch_wait: BatchWait = None,
+    rate_limit: RateLimit = None,
+    payload: Payload = None,
+    signing: Annotated[str, typer.Option(help="v1 (shared secret) or v1a (public key).")] = "v1",
 ) -> Answer:
     """Make a webhook that gets events from now on."""
     from gatepost.admin import endpoints
     from gatepost.cli.reading import read_headers, read_words
-    from gatepost.cli.views import endpoint_view
-    from gatepost.model.event import TYPES
+    from gatepost.cli.views import endpoint_view, secrets_view
+    from gatepost.model.endpoint import PLAIN
+    from gatepost.model.event import OPERATIONAL, TYPES
 
     found = await find_channel(session, channel)
     _check_allowed(session, url)
@@ -40,11 +58,14 @@ async def create(
         session.vault,
         found.id,
         url,
-        events=TYPES if events is None else read_words(events),
+        events=(*(TYPES if events is None else read_words(events)), *((OPERATIONAL,) if operational else ())),
         headers=read_headers(header or []),
+        manner=_manner(PLAIN, ordered, batch, batch_wait, rate_limit, payload),
+        signing=signing,
         now=session.now,
     )
-    view = {**endpoint_view(made.endpoint), "secret": made.secret}
+    kept = endpoints.signing_secrets(session.vault, made.endpoint)
+    view = {**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret}
     return Answer(view, note="The secret verifies the signature of each delivery.")
 
 
@@ -67,13 +88,12 @@ async def show(
 ) -> Answer:
     """Show a webhook."""
     from gatepost.admin import endpoints
-    from gatepost.cli.views import endpoint_view
+    from gatepost.cli.views import endpoint_view, secrets_view
 
-    found = await _find(session, webhook)
-    view = endpoint_view(found)
-    if secret:
-        view["secret"] = endpoints.signing_secrets(session.vault, found)[0].secret
-    return Answer(view)
+    found = await find_webhook(session, webhook)
+    kept = endpoints.signing_secrets(session.vault, found)
+    view = {**endpoint_view(found), **secrets_view(kept, session.now)}
+    return Answer({**view, "secret": kept[0].shown} if secret else view)
 
 
 @command(group, "change")
@@ -86,44 +106,36 @@ async def change(
     header: Header = None,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Send no headers along.")] = False,
     state: Annotated[str | None, typer.Option(help="active or disabled.")] = None,
+    operational: Annotated[bool | None, typer.Option(help="Tell how the channel's webhooks fare.")] = None,
+    ordered: Annotated[bool | None, typer.Option(help="One event after the other in each conversation.")] = None,
+    batch: Batch = None,
+    batch_wait: BatchWait = None,
+    rate_limit: RateLimit = None,
+    payload: Payload = None,
 ) -> Answer:
     """Change a webhook; what is not given stays."""
     from gatepost.admin import endpoints
-    from gatepost.cli.reading import read_headers, read_words
+    from gatepost.cli.reading import read_headers
     from gatepost.cli.views import endpoint_view
+    from gatepost.store.partitions import make_partitions
 
-    found = await _find(session, webhook)
+    found = await find_webhook(session, webhook)
     if url is not None:
         _check_allowed(session, url)
+    if state is not None:  # an event will tell of it, and no gateway need have run today
+        await make_partitions(session.db, session.now, session.settings.retention.partition_days)
     changed = await endpoints.change_endpoint(
         session.db,
         found.channel_id,
         found.id,
         url=url,
-        events=None if events is None else read_words(events),
+        events=_switches(found.events, events, operational),
         headers=read_headers(header or []) if header or no_headers else None,
+        manner=_manner(found.manner, ordered, batch, batch_wait, rate_limit, payload),
         state=state,
         now=session.now,
     )
     return Answer(endpoint_view(changed))
-
-
-@command(group, "rotate-secret")
-async def rotate_secret(
-    session: Session,
-    webhook: EndpointId,
-    overlap: Annotated[str, typer.Option(help="How long the old secret signs too: 0, 30m, 24h, 7d.")] = "24h",
-) -> Answer:
-    """Make a new signing secret; for a while deliveries carry both signatures."""
-    from gatepost.admin import endpoints
-    from gatepost.cli.reading import read_duration
-    from gatepost.cli.views import endpoint_view
-
-    found, stretch = await _find(session, webhook), read_duration(overlap, "overlap")
-    made = await endpoints.rotate_secret(
-        session.db, session.vault, found.channel_id, found.id, overlap=stretch, now=session.now
-    )
-    return Answer({**endpoint_view(made.endpoint), "secret": made.secret})
 
 
 @command(group, "delete")
@@ -132,7 +144,7 @@ async def delete(session: Session, webhook: EndpointId) -> Answer:
     from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view
 
-    found = await _find(session, webhook)
+    found = await find_webhook(session, webhook)
     await endpoints.delete_endpoint(session.db, found.channel_id, found.id)
     return Answer({**endpoint_view(found), "deleted": True})
 
@@ -145,11 +157,45 @@ async def attempts(
 ) -> Answer:
     """List the latest tries to deliver, the newest event first."""
     from gatepost.cli.views import attempt_view
-    from gatepost.store.attempts import list_attempts
+    from gatepost.store.attempt_log import list_attempts
 
-    found = await _find(session, webhook)
+    found = await find_webhook(session, webhook)
     views = [attempt_view(one) for one in await list_attempts(session.db, found.channel_id, found.id, None, limit)]
     return Answer(views, ("event", "number", "at", "status", "latency_ms", "error"))
+
+
+def _switches(before: "Sequence[str]", events: str | None, operational: bool | None) -> "Sequence[str] | None":
+    """The switches that are to be on; None: as they are."""
+    from gatepost.cli.reading import read_words
+    from gatepost.model.event import OPERATIONAL
+
+    if events is None and operational is None:
+        return None
+    on = set(before if events is None else read_words(events)) - {OPERATIONAL}
+    wanted = OPERATIONAL in before if operational is None else operational
+    return (*on, *((OPERATIONAL,) if wanted else ()))
+
+
+def _manner(
+    before: "Manner",
+    ordered: bool | None,
+    batch: int | None,
+    batch_wait: float | None,
+    rate_limit: int | None,
+    payload: int | None,
+) -> "Manner":
+    """How deliveries are to come; what is not given stays. A batch gathers for a second unless said."""
+    import msgspec
+
+    from gatepost.model.endpoint import BATCH_WAIT_MAX
+
+    if batch is not None and batch_wait is None:
+        batch_wait = 0.0 if batch == 1 else before.batch_wait or BATCH_WAIT_MAX
+    given = {"ordered": ordered, "batch": batch, "batch_wait": batch_wait, "version": payload}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if rate_limit is not None:
+        changes["rate"] = rate_limit or None
+    return msgspec.structs.replace(before, **changes)
 
 
 def _check_allowed(session: Session, url: str) -> None:
@@ -163,7 +209,7 @@ def _check_allowed(session: Session, url: str) -> None:
         raise invalid_field("url", refusal.reason, "forbidden_url") from None
 
 
-async def _find(session: Session, webhook: str) -> "Endpoint":
+async def find_webhook(session: Session, webhook: str) -> "Endpoint":
     """A webhook of whatever channel: the operator may reach all."""
     from gatepost.cli.reading import read_id
     from gatepost.model.errors import NotFound

@@ -17,7 +17,7 @@ from gatepost.client.events import Event
 from gatepost.client.files import File
 from gatepost.client.operations import Operations
 from gatepost.client.retry import NEVER, Retry
-from gatepost.client.verify import verify_webhook
+from gatepost.client.verify import verify_webhook, verify_webhook_batch
 
 __all__ = [
     "NEVER",
@@ -35,6 +35,7 @@ __all__ = [
     "records",
     "results",
     "verify_webhook",
+    "verify_webhook_batch",
 ]
 
 

@@ -11,8 +11,10 @@ from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import RequestBuilder
 
 from gatepost.client.errors import NoAnswer
+from gatepost.client.events import Event
 from gatepost.client.http import Opened, dress, explain, headers_of, open_line, set_up
 from gatepost.client.retry import PATIENT, Retry, carry, play
+from gatepost.client.stream import EventReader
 from gatepost.client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
 T = TypeVar("T")
@@ -56,10 +58,24 @@ class Awaiting:
         page, cursor = await self.run(listing.call), listing.start
         for item in page.items:
             yield item
-        while (cursor := following(page, cursor)) is not None:
-            page = await self.run(listing.after(cursor))
+        while (step := following(listing, page, cursor)) is not None:
+            call, cursor = step
+            page = await self.run(call)
             for item in page.items:
                 yield item
+
+    async def news(self, call: Call[None]) -> AsyncIterator[Event]:
+        """Events as they happen. After a cut it comes back by itself and goes on behind the last one."""
+        reader = EventReader()
+        while True:
+            try:
+                async for piece in self.pieces(reader.resume(call)):
+                    for event in reader.read(piece):
+                        yield event
+            except NoAnswer:
+                if reader.silent:
+                    raise
+            await self._sleep(reader.retry)
 
     async def pieces(self, call: Call[None]) -> AsyncIterator[bytes]:
         """The body of an answer, piece by piece."""

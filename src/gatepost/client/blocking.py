@@ -10,8 +10,10 @@ from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import SyncRequestBuilder
 
 from gatepost.client.errors import NoAnswer
+from gatepost.client.events import Event
 from gatepost.client.http import Opened, dress, explain, headers_of, open_line, set_up
 from gatepost.client.retry import PATIENT, Retry, carry, play
+from gatepost.client.stream import EventReader
 from gatepost.client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
 T = TypeVar("T")
@@ -54,9 +56,22 @@ class Blocking:
         """All items of a list, read page by page."""
         page, cursor = self.run(listing.call), listing.start
         yield from page.items
-        while (cursor := following(page, cursor)) is not None:
-            page = self.run(listing.after(cursor))
+        while (step := following(listing, page, cursor)) is not None:
+            call, cursor = step
+            page = self.run(call)
             yield from page.items
+
+    def news(self, call: Call[None]) -> Iterator[Event]:
+        """Events as they happen. After a cut it comes back by itself and goes on behind the last one."""
+        reader = EventReader()
+        while True:
+            try:
+                for piece in self.pieces(reader.resume(call)):
+                    yield from reader.read(piece)
+            except NoAnswer:
+                if reader.silent:
+                    raise
+            self._sleep(reader.retry)
 
     def pieces(self, call: Call[None]) -> Iterator[bytes]:
         """The body of an answer, piece by piece."""

@@ -55,6 +55,8 @@ def dress(builder: Dressed, request: Request, line: Line) -> Dressed:
         return builder.header("content-type", request.content_type).body_stream(read_pieces(request.body))
     if request.body is not None:
         builder = builder.header("content-type", request.content_type).body_bytes(request.body)
+    if request.live:
+        builder = builder.streamed_read_buffer_limit(0)
     return builder.timeout(timedelta(seconds=line.timeout)) if request.brief else builder
 
 

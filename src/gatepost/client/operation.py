@@ -13,6 +13,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from gatepost.client.awaiting import Awaiting
 from gatepost.client.blocking import Blocking
+from gatepost.client.events import Event
 from gatepost.client.wire import Call, Listing, Plan
 
 P = ParamSpec("P")
@@ -62,6 +63,21 @@ class Streamed(Generic[P]):
 
     def __get__(self, client: Blocking | Awaiting, owner: type) -> Callable[P, Any]:
         return _bound(self.describe, client.pieces)
+
+
+class Followed(Generic[P]):
+    """Events to iterate over, as they happen and without an end."""
+
+    def __init__(self, describe: Callable[P, Call[None]]) -> None:
+        self.describe = describe
+
+    @overload
+    def __get__(self, client: Blocking, owner: type) -> Callable[P, Iterator[Event]]: ...
+    @overload
+    def __get__(self, client: Awaiting, owner: type) -> Callable[P, AsyncIterator[Event]]: ...
+
+    def __get__(self, client: Blocking | Awaiting, owner: type) -> Callable[P, Any]:
+        return _bound(self.describe, client.news)
 
 
 def _bound(describe: Callable[P, Any], perform: Callable[[Any], Any]) -> Callable[P, Any]:

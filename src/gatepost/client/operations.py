@@ -5,13 +5,15 @@ from gatepost.client.calls import batch as of_batch
 from gatepost.client.calls import channel as of_channel
 from gatepost.client.calls import contacts as of_contacts
 from gatepost.client.calls import conversations as of_conversations
+from gatepost.client.calls import deliveries as of_deliveries
+from gatepost.client.calls import events as of_events
 from gatepost.client.calls import media as of_media
 from gatepost.client.calls import messages as of_messages
 from gatepost.client.calls import orders as of_orders
 from gatepost.client.calls import templates as of_templates
 from gatepost.client.calls import webhooks as of_webhooks
 from gatepost.client.calls.messages import sending
-from gatepost.client.operation import Listed, Operation, Streamed
+from gatepost.client.operation import Followed, Listed, Operation, Streamed
 
 
 class Operations:
@@ -47,7 +49,8 @@ class Operations:
     typing = Operation(of_messages.typing)
     messages = Listed(of_messages.messages)
     export_messages = Streamed(of_messages.export_messages)
-    events = Listed(of_messages.events)
+    events = Listed(of_events.events)
+    stream = Followed(of_events.stream)
 
     conversations = Listed(of_conversations.conversations)
     conversation = Operation(of_conversations.conversation)
@@ -96,7 +99,17 @@ class Operations:
     create_webhook = Operation(of_webhooks.create_webhook)
     change_webhook = Operation(of_webhooks.change_webhook)
     delete_webhook = Operation(of_webhooks.delete_webhook)
+    rotate_webhook_secret = Operation(of_webhooks.rotate_webhook_secret)
+    try_webhook = Operation(of_webhooks.try_webhook)
+    check_webhook = Operation(of_webhooks.check_webhook)
     attempts = Listed(of_webhooks.attempts)
+    deliveries = Listed(of_deliveries.deliveries)
+    delivery = Operation(of_deliveries.delivery)
+    retry_delivery = Operation(of_deliveries.retry_delivery)
+    retry_deliveries = Operation(of_deliveries.retry_deliveries)
+    recover = Operation(of_deliveries.recover)
+    recoveries = Listed(of_deliveries.recoveries)
+    recovery = Operation(of_deliveries.recovery)
 
     channel = Operation(of_channel.channel)
     connect = Operation(of_channel.connect)

@@ -160,8 +160,16 @@ class Preview(Result, frozen=True):
     buttons: list[dict[str, Any]] | None = None
 
 
+class LiveSecret(Result, frozen=True):
+    """A secret that signs deliveries, and until when; None: until it is rotated."""
+
+    signing: str
+    public_key: str | None = None
+    until: datetime | None = None
+
+
 class Webhook(Named, frozen=True):
-    """An endpoint of yours. `secret` is there once, when it is made."""
+    """An endpoint of yours. `secret`, which verifies its deliveries, is there once: when it is made or rotated."""
 
     url: str
     events: dict[str, bool]
@@ -171,7 +179,41 @@ class Webhook(Named, frozen=True):
     created_at: datetime
     updated_at: datetime
     reason: str | None = None
+    operational: bool = False
+    ordered: bool = False
+    batch: dict[str, float] | None = None
+    rate_limit: int | None = None
+    version: int = 1
+    signing: str = "v1"
+    public_key: str | None = None
+    secrets: list[LiveSecret] = []
+    failing_since: datetime | None = None
+    failures: int = 0
+    succeeded_at: datetime | None = None
+    next_probe_at: datetime | None = None
     secret: str | None = None
+
+
+class WebhookTest(Result, frozen=True):
+    """A test event: what was posted, and what came back."""
+
+    delivered: bool
+    at: datetime
+    latency_ms: float
+    request: dict[str, Any]
+    answer: dict[str, Any]
+    status: int | None = None
+    error: str | None = None
+
+
+class WebhookVerdict(Result, frozen=True):
+    """Whether a delivery is genuine and, if not, why."""
+
+    valid: bool
+    reason: str | None = None
+    signed_by: str | None = None
+    timestamp: datetime | None = None
+    age_seconds: int | None = None
 
 
 class Delivery(Result, frozen=True):

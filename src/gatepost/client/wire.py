@@ -31,6 +31,7 @@ class Request(msgspec.Struct, frozen=True):
     key: str | None = None
     repeatable: bool = False
     streamed: bool = False
+    live: bool = False  # of a stream: every byte counts as soon as it is there
 
     @property
     def brief(self) -> bool:
@@ -83,6 +84,7 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
     call: Call[Page[T]]
     cursor: str = "cursor"
+    endless: bool = False  # waits for what comes after the end
 
     def after(self, cursor: str) -> Call[Page[T]]:
         """The call for the page after a cursor."""
@@ -96,12 +98,15 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
         return self.call.request.query.get(self.cursor)
 
 
-def following(page: Page[Any], cursor: str | None) -> str | None:
-    """Where to read on after a page that was asked for with a cursor; None at the end.
+def following(listing: Listing[T], page: Page[Any], cursor: str | None) -> tuple[Call[Page[T]], str | None] | None:
+    """How to read on after a page that was asked for with a cursor; None at the end.
 
     A page of a search may be empty and still have a next one. A feed answers the cursor itself when nothing is new.
     """
-    return page.next if page.next != cursor else None
+    if listing.endless:
+        known = page.next or cursor
+        return (listing.after(known) if known else listing.call), known
+    return (listing.after(page.next), page.next) if page.next and page.next != cursor else None
 
 
 Plan: TypeAlias = Generator[Call[Any], Any, T]

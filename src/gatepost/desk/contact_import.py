@@ -5,6 +5,7 @@ table ─► 500 lines ─► one commit ─► what became of each, how far it 
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -12,14 +13,17 @@ from uuid import UUID
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.desk.contact_report import Report
 from gatepost.desk.contact_table import Row, Table
 from gatepost.desk.contacts import show_contact
 from gatepost.desk.export import csv_lines
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.contact_book import ContactFilter, ContactRow, custom_names, labels_on, list_contacts
 from gatepost.store.contact_changes import Written, put_contacts
+from gatepost.store.heads import lock_head
 from gatepost.store.labels import Label
 from gatepost.store.pool import Database
 
@@ -38,21 +42,49 @@ class Importer(msgspec.Struct, frozen=True):
     channel_id: UUID
     ring: Callable[[UUID], None]
 
-    async def run(self, table: Table) -> AsyncIterator[bytes]:
-        """Writes a table batch by batch, and tells of each as JSON lines. What was told of is committed."""
-        counts, rows = Counter(dict.fromkeys(RESULTS, 0)), table.rows()
+    async def begin(self, table: Table, once: Once[bytes]) -> None:
+        """Takes the request's key, or closes the table where the key says that it was imported before."""
+        try:
+            async with self.db.transaction() as conn:
+                await lock_head(conn, self.channel_id)
+                await once.check(conn, self.clock.now())
+                await once.begin(conn, self.clock.now())
+        except BaseException:
+            table.close()
+            raise
+
+    async def run(self, table: Table, once: Once[bytes] = NEVER) -> AsyncIterator[bytes]:
+        """Writes a table batch by batch, and tells of each as JSON lines. What was told of is committed.
+
+        One that is left halfway and asked for again begins anew: lines that are written already change nothing.
+        """
+        counts, rows, report = Counter(dict.fromkeys(RESULTS, 0)), table.rows(), Report(kept=once.keyed)
         try:
             while batch := list(islice(rows, BATCH)):
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
-                yield b"".join(_json(_report(row, one)) for row, one in zip(batch, results, strict=True))
-                yield _json({"progress": {"done": counts.total(), "total": table.total}})
-            yield _json({"summary": {"lines": table.total, **counts}})
+                yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
+                yield report.tell(_json({"progress": {"done": counts.total(), "total": table.total}}))
+                await once.renew(self.db, self.clock.now())
+            summary = report.tell(_json({"summary": {"lines": table.total, **counts}}))
+            await self._keep(report, once)
+            yield summary
         except GatepostError as error:  # the answer has begun: this is its last line
+            await self._forget(once)
             told = {"code": error.code, "message": error.message, "retryable": error.retryable}
             yield _json({"error": told, "summary": {"lines": table.total, **counts}})
         finally:
             table.close()
+
+    async def _keep(self, report: Report, once: Once[bytes]) -> None:
+        if once.keyed:
+            async with self.db.connection() as conn:
+                await once.keep(conn, report.pack(), self.clock.now())
+
+    async def _forget(self, once: Once[bytes]) -> None:
+        """Where even that fails, the key is free again once its lease has run out."""
+        with suppress(GatepostError):
+            await once.forget(self.db)
 
     async def _write(self, batch: list[Row]) -> list[Written]:
         lines = [row.line for row in batch if row.line is not None]
@@ -61,7 +93,7 @@ class Importer(msgspec.Struct, frozen=True):
         return [next(written) if row.line is not None else Written("refused", refusal=row.refusal) for row in batch]
 
 
-def _report(row: Row, written: Written) -> dict[str, Any]:
+def _told(row: Row, written: Written) -> dict[str, Any]:
     told: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
     if written.contact_id is not None:
         told["id"] = ids.show("ct", written.contact_id)

@@ -17,14 +17,12 @@ from gatepost.model.person import shown_phone
 from gatepost.model.phone import check_phone
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.store import contact_changes as store
-from gatepost.store.accepting import Accepted, Key
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contact_book import ContactRow, find_people, labels_on, read_contact
 from gatepost.store.contact_changes import Line, Wish
 from gatepost.store.labels import Label
 from gatepost.store.pool import Database
-
-_encode = msgspec.json.Encoder().encode
 
 
 class NewContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,10 +84,10 @@ class ContactDesk(msgspec.Struct, frozen=True):
         async with self.db.connection() as conn:
             return (await find_people(conn, self.channel_id, [phone])).get(phone)
 
-    async def create(self, new: NewContact, key: Key | None) -> Accepted:
-        """Makes a contact. The answer is the envelope's bytes, fresh or replayed."""
+    async def create(self, new: NewContact, once: Once[ContactRow] = NEVER) -> ContactRow:
+        """Makes a contact."""
         line = Line(check_phone(new.phone), _wish(new.name or msgspec.UNSET, new.custom, new.opted_out))
-        return await store.add_contact(self.db, self.channel, self.channel_id, line, key, _made, self.now)
+        return await store.add_contact(self.db, self.channel, self.channel_id, line, self.now, once)
 
     async def change(self, text: str, change: ContactChange) -> ContactRow:
         """Changes what people note of a contact."""
@@ -182,7 +180,3 @@ def _id(text: str) -> UUID:
 def _wish(name: str | msgspec.UnsetType | None, custom: dict[str, str | None], opted_out: bool | None) -> Wish:
     check_custom(custom)
     return Wish(read_name(name) if isinstance(name, str) else name, custom, opted_out)
-
-
-def _made(row: ContactRow) -> bytes:
-    return _encode({"success": True, "message": "Contact created", "data": show_contact(row, [])})

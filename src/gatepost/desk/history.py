@@ -13,10 +13,10 @@ import msgspec
 
 from gatepost.model.dates import Span
 from gatepost.model.words import Sought, words_of
-from gatepost.store.history import Piece, Wanted, read_chosen, read_piece
+from gatepost.store.history import Piece, Wanted, read_chosen, read_piece, read_texts
 from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
-from gatepost.store.search import read_closed, search_blocks
+from gatepost.store.search import Hits, read_closed, search_blocks
 
 SCAN = 5_000  # rows that one answer may look at
 _WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in all and at once
@@ -41,21 +41,31 @@ async def find_page(
 
 
 async def _search(db: Database, channel_id: UUID, wanted: Wanted, sought: Sought, now: datetime, most: int) -> Piece:
-    """First what is in no block yet, then the blocks."""
+    """First what is in no block yet, then the blocks; rows are read only for what holds the words."""
+    enough = _CANDIDATES if wanted.narrow else most
     closed = await read_closed(db, channel_id)
-    behind = UUID(int=closed.int + 1)
-    found: list[StoredMessage] = []
-    if behind < wanted.span.end:
-        young = _within(wanted, max(behind, wanted.span.start), wanted.span.end)
-        piece = await _read_words(db, channel_id, young, sought, now, most)
-        found = piece.messages
-        if piece.reached is not None or len(found) == most:
-            return Piece(found, piece.reached or found[-1].id)
-    old = _within(wanted, wanted.span.start, min(behind, wanted.span.end))
-    if old.span.start >= old.span.end:
-        return Piece(found, None)
-    piece = await _read_blocks(db, channel_id, old, sought, now, most - len(found))
-    return Piece(found + piece.messages, piece.reached)
+    behind, span = UUID(int=closed.int + 1), wanted.span
+    hits = await _search_young(db, channel_id, sought, Span(max(behind, span.start), span.end), enough)
+    old = Span(span.start, min(behind, span.end))
+    if hits.reached is None and old.start < old.end:
+        older = await search_blocks(db, channel_id, sought, old, most=enough - len(hits.ids))
+        hits = Hits(hits.ids + older.ids, older.reached)
+    return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+
+
+async def _search_young(db: Database, channel_id: UUID, sought: Sought, span: Span, most: int) -> Hits:
+    """Looks at each message's own words, and at nothing else of it."""
+    found: list[UUID] = []
+    end = span.end
+    for _ in range(_WORD_SCAN // _WORD_SLICE):
+        texts = await read_texts(db, channel_id, Span(span.start, end), _WORD_SLICE) if span.start < end else []
+        found += [id_ for id_, content in texts if sought.fits(words_of(content))]
+        if len(found) >= most:
+            return Hits(found[:most], found[most - 1])
+        if len(texts) < _WORD_SLICE:
+            return Hits(found, None)
+        end = texts[-1][0]
+    return Hits(found, end)
 
 
 async def _read_words(
@@ -72,16 +82,6 @@ async def _read_words(
             return Piece(found, None)
         wanted = _within(wanted, wanted.span.start, piece.reached)
     return Piece(found, wanted.span.end)
-
-
-async def _read_blocks(
-    db: Database, channel_id: UUID, wanted: Wanted, sought: Sought, now: datetime, most: int
-) -> Piece:
-    """Looks into the blocks that have all words."""
-    candidates = _CANDIDATES if wanted.narrow else most
-    hits = await search_blocks(db, channel_id, sought, wanted.span, most=candidates)
-    found = await read_chosen(db, channel_id, hits.ids, wanted, now)
-    return _cut(found, most, hits.reached)
 
 
 def _cut(found: list[StoredMessage], most: int, reached: UUID | None) -> Piece:

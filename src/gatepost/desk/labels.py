@@ -11,6 +11,7 @@ from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
 from gatepost.store import labels as store
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.contacts import Contact
 from gatepost.store.labels import CONTACT, CONVERSATION, Label, Labels
 from gatepost.store.pool import Database
@@ -56,16 +57,19 @@ async def access_label(db: Database, channel_id: UUID, text: str) -> Label:
     return label
 
 
-async def create_label(desk: LabelDesk, new: NewLabel) -> Label:
+async def create_label(desk: LabelDesk, new: NewLabel, once: Once[Label] = NEVER) -> Label:
     """Makes a label, unless its name is taken or there are too many."""
     name, color = read_name(new.name), read_color(new.color) if new.color is not None else None
     async with changing(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        await once.check(change.conn, desk.now)
         labels = Labels.of(change)
         await _check_free(labels, name, None)
         number = await labels.count()
         if number >= LABELS_MOST:
             raise Conflict(f"This channel has {number} labels, and {LABELS_MOST} is the most. Delete one first.")
-        return await labels.add(name, color or usual_color(number))
+        made = await labels.add(name, color or usual_color(number))
+        await once.keep(change.conn, made, desk.now)
+        return made
 
 
 async def change_label(desk: LabelDesk, text: str, wishes: LabelChange) -> Label:

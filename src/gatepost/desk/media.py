@@ -19,7 +19,8 @@ from gatepost.model import ids, times
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
 from gatepost.store import media as store
-from gatepost.store.accepting import Accepted, Key
+from gatepost.store.accepting import Accepted
+from gatepost.store.answers import Key
 from gatepost.store.media import Media, object_key
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database

@@ -1,4 +1,4 @@
-"""Putting words into blocks, which the channel's owner does behind the stream of messages; see `store/search.py`."""
+"""Putting words into blocks, which the channel's owner does behind its messages; see `store/word_blocks.py`."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import structlog
 from gatepost.model.errors import GatepostError
 from gatepost.store.heads import Lease, StaleOwner
 from gatepost.store.pool import Database
-from gatepost.store.search import index_more
+from gatepost.store.word_blocks import index_more
 
 log = structlog.get_logger("gatepost.search")
 _PAUSE = 0.5  # seconds between looks: a burst of messages then makes whole blocks

@@ -1,6 +1,7 @@
 """Templates as people manage them: the network decides, and each channel keeps a copy of what it decided.
 
 create ─► checked ─► written as PENDING ─► the network ─► confirmed       its news come by callback
+                       └ left here, with a key: whoever asks again looks first whether the network has it
 edit   ─► checked ─────────────────────► the network ─► read back
 delete ────────────────────────────────► the network ─► removed
 sync   ◄───────────────────────────────  the network's whole set
@@ -22,8 +23,9 @@ from gatepost.model.template.values import CATEGORIES, word
 from gatepost.networks.base import CallFailed
 from gatepost.networks.cloud import manage
 from gatepost.store import templates as store
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.pool import Database
-from gatepost.store.templates import StoredTemplate, Synced
+from gatepost.store.templates import Reserved, StoredTemplate, Synced
 
 log = structlog.get_logger("gatepost.templates")
 EDITABLE = ("APPROVED", "REJECTED", "PAUSED")
@@ -62,10 +64,10 @@ async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTe
     return template
 
 
-async def create_template(desk: TemplateDesk, new: NewTemplate) -> StoredTemplate:
+async def create_template(desk: TemplateDesk, new: NewTemplate, once: Once[StoredTemplate] = NEVER) -> StoredTemplate:
     """Asks the network for a new template, which it then reviews."""
     wanted = check_new_template(new)
-    reserved = await store.reserve_template(desk.db, desk.channel_id, wanted, desk.clock.now())
+    reserved = await store.reserve_template(desk.db, desk.channel_id, wanted, desk.clock.now(), once)
     if reserved is None:
         raise Conflict(
             f"There is a template '{new.name}' in {new.language} on this channel already. Edit it; or, if the network "
@@ -73,12 +75,12 @@ async def create_template(desk: TemplateDesk, new: NewTemplate) -> StoredTemplat
         )
     try:
         with calling():
-            made = await _hand_in(desk.business, wanted)
+            made = await _made_before(desk.business, reserved) or await _hand_in(desk.business, wanted)
     except GatepostError:
-        await store.delete_template(desk.db, desk.channel_id, reserved.id)
+        await store.delete_template(desk.db, desk.channel_id, reserved.template.id)
+        await once.forget(desk.db)
         raise
-    confirmed = await store.confirm_template(desk.db, desk.channel_id, reserved, made, desk.clock.now())
-    return confirmed or reserved
+    return await store.confirm_template(desk.db, desk.channel_id, reserved.template, made, desk.clock.now(), once)
 
 
 async def edit_template(desk: TemplateDesk, text: str, change: TemplateChange) -> StoredTemplate:
@@ -147,6 +149,17 @@ def show_template(template: StoredTemplate) -> dict[str, Any]:
         "created_at": times.show(template.created_at),
         "updated_at": times.show(template.updated_at),
     }
+
+
+async def _made_before(business: manage.CloudAccount, reserved: Reserved) -> Template | None:
+    """The template that an earlier try of the same request may have made."""
+    mine = reserved.template
+    if not reserved.again:
+        return None
+    if mine.network_id is not None:
+        return mine.as_template()
+    found = [_read(template) for template in await business.list_templates(mine.name)]
+    return next((one for one in found if (one.name, one.language) == (mine.name, mine.language)), None)
 
 
 async def _hand_in(business: manage.CloudAccount, new: Template) -> Template:

@@ -51,12 +51,22 @@ class _Event(msgspec.Struct, frozen=True):
     data: dict[str, Any]
 
 
+class _TestEvent(_Event, frozen=True):
+    test: bool = True
+
+
 _encode = msgspec.json.Encoder().encode
 
 
 def render(event: NewEvent, sequence: int, channel: ChannelRef, at: datetime) -> str:
     """The event as the world sees it. Rendered once, inside the commit that it tells of."""
     body = _Event(ids.show("evt", event.id), event.type, event.action, times.show(at), sequence, channel, event.data)
+    return _encode(body).decode()
+
+
+def render_test(event: NewEvent, channel: ChannelRef, at: datetime) -> str:
+    """An event that happened nowhere, to try an endpoint with: it says so itself, and has no place in the order."""
+    body = _TestEvent(ids.show("evt", event.id), event.type, event.action, times.show(at), 0, channel, event.data)
     return _encode(body).decode()
 
 
@@ -98,30 +108,37 @@ def message_data(
     return data
 
 
+def change_data(change: str, **more: Any) -> dict[str, Any]:
+    """What `updated` says besides the message as it is now: how it changed, and by whom or why."""
+    return {"change": change, **more}
+
+
 def contact_ref(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
     """How an event names a contact. Somebody who is known by another id only has no phone."""
     return {"id": ids.show("ct", contact_id), "phone": shown_phone(address), "name": name}
 
 
-def contact_data(contact_id: UUID, address: str, name: str | None, at: datetime) -> dict[str, Any]:
-    """The data of `contact_notifications` for a contact that is new."""
-    return {
-        **contact_ref(contact_id, address, name),
-        "conversation": {"id": ids.show("cv", contact_id)},
-        "created_at": times.show(at),
-    }
+def contact_data(
+    contact_id: UUID, address: str, name: str | None, at: datetime, noted: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The data of `contact_notifications` for a contact that is new; `noted` is what people wrote down of them."""
+    return {**_contact(contact_id, address, name), "created_at": times.show(at), **(noted or {})}
 
 
 def contact_change_data(
     contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any], *, joined: tuple[UUID, ...] = ()
 ) -> dict[str, Any]:
-    """The data of `contact_notifications` for a contact that people changed here; `fields` say how it is now."""
-    return {
-        **contact_ref(contact_id, address, name),
-        "conversation": {"id": ids.show("cv", contact_id)},
-        **fields,
-        "joined": [ids.show("ct", id_) for id_ in joined],
-    }
+    """The data of `contact_notifications` for a contact that changed; `fields` say how it is now."""
+    return {**_contact(contact_id, address, name), **fields, "joined": [ids.show("ct", id_) for id_ in joined]}
+
+
+def contact_gone_data(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
+    """The data of `contact_notifications` for a contact that was deleted."""
+    return _contact(contact_id, address, name)
+
+
+def _contact(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
+    return {**contact_ref(contact_id, address, name), "conversation": {"id": ids.show("cv", contact_id)}}
 
 
 def chat_data(contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,3 +207,28 @@ def order_data(
         **order,
         "created_at": times.show(at),
     }
+
+
+def endpoint_data(
+    endpoint_id: UUID,
+    url: str,
+    state: str,
+    *,
+    previous: str,
+    reason: str | None,
+    failing_since: datetime | None,
+    failures: int,
+    exhausted: int | None = None,
+    event_id: UUID | None = None,
+) -> dict[str, Any]:
+    """The data of `endpoint_notification`; `exhausted` deliveries were given up, the last that of `event_id`."""
+    data = {
+        "id": ids.show("we", endpoint_id),
+        "url": url,
+        "state": state,
+        "previous": previous,
+        "reason": reason,
+        "failing_since": times.show_maybe(failing_since),
+        "failures": failures,
+    }
+    return {**data, "exhausted": exhausted, "event": ids.show("evt", event_id)} if event_id else data

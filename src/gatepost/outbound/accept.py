@@ -16,11 +16,13 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
-from gatepost.store.accepting import Accepted, Key, Outcome, Submission, accept_messages
+from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages
+from gatepost.store.answers import Key, check_items, nth
 from gatepost.store.batch import Batch
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
+BATCH_MOST = 1000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -35,12 +37,14 @@ class Acceptor:
         ring: Callable[[UUID], None],
         queue: int,
         check_link: Callable[[str], Awaitable[None]],
+        count: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._db = db
         self._check_link = check_link
         self._clock = clock
         self._plans = plans
         self._ring = ring
+        self._count = count
         self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue)
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
@@ -51,7 +55,9 @@ class Acceptor:
         self, caller: Caller, requests: Sequence[SendRequest | GatepostError], key: Key | None = None
     ) -> list[Outcome]:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
-        prepared = [await self._try_prepare(caller, r, _nth(key, i)) for i, r in enumerate(requests)]
+        if key is not None:
+            await check_items(self._db, caller.channel_id, key, BATCH_MOST)
+        prepared = [await self._try_prepare(caller, r, nth(key, i)) for i, r in enumerate(requests)]
         good = [submission for submission in prepared if isinstance(submission, Submission)]
         outcomes = iter(await self._write(caller.channel_id, good) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
@@ -90,6 +96,7 @@ class Acceptor:
     async def _write(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[Outcome]:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now())
         self._ring(channel_id)
+        self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
         return outcomes
 
 
@@ -101,11 +108,6 @@ def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key 
     if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
     return Key(route, key, hashlib.sha256(body).digest())
-
-
-def _nth(key: Key | None, number: int) -> Key | None:
-    """The key of one item of a batch: each is remembered by itself, so that what was refused may be tried again."""
-    return Key(key.route, f"{key.key}#{number}", key.body_hash) if key else None
 
 
 class _Key(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from gatepost.store.heads import Lease
 from gatepost.store.pool import Database
 from gatepost.store.sending import Intended, Intent, Result, mark_results, mark_sending
 
+_RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted
 _NO_LIMIT = 1_000_000  # lanes bound themselves by what they keep in flight
 
 
@@ -22,10 +23,18 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    def __init__(self, db: Database, clock: Clock, linger: float, ring: Callable[[UUID], None]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        linger: float,
+        ring: Callable[[UUID], None],
+        count: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.db = db
         self._clock = clock
         self._ring = ring
+        self._count = count
         self._intents: Batch[Lease, Intent, Intended] = Batch(self._write_intents, limit=_NO_LIMIT)
         self._results: Batch[Lease, Finished, State] = Batch(self._write_results, limit=_NO_LIMIT, linger=linger)
 
@@ -44,4 +53,6 @@ class Ledger:
         results = [item.result for item in finished]
         states = await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())
         self._ring(lease.channel_id)
+        for result in results:
+            self._count(_RESULTS.get(result.state, "failed"))
         return states

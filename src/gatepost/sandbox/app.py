@@ -1,7 +1,6 @@
 """The sandbox as one ASGI application: the network's door, the control door, and the front page."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from litestar import Litestar, MediaType, Request, Response, get
@@ -34,13 +33,6 @@ class SandboxApp:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.world = World(settings)
-        self._litestar = Litestar(
-            route_handlers=[front, healthz, page.get_file, *control.ROUTES],
-            dependencies={"world": Provide(lambda: self.world, sync_to_thread=False)},
-            exception_handlers=control.EXCEPTION_HANDLERS,
-            lifespan=[self._life],
-            openapi_config=None,
-        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -48,18 +40,42 @@ class SandboxApp:
             await serve_graph(self.world.network, scope, receive, send)
         elif scope["type"] == "websocket" and scope["path"] == "/qr/link":
             await serve_link(self.world.qr, scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
         else:
             if scope["type"] == "http":
                 self.world.network.media.root = root_of(scope)
-            await self._litestar(scope, receive, send)  # type: ignore[arg-type]
+            scope.setdefault("state", {})["world"] = self.world
+            await _framework()(scope, receive, send)  # type: ignore[arg-type]
 
-    @asynccontextmanager
-    async def _life(self, _: Litestar) -> AsyncIterator[None]:
-        await self.world.open()
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """The server's start and stop, in ASGI's words."""
+        await receive()
         try:
-            yield
-        finally:
-            await self.world.close()
+            await self.world.open()
+        except BaseException as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            raise
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.world.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+@cache
+def _framework() -> Litestar:
+    """The control door and the pages. They know of no world, each request brings its own: so one is enough."""
+    return Litestar(
+        route_handlers=[front, healthz, page.get_file, *control.ROUTES],
+        dependencies={"world": Provide(_world, sync_to_thread=False)},
+        exception_handlers=control.EXCEPTION_HANDLERS,
+        openapi_config=None,
+    )
+
+
+def _world(request: Request[Any, Any, Any]) -> World:
+    world: World = request.scope["state"]["world"]
+    return world
 
 
 def _is_ours(path: str) -> bool:

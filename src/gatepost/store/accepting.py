@@ -9,9 +9,10 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids, times
-from gatepost.model.errors import Conflict, Invalid, LimitReached, LimitState
+from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
+from gatepost.store.answers import Key, in_progress, reused
 from gatepost.store.checking import Asked, read_grounds, refusal
 from gatepost.store.contacts import FIND, Contact, add_missing
 from gatepost.store.heads import Clause, Head, Scribe, append_events, no_such_channel
@@ -19,14 +20,6 @@ from gatepost.store.pool import Connection, Database
 from gatepost.store.talks import NOTE_NEWEST, newest_of, tell_made
 
 _NO_LIMIT = 2**62
-
-
-class Key(msgspec.Struct, frozen=True):
-    """An Idempotency-Key, and what it was used for."""
-
-    route: str
-    key: str
-    body_hash: bytes
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -142,7 +135,7 @@ async def _look_again(conn: "Connection[Any]", channel_id: UUID, phones: Sequenc
 
 
 _PEOPLE = """ARRAY(SELECT id FROM people) AS ids, ARRAY(SELECT asked FROM people) AS phones,
-             ARRAY(SELECT name FROM people) AS names"""
+             ARRAY(SELECT COALESCE(given_name, name) FROM people) AS names"""
 # When each of them last wrote, in the same order.
 _LAST_IN = """, ARRAY(SELECT (SELECT last_in_at FROM conversations WHERE channel_id = $1 AND contact_id = people.id)
                       FROM people) AS last_in"""
@@ -169,22 +162,11 @@ async def _settle_keys(
     for i, key in keyed:
         row = known.get((key.route, key.key))
         if row is not None:
-            outcomes[i] = Accepted(row["answer"], replayed=True) if row["body_hash"] == key.body_hash else _reused()
+            outcomes[i] = Accepted(row["answer"], replayed=True) if row["body_hash"] == key.body_hash else reused()
         elif (key.route, key.key) in under_way:
-            outcomes[i] = Conflict(
-                "A request with this Idempotency-Key is being worked on. Try again in a second.",
-                "idempotency_in_progress",
-                retry_after=1,
-            )
+            outcomes[i] = in_progress()
         under_way.add((key.route, key.key))
     return outcomes
-
-
-def _reused() -> Invalid:
-    return Invalid(
-        "This Idempotency-Key was used before with another body. Use a new key for a new request.",
-        "idempotency_key_reused",
-    )
 
 
 async def _refuse_unfit(
@@ -327,7 +309,7 @@ def _tell_created(scribe: Scribe, id_: UUID, draft: Draft, contact: Contact, now
         id_=id_,
         phone=draft.phone,
         contact_id=contact.id,
-        name=contact.name,
+        name=contact.called,
         incoming=False,
         type_=draft.type,
         content=draft.content,

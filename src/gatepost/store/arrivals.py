@@ -114,7 +114,7 @@ class Arrivals:
             id_=message.id,
             phone=contact.phone,
             contact_id=contact.id,
-            name=contact.name,
+            name=contact.called,
             incoming=not message.from_me,
             type_=message.type,
             content=content,

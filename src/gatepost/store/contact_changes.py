@@ -1,6 +1,6 @@
 """Changes that people make to contacts. Each is one commit under the channel's head: rows, events, deliveries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,8 +13,7 @@ from gatepost.model.contact import contact_exists, merge_custom
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.person import is_phone
-from gatepost.store.accepting import Accepted, Key
-from gatepost.store.answers import find_answer, keep_answer
+from gatepost.store.answers import Once
 from gatepost.store.contact_book import ContactRow, find_people, get_contact
 from gatepost.store.heads import Scribe
 from gatepost.store.joining import join_contacts
@@ -52,25 +51,21 @@ async def add_contact(
     channel: ChannelRef,
     channel_id: UUID,
     line: Line,
-    key: Key | None,
-    answer: Callable[[ContactRow], bytes],
     now: datetime,
-) -> Accepted:
+    once: Once[ContactRow],
+) -> ContactRow:
     """Makes a contact whose number nobody has yet."""
     async with changing(db, channel, channel_id, now) as change:
         conn, scribe = change.conn, change.scribe
-        before = await find_answer(conn, channel_id, key)
-        if before is not None:
-            return Accepted(before, replayed=True)
+        await once.check(conn, now)
         known = await find_people(conn, channel_id, [line.phone])
         if known:
             raise contact_exists(ids.show("ct", known[line.phone].id))
         row = new_row(line, now)
         await _insert(conn, channel_id, [row], now)
         _tell_new(scribe, row)
-        made = answer(row)
-        await keep_answer(conn, channel_id, key, made, now)
-    return Accepted(made)
+        await once.keep(conn, row, now)
+    return row
 
 
 async def change_contact(
@@ -104,8 +99,8 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
         for table, column in _OF_A_CONTACT:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
         await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
-        gone = events.contact_ref(before.id, before.phone, before.name)
-        scribe.tell(events.CONTACT, "deleted", gone | {"conversation": {"id": ids.show("cv", before.id)}}, before.id)
+        gone = events.contact_gone_data(before.id, before.phone, before.name)
+        scribe.tell(events.CONTACT, "deleted", gone, before.id)
     return True
 
 
@@ -260,10 +255,9 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
 
 def _tell_new(scribe: Scribe, row: ContactRow) -> None:
     """As for anybody whom the channel meets for the first time, with what people noted of them."""
-    data = events.contact_data(row.id, row.phone, row.name, row.created_at)
-    scribe.tell(
-        events.CONTACT, "created", data | {"opted_out": row.opted_out is not None, "custom": row.custom}, row.id
-    )
+    noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
+    data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)
+    scribe.tell(events.CONTACT, "created", data, row.id)
     fields = {"status": "open", "created_at": times.show(row.created_at)}
     scribe.tell(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields), row.id)
 

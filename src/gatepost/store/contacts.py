@@ -14,18 +14,26 @@ from gatepost.store.pool import Connection
 class Contact(msgspec.Struct, frozen=True):
     id: UUID
     phone: str
-    name: str | None
+    name: str | None  # as the network tells it
     username: str | None = None
+    given_name: str | None = None  # as people call them here
+
+    @property
+    def called(self) -> str | None:
+        """The name that events and people use."""
+        return self.given_name or self.name
 
 
 # One address at a time: for a list of unknown length the planner might rather read the whole channel, which is $1.
-FIND = """SELECT wanted.phone AS asked, c.id, c.phone, c.name, c.username
+FIND = """SELECT wanted.phone AS asked, c.id, c.phone, c.name, c.username, c.given_name
           FROM unnest({phones}::text[]) AS wanted (phone)
           CROSS JOIN LATERAL (
-              SELECT id, phone, name, username FROM contacts WHERE channel_id = $1 AND phone = wanted.phone
+              SELECT id, phone, name, username, given_name FROM contacts
+              WHERE channel_id = $1 AND phone = wanted.phone
               UNION ALL
               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
-                  SELECT id, phone, name, username FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+                  SELECT id, phone, name, username, given_name FROM contacts
+                  WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
               WHERE a.channel_id = $1 AND a.alias = wanted.phone
               LIMIT 1) c"""
 
@@ -33,7 +41,7 @@ FIND = """SELECT wanted.phone AS asked, c.id, c.phone, c.name, c.username
 async def find_contacts(conn: "Connection[Any]", channel_id: UUID, wanted: set[str]) -> dict[str, Contact]:
     """The contacts that go by these addresses, by the address that was asked for."""
     rows = await conn.fetch(FIND.format(phones="$2"), channel_id, sorted(wanted))
-    return {row["asked"]: Contact(row["id"], row["phone"], row["name"], row["username"]) for row in rows}
+    return {row["asked"]: Contact(*(row[name] for name in Contact.__struct_fields__)) for row in rows}
 
 
 async def add_missing(

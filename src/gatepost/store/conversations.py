@@ -12,7 +12,7 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model.dates import LAST_ID
-from gatepost.model.message import State
+from gatepost.store.history import stored
 from gatepost.store.labels import CONVERSATION, Label, labels_of
 from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Connection, Database
@@ -90,7 +90,7 @@ async def _newest(conn: "Connection[Any]", channel_id: UUID, talks: Sequence[Tal
         [contact_id for contact_id, _ in keys],
         [message_id for _, message_id in keys],
     )
-    return {row["contact_id"]: _message(row) for row in rows}
+    return {row["contact_id"]: stored(row) for row in rows}
 
 
 async def list_history(
@@ -108,7 +108,7 @@ async def list_history(
             before or LAST_ID,
             most,
         )
-    return [_message(row) for row in rows]
+    return [stored(row) for row in rows]
 
 
 async def change_conversation(change: Change, contact_id: UUID, wishes: Mapping[str, Any]) -> bool:
@@ -164,8 +164,3 @@ async def _find(change: Change, contact_id: UUID) -> Talk | None:
 
 def _talk(row: Any) -> Talk:
     return Talk(**dict(row.items()))
-
-
-def _message(row: Any) -> StoredMessage:
-    fields = dict(row.items())
-    return StoredMessage(**{**fields, "state": State(fields["state"])})

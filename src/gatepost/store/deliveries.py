@@ -1,6 +1,6 @@
-"""Deliveries of events to endpoints: what is to be done, and what every attempt came to."""
+"""Deliveries of events to endpoints: what is to be done, and how far each endpoint is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import IntEnum
 from typing import Any
@@ -8,8 +8,11 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.heads import Lease, StaleOwner, hold_epoch
-from gatepost.store.pool import Connection, Database
+from gatepost.model import ids
+from gatepost.model.endpoint import ACTIVE, PLAIN, Health, Manner
+from gatepost.model.event import OPERATIONAL
+from gatepost.store.heads import Lease, hold_epoch
+from gatepost.store.pool import Database
 
 
 class DeliveryState(IntEnum):
@@ -25,6 +28,18 @@ class Due(msgspec.Struct, frozen=True):
     event_id: UUID
     body: bytes
     attempts: int
+    begun: int = 0  # attempts before it was last asked for again: the schedule counts from there
+    key: UUID = ids.ZERO  # its conversation; zero: the channel as a whole
+    operational: bool = False  # it tells of an endpoint itself
+    retried: bool = False  # it stands in delivery_retries
+    blocked: bool = (
+        False  # of an ordered endpoint: others of its conversation go first, or it has yet to be put in line
+    )
+
+    @property
+    def tries(self) -> int:
+        """Attempts since it was last asked for."""
+        return self.attempts - self.begun
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -35,191 +50,164 @@ class Target(msgspec.Struct, frozen=True):
     headers: dict[str, str]
     secret: bytes
     cursor: UUID
+    manner: Manner = PLAIN
+    state: str = ACTIVE
+    health: Health = Health()
+    updated_at: datetime | None = None
+
+
+_MANNER, _HEALTH = Manner.__struct_fields__, Health.__struct_fields__
+_COLUMNS = ", ".join(("id", "url", "headers", "secret", "cursor", "state", "updated_at", *_MANNER, *_HEALTH))
 
 
 async def read_targets(db: Database, channel_id: UUID) -> list[Target]:
-    """The endpoints of a channel that are to be delivered to."""
+    """The endpoints of a channel that are to be delivered to, or probed."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            "SELECT id, url, headers, secret, cursor FROM endpoints WHERE channel_id = $1 AND state = 'active'",
-            channel_id,
+            f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id
         )
-    return [
-        Target(row["id"], row["url"], msgspec.json.decode(row["headers"]), row["secret"], row["cursor"]) for row in rows
-    ]
+    return [_target(dict(row)) for row in rows]
 
 
-async def read_pending(db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, most: int) -> list[Due]:
+def _target(values: dict[str, Any]) -> Target:
+    manner = Manner(**{name: values.pop(name) for name in _MANNER})
+    health = Health(**{name: values.pop(name) for name in _HEALTH})
+    headers = msgspec.json.decode(values.pop("headers"), type=dict[str, str])
+    return Target(**values, headers=headers, manner=manner, health=health)
+
+
+_PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.about{more} FROM deliveries d
+   JOIN LATERAL (SELECT body, type, about FROM events WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
+   WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
+     AND d.next_at IS NULL ORDER BY d.event_id LIMIT $4"""
+# Who stands first in a line is looked up by all columns of its index, and by nothing that another index could serve:
+# on an empty table every index looks alike, and a plan that was made then would read whole lines later.
+FIRST_IN_LINE = """SELECT *, ctid AS place FROM delivery_retries WHERE about IS NOT NULL
+     AND (channel_id, endpoint_id, about, event_id) >= ($1, {endpoint}, {about}, '00000000-0000-0000-0000-000000000000')
+   ORDER BY channel_id, endpoint_id, about, event_id LIMIT 1"""
+_KEY = "COALESCE(e.about, '00000000-0000-0000-0000-000000000000')"
+_BLOCKED = f""", COALESCE((
+   SELECT (f.channel_id, f.endpoint_id, f.about) = ($1, $2, {_KEY})
+   FROM ({FIRST_IN_LINE.format(endpoint="$2", about=_KEY)}) f), false) AS blocked"""
+
+
+async def read_pending(
+    db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, most: int, *, ordered: bool = False
+) -> list[Due]:
     """Deliveries behind the cursor that were never tried, in the order of their events."""
+    query = _PENDING.format(more=_BLOCKED if ordered else "")
     async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT d.event_id, e.body, d.attempts FROM deliveries d
-               JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
-               WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
-               ORDER BY d.event_id LIMIT $4""",
-            channel_id,
-            endpoint_id,
-            after,
-            most,
-        )
-    return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
+        rows = await conn.fetch(query, channel_id, endpoint_id, after, most)
+    return [_due(row, blocked=ordered and row["blocked"]) for row in rows]
+
+
+class Retries(msgspec.Struct, frozen=True):
+    """What is due again, and rows that lead nowhere: settled elsewhere, or their event's time is over."""
+
+    due: list[Due]
+    lost: list[UUID]
+
+
+_RETRIES = """SELECT r.event_id, r.about AS line, e.body, e.type, e.about, d.attempts, d.begun, d.state{more} FROM
+     (SELECT event_id, about FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
+        AND event_id <> ALL ($5::uuid[]) AND (about IS NULL OR about <> ALL ($6::uuid[]))
+      ORDER BY next_at LIMIT $4) r
+   LEFT JOIN LATERAL (SELECT body, type, about FROM events WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
+   LEFT JOIN LATERAL (SELECT state, attempts, begun FROM deliveries
+                      WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true"""
+_BEHIND = f""", r.about IS NULL OR r.event_id > (
+   SELECT f.event_id FROM ({FIRST_IN_LINE.format(endpoint="$2", about="r.about")}) f) AS blocked"""
 
 
 async def read_retries(
-    db: Database, channel_id: UUID, endpoint_id: UUID, now: datetime, under_way: Sequence[UUID], most: int
-) -> list[Due]:
-    """Deliveries whose next attempt is due, but for those under way; the limits of one mean look-ups by key."""
+    db: Database,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    now: datetime,
+    under_way: Sequence[UUID],
+    most: int,
+    *,
+    ordered: bool = False,
+    busy: Sequence[UUID] = (),
+) -> Retries:
+    """Deliveries whose next attempt is due, but for those under way; the limits of one mean look-ups by key.
+
+    An ordered endpoint leaves out conversations that are `busy`, and learns which ones have to stand behind others.
+    """
+    query = _RETRIES.format(more=_BEHIND if ordered else "")
     async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT r.event_id, e.body, d.attempts FROM
-                 (SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
-                    AND event_id <> ALL ($5::uuid[]) ORDER BY next_at LIMIT $4) r
-               JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
-               JOIN LATERAL (SELECT state, attempts FROM deliveries
-                             WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true
-               WHERE d.state = 0""",
+        rows = await conn.fetch(query, channel_id, endpoint_id, now, most, list(under_way), list(busy))
+    due = [_due(row, retried=True, blocked=ordered and row["blocked"]) for row in rows if _lives(row)]
+    return Retries(sorted(due, key=lambda one: one.event_id), [row["event_id"] for row in rows if not _lives(row)])
+
+
+def _lives(row: Any) -> bool:
+    return row["body"] is not None and row["state"] == DeliveryState.PENDING
+
+
+def _due(row: Any, *, retried: bool = False, blocked: bool = False) -> Due:
+    key, operational = row["about"] or ids.ZERO, row["type"] == OPERATIONAL
+    return Due(row["event_id"], row["body"].encode(), row["attempts"], row["begun"], key, operational, retried, blocked)
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """When the next repeated attempt is due, and whether some wait for others to go first."""
+
+    at: datetime | None
+    waiting: bool
+
+
+async def next_retry(
+    db: Database, channel_id: UUID, endpoint_id: UUID, under_way: Sequence[UUID], busy: Sequence[UUID] = ()
+) -> Ahead:
+    """What waits in delivery_retries, but for deliveries under way and conversations that are busy."""
+    async with db.connection() as conn:
+        row: Any = await conn.fetchrow(
+            """SELECT (SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
+                         AND next_at < 'infinity' AND event_id <> ALL ($3::uuid[])
+                         AND (about IS NULL OR about <> ALL ($4::uuid[])) ORDER BY next_at LIMIT 1) AS at,
+                      EXISTS (SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
+                                AND next_at = 'infinity') AS waiting""",
             channel_id,
             endpoint_id,
-            now,
-            most,
             list(under_way),
+            list(busy),
         )
-    return [Due(row["event_id"], row["body"].encode(), row["attempts"]) for row in rows]
+    return Ahead(row["at"], row["waiting"])
 
 
-async def next_retry(db: Database, channel_id: UUID, endpoint_id: UUID, under_way: Sequence[UUID]) -> datetime | None:
-    """When the endpoint's next repeated attempt is due, but for those under way."""
-    async with db.connection() as conn:
-        value: datetime | None = await conn.fetchval(
-            """SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
-                 AND event_id <> ALL ($3::uuid[]) ORDER BY next_at LIMIT 1""",
-            channel_id,
-            endpoint_id,
-            list(under_way),
-        )
-    return value
+class Mark(msgspec.Struct, frozen=True):
+    """How far an endpoint is and how it fares, as its round knows it; `known` is the row's state of change."""
+
+    cursor: UUID
+    health: Health
+    known: datetime | None
 
 
-class Attempt(msgspec.Struct, frozen=True):
-    """One attempt and what follows from it."""
+async def save_cursors(db: Database, lease: Lease, marks: Mapping[UUID, Mark]) -> None:
+    """Notes how far each endpoint's deliveries have had their first attempt, and how they go.
 
-    endpoint_id: UUID
-    event_id: UUID
-    number: int
-    at: datetime
-    latency_ms: float
-    status: int | None
-    error: str | None
-    url: str
-    request_headers: str
-    answer_headers: str | None
-    answer_body: bytes | None
-    state: DeliveryState
-    next_at: datetime | None
-
-
-async def record_attempts(db: Database, lease: Lease, attempts: Sequence[Attempt], now: datetime) -> None:
-    """Writes the log, the state of each delivery, and when to try again."""
-    attempts = sorted(attempts, key=lambda a: (a.endpoint_id, a.event_id))
-    if all(a.number == 1 and a.next_at is None for a in attempts):
-        async with db.connection() as conn:
-            await _log_attempts(conn, lease, attempts, now)
-        return
-    async with db.transaction() as conn:
-        await _log_attempts(conn, lease, attempts, now)
-        await _update_retries(conn, lease.channel_id, attempts)
-
-
-async def _log_attempts(conn: "Connection[Any]", lease: Lease, attempts: Sequence[Attempt], now: datetime) -> None:
-    """One statement, held against a change of owner: the log's rows and the deliveries' states."""
-    held = await conn.fetchval(
-        """WITH held AS (
-               SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE
-           ), a AS (
-               SELECT * FROM unnest($5::uuid[], $6::uuid[], $7::smallint[], $8::timestamptz[], $9::real[],
-                                    $10::smallint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[],
-                                    $16::smallint[], $17::timestamptz[])
-                 AS t (endpoint_id, event_id, number, at, latency_ms, status, error, url, request_headers,
-                       answer_headers, answer_body, state, next_at)
-           ), logged AS (
-               INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
-                                     request_headers, answer_headers, answer_body)
-               SELECT $1, a.endpoint_id, a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url,
-                      a.request_headers, a.answer_headers, a.answer_body FROM a, held
-               ON CONFLICT DO NOTHING
-           ), updated AS (
-               UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
-                      settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $18::timestamptz END
-               FROM a, held
-               WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-                 AND d.event_id = ANY ($6) AND d.event_id BETWEEN $3 AND $4 AND d.state = 0
-           )
-           SELECT epoch FROM held""",
-        lease.channel_id,
-        lease.epoch,
-        min(a.event_id for a in attempts),
-        max(a.event_id for a in attempts),
-        [a.endpoint_id for a in attempts],
-        [a.event_id for a in attempts],
-        [a.number for a in attempts],
-        [a.at for a in attempts],
-        [a.latency_ms for a in attempts],
-        [a.status for a in attempts],
-        [a.error for a in attempts],
-        [a.url for a in attempts],
-        [a.request_headers for a in attempts],
-        [a.answer_headers for a in attempts],
-        [a.answer_body for a in attempts],
-        [a.state for a in attempts],
-        [a.next_at for a in attempts],
-        now,
-    )
-    if held is None:
-        raise StaleOwner
-
-
-async def _update_retries(conn: "Connection[Any]", channel_id: UUID, attempts: Sequence[Attempt]) -> None:
-    again = [a for a in attempts if a.next_at is not None]
-    if again:
-        await conn.execute(
-            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
-               SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[])
-               ON CONFLICT (channel_id, endpoint_id, event_id) DO UPDATE SET next_at = excluded.next_at""",
-            channel_id,
-            [a.endpoint_id for a in again],
-            [a.event_id for a in again],
-            [a.next_at for a in again],
-        )
-    over = [a for a in attempts if a.next_at is None and a.number > 1]
-    if over:
-        await conn.executemany(
-            "DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3",
-            [(channel_id, a.endpoint_id, a.event_id) for a in over],
-        )
-
-
-async def save_cursors(db: Database, lease: Lease, cursors: dict[UUID, UUID]) -> None:
-    """Notes how far each endpoint's deliveries have had their first attempt."""
+    Whoever changed the endpoint meanwhile may have wiped its slate clean: then only the cursor is noted.
+    """
+    order = sorted(marks)
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
         await conn.execute(
-            """UPDATE endpoints p SET cursor = c.cursor FROM unnest($2::uuid[], $3::uuid[]) AS c (id, cursor)
+            """UPDATE endpoints p SET cursor = c.cursor,
+                      failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,
+                      failures = CASE WHEN p.updated_at = c.known THEN c.failures ELSE p.failures END,
+                      notices = CASE WHEN p.updated_at = c.known THEN c.notices ELSE p.notices END,
+                      succeeded_at = GREATEST(p.succeeded_at, c.succeeded_at)
+               FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::smallint[],
+                           $8::timestamptz[])
+                 AS c (id, cursor, known, failing_since, failures, notices, succeeded_at)
                WHERE p.channel_id = $1 AND p.id = c.id""",
             lease.channel_id,
-            sorted(cursors),
-            [cursors[id_] for id_ in sorted(cursors)],
-        )
-
-
-async def disable_gone(db: Database, lease: Lease, endpoint_id: UUID, reason: str, now: datetime) -> None:
-    """An endpoint that answered 410 gets nothing more until someone enables it again."""
-    async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
-        await conn.execute(
-            """UPDATE endpoints SET state = 'disabled', reason = $3, updated_at = $4
-               WHERE channel_id = $1 AND id = $2""",
-            lease.channel_id,
-            endpoint_id,
-            reason,
-            now,
+            order,
+            [marks[id_].cursor for id_ in order],
+            [marks[id_].known for id_ in order],
+            [marks[id_].health.failing_since for id_ in order],
+            [marks[id_].health.failures for id_ in order],
+            [marks[id_].health.notices for id_ in order],
+            [marks[id_].health.succeeded_at for id_ in order],
         )

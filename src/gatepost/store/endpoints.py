@@ -7,9 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.endpoint import Health, Manner
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health, Manner
+from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.heads import lock_head
-from gatepost.store.pool import Database
+from gatepost.store.pool import Connection, Database
+from gatepost.store.telling import changing
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -36,7 +39,6 @@ class EndpointChange(msgspec.Struct, frozen=True):
     url: str | None = None
     events: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
-    secret: bytes | None = None
     manner: Manner | None = None
     state: str | None = None
     reason: str | None = None
@@ -60,6 +62,7 @@ async def insert_endpoint(
     manner: Manner,
     most: int,
     now: datetime,
+    once: Once[Endpoint] = NEVER,
 ) -> Endpoint | None:
     """Writes a new endpoint that gets all events from now on; None when the channel has `most` already.
 
@@ -67,6 +70,7 @@ async def insert_endpoint(
     """
     async with db.transaction() as conn:
         await lock_head(conn, channel_id)
+        await once.check(conn, now)
         row = await conn.fetchrow(
             f"""INSERT INTO endpoints ({_COLUMNS})
                 SELECT $1, $2, $3, $4, $5, $6, 'active', NULL, last_event_id, $7, $7, $9, $10, $11, $12, $13
@@ -83,7 +87,10 @@ async def insert_endpoint(
             most,
             *msgspec.structs.astuple(manner),
         )
-    return _endpoint(row) if row else None
+        made = _endpoint(row) if row else None
+        if made is not None:
+            await once.keep(conn, made, now)
+    return made
 
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint | None:
@@ -112,37 +119,105 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 async def update_endpoint(
     db: Database, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    """Changes what is given, and wakes the channel when its endpoint is switched on; None when there is none.
+    """Changes what is given, but for the state; None when there is no such endpoint."""
+    async with db.connection() as conn:
+        return await _update(conn, channel_id, endpoint_id, change, now)
+
+
+async def switch_endpoint(
+    db: Database, channel: ChannelRef, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
+) -> Endpoint | None:
+    """The same with the state, and the event that tells of it; wakes the channel when its endpoint is switched on.
 
     Whoever sets a state by hand wipes the slate clean: the breaker begins anew.
     """
+    async with changing(db, channel, channel_id, now) as it:
+        previous = await it.conn.fetchval(
+            "SELECT state FROM endpoints WHERE channel_id = $1 AND id = $2 FOR UPDATE", channel_id, endpoint_id
+        )
+        endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
+        if endpoint is not None and previous != endpoint.state:
+            it.scribe.tell(OPERATIONAL, _ACTIONS[previous, endpoint.state], _told(endpoint, previous))
+    return endpoint
+
+
+_ACTIONS = {
+    (ACTIVE, DISABLED): "disabled",
+    (PAUSED, DISABLED): "disabled",
+    (PAUSED, ACTIVE): "resumed",
+    (DISABLED, ACTIVE): "enabled",
+}
+
+
+def _told(endpoint: Endpoint, previous: str) -> dict[str, Any]:
+    return endpoint_data(
+        endpoint.id,
+        endpoint.url,
+        endpoint.state,
+        previous=previous,
+        reason=endpoint.reason,
+        failing_since=endpoint.health.failing_since,
+        failures=endpoint.health.failures,
+    )
+
+
+async def _update(
+    conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
+) -> Endpoint | None:
     manner = change.manner
+    row = await conn.fetchrow(
+        f"""WITH woken AS (UPDATE channel_heads SET work_at = $8 WHERE channel_id = $1 AND $6 = 'active')
+            UPDATE endpoints
+            SET url = COALESCE($3, url), events = COALESCE($4, events), headers = COALESCE($5, headers),
+                state = COALESCE($6, state), reason = CASE WHEN $6::text IS NULL THEN reason ELSE $7 END,
+                updated_at = $8,
+                failing_since = CASE WHEN $6::text IS NULL THEN failing_since END,
+                failures = CASE WHEN $6::text IS NULL THEN failures ELSE 0 END,
+                notices = CASE WHEN $6::text IS NULL THEN notices ELSE 0 END,
+                probes = CASE WHEN $6::text IS NULL THEN probes ELSE 0 END,
+                probe_at = CASE WHEN $6::text IS NULL THEN probe_at END,
+                ordered = COALESCE($9, ordered), batch = COALESCE($10, batch),
+                batch_wait = COALESCE($11, batch_wait), version = COALESCE($13, version),
+                rate = CASE WHEN $9::boolean IS NULL THEN rate ELSE $12 END
+            WHERE channel_id = $1 AND id = $2 RETURNING {_SHOWN}""",
+        channel_id,
+        endpoint_id,
+        change.url,
+        None if change.events is None else list(change.events),
+        None if change.headers is None else _json(change.headers),
+        change.state,
+        change.reason,
+        now,
+        *(msgspec.structs.astuple(manner) if manner else (None,) * len(Manner.__struct_fields__)),
+    )
+    return _endpoint(row) if row else None
+
+
+async def count_retries(db: Database, most: int) -> int:
+    """How many deliveries wait for another try, counted no further than `most`: a backlog may have millions."""
+    async with db.connection() as conn:
+        count: int = await conn.fetchval(
+            "SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", most
+        )
+    return count
+
+
+async def replace_secret(
+    db: Database, channel_id: UUID, endpoint_id: UUID, before: bytes, after: bytes, now: datetime
+) -> Endpoint | None:
+    """Puts other secrets in the place of those that were read; None when they are not there any more.
+
+    Two who rotate at once would otherwise each write what they read and one new key, and one new key would be lost.
+    """
     async with db.connection() as conn:
         row = await conn.fetchrow(
-            f"""WITH woken AS (UPDATE channel_heads SET work_at = $9 WHERE channel_id = $1 AND $7 = 'active')
-                UPDATE endpoints
-                SET url = COALESCE($3, url), events = COALESCE($4, events), headers = COALESCE($5, headers),
-                    secret = COALESCE($6, secret), state = COALESCE($7, state),
-                    reason = CASE WHEN $7::text IS NULL THEN reason ELSE $8 END, updated_at = $9,
-                    failing_since = CASE WHEN $7::text IS NULL THEN failing_since END,
-                    failures = CASE WHEN $7::text IS NULL THEN failures ELSE 0 END,
-                    notices = CASE WHEN $7::text IS NULL THEN notices ELSE 0 END,
-                    probes = CASE WHEN $7::text IS NULL THEN probes ELSE 0 END,
-                    probe_at = CASE WHEN $7::text IS NULL THEN probe_at END,
-                    ordered = COALESCE($10, ordered), batch = COALESCE($11, batch),
-                    batch_wait = COALESCE($12, batch_wait), version = COALESCE($14, version),
-                    rate = CASE WHEN $10::boolean IS NULL THEN rate ELSE $13 END
-                WHERE channel_id = $1 AND id = $2 RETURNING {_SHOWN}""",
+            f"""UPDATE endpoints SET secret = $4, updated_at = $5
+                WHERE channel_id = $1 AND id = $2 AND secret = $3 RETURNING {_SHOWN}""",
             channel_id,
             endpoint_id,
-            change.url,
-            None if change.events is None else list(change.events),
-            None if change.headers is None else _json(change.headers),
-            change.secret,
-            change.state,
-            change.reason,
+            before,
+            after,
             now,
-            *(msgspec.structs.astuple(manner) if manner else (None,) * len(Manner.__struct_fields__)),
         )
     return _endpoint(row) if row else None
 

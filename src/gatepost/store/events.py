@@ -5,27 +5,75 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model import ids
 from gatepost.store.pool import Database
+
+_LOOK = 2_000  # events that one question looks through for the types that are wanted
 
 
 class FeedEvent(msgspec.Struct, frozen=True):
     id: UUID
     seq: int
+    type: str
     body: str
 
 
-async def read_feed(
-    db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int
-) -> list[FeedEvent]:
+class Piece(msgspec.Struct, frozen=True):
+    """A piece of the feed: what fits, and up to where was looked. There is `more` where the look was cut short."""
+
+    events: list[FeedEvent]
+    reached: UUID
+    more: bool
+
+
+async def read_piece(db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int) -> Piece:
     """Events behind the cursor. None is ever inserted before one that was read: ids follow the commits."""
+    if types is None:
+        return await _read_all(db, channel_id, after, most)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            """SELECT id, seq, body FROM events
-               WHERE channel_id = $1 AND id > $2 AND ($3::text[] IS NULL OR type = ANY ($3))
-               ORDER BY id LIMIT $4""",
+            """WITH piece AS MATERIALIZED (
+                   SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $5
+               ), chosen AS (
+                   SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4
+               ), looked AS (
+                   SELECT count(*) AS number FROM piece
+               ), last AS (
+                   SELECT id FROM piece ORDER BY id DESC LIMIT 1
+               )
+               SELECT id, seq, type, body FROM chosen
+               UNION ALL SELECT last.id, looked.number, NULL, NULL FROM last, looked""",
             channel_id,
             after,
-            None if types is None else list(types),
+            list(types),
+            most,
+            _LOOK,
+        )
+    if not rows:
+        return Piece([], after, more=False)
+    *chosen, end = rows
+    events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in chosen]
+    if len(events) == most:
+        return Piece(events, events[-1].id, more=True)
+    return Piece(events, end["id"], more=end["seq"] >= _LOOK)
+
+
+async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> Piece:
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+            channel_id,
+            after,
             most,
         )
-    return [FeedEvent(row["id"], row["seq"], row["body"]) for row in rows]
+    events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
+    return Piece(events, events[-1].id if events else after, more=len(events) == most)
+
+
+async def newest_event(db: Database, channel_id: UUID) -> UUID:
+    """The id of a channel's last event: whoever reads on after it hears only what is new."""
+    async with db.connection() as conn:
+        found: UUID | None = await conn.fetchval(
+            "SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id
+        )
+    return found or ids.ZERO

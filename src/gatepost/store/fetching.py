@@ -29,7 +29,9 @@ async def mark_ready(
     found = {"id": ids.show("med", media.id), "mime_type": media.mime_type, "size": size, "sha256": sha256}
     change = f"""UPDATE media SET state = 'ready', size = $3, sha256 = $4, next_at = NULL, error = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
-    return await _settle(db, lease, channel, media, (change, size, sha256), {"change": "media_ready"}, found, now)
+    return await _settle(
+        db, lease, channel, media, (change, size, sha256), events.change_data("media_ready"), found, now
+    )
 
 
 async def mark_failed(
@@ -38,7 +40,7 @@ async def mark_failed(
     """The file will not come, and whoever listens hears why. False: it no longer waited."""
     change = f"""UPDATE media SET state = 'failed', error = $3, attempts = attempts + 1, next_at = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
-    told = {"change": "media_failed", "reason": reason}
+    told = events.change_data("media_failed", reason=reason)
     return await _settle(db, lease, channel, media, (change, reason), told, {"id": ids.show("med", media.id)}, now)
 
 
@@ -86,7 +88,8 @@ async def _message(conn: "Connection[Any]", media: Media) -> Any:
         """SELECT m.id, m.contact_id, m.incoming, m.state, m.type, m.content, m.created_at, m.sent_at, m.reply_to,
                   m.client_ref, m.context, coalesce(c.phone, m.phone) AS phone, c.name
            FROM messages m LEFT JOIN LATERAL (
-               SELECT phone, name FROM contacts WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
+               SELECT phone, coalesce(given_name, name) AS name FROM contacts
+               WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
            WHERE m.channel_id = $1 AND m.id = $2""",
         media.channel_id,
         media.message_id,

@@ -205,6 +205,16 @@ async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, int]:
     return {row["channel_id"]: row["seq"] for row in rows}
 
 
+async def all_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:
+    """The last event of every channel, or of one."""
+    async with db.connection() as conn:
+        if only is None:
+            rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads")
+        else:
+            rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads WHERE channel_id = $1", only)
+    return {row["channel_id"]: row["last_event_id"] for row in rows}
+
+
 async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
     """Notes how far sending has come and what holds it back, for the next owner and for `GET /channel`."""
     async with db.connection() as conn:

@@ -22,6 +22,7 @@ from gatepost.store.pool import Database, keys_and_span
 
 SCHEDULED = -100  # asked for like a state; in the rows it is one that is queued for later
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
+_STATE = StoredMessage.__struct_fields__.index("state")
 _FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
             AND ($7::int[] IS NULL
                  OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
@@ -68,6 +69,8 @@ async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: dateti
         found = [stored(row) for row in rows]
         if len(found) == most:
             return Piece(found, found[-1].id)
+        if not wanted.narrow and len(found) < scan:
+            return Piece(found, None)
         end = await conn.fetchval(
             f"SELECT id FROM messages WHERE {where.format(contact='$5')} ORDER BY id DESC OFFSET $4 LIMIT 1",
             *place[:3],
@@ -76,6 +79,19 @@ async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: dateti
         )
     # A latecomer between the two statements moves the end by one: what was found is never read again.
     return Piece(found, end if end is None or not found else min(end, found[-1].id))
+
+
+async def read_texts(db: Database, channel_id: UUID, span: Span, most: int) -> list[tuple[UUID, str]]:
+    """The newest messages of a span, and nothing of them but what they say."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"SELECT id, content FROM messages WHERE {_ALL} ORDER BY id DESC LIMIT $4",
+            channel_id,
+            span.start,
+            span.end,
+            most,
+        )
+    return [(row["id"], row["content"]) for row in rows]
 
 
 async def read_chosen(
@@ -117,10 +133,10 @@ async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
 
 
 def stored(row: Any) -> StoredMessage:
-    """A row as a message."""
-    fields = dict(row.items())
-    fields["state"] = State(fields["state"])
-    return StoredMessage(**fields)
+    """A row of exactly a message's columns as a message: by their order, for a page has many."""
+    values = list(row)
+    values[_STATE] = State(values[_STATE])
+    return StoredMessage(*values)
 
 
 def _place(channel_id: UUID, wanted: Wanted) -> tuple[str, list[Any]]:

@@ -112,7 +112,7 @@ class Labels:
     async def find_person(self, contact_id: UUID) -> Contact | None:
         """Whom a label is put on or taken off."""
         row = await self._conn.fetchrow(
-            """SELECT id, phone, COALESCE(given_name, name) AS name, username FROM contacts
+            """SELECT id, phone, name, username, given_name FROM contacts
                WHERE channel_id = $1 AND id = $2""",
             self._channel_id,
             contact_id,
@@ -192,7 +192,7 @@ class Labels:
             self._tell_use("removed", label, contact, target)
 
     def _tell_use(self, action: str, label: Label, contact: Contact, target: str) -> None:
-        data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.name)
+        data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.called)
         self._scribe.tell(events.LABEL, action, data, contact.id)
 
 

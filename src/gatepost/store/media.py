@@ -9,7 +9,8 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.errors import Invalid
-from gatepost.store.accepting import Accepted, Key
+from gatepost.store.accepting import Accepted
+from gatepost.store.answers import Key
 from gatepost.store.heads import no_such_channel
 from gatepost.store.pool import Connection, Database
 

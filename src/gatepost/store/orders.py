@@ -58,7 +58,7 @@ async def write_order(
         at,
         now,
     )
-    contact_shown = events.contact_ref(contact.id, contact.phone, contact.name)
+    contact_shown = events.contact_ref(contact.id, contact.phone, contact.called)
     scribe.tell(events.ORDER, "created", events.order_data(id_, contact_shown, contact.id, shown, at), contact.id)
 
 

@@ -8,6 +8,7 @@ attempts      by event id    ┘
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from gatepost.model import ids
 from gatepost.store.pool import Connection, Database
@@ -68,6 +69,13 @@ async def drop_old_partitions(db: Database, now: datetime, messages_days: int, e
                     await conn.execute(f"DROP TABLE {name}")
                     dropped.append(name)
     return dropped
+
+
+async def first_kept_event(db: Database) -> UUID:
+    """Where the oldest partition of events begins: nothing before it is there any more."""
+    async with db.connection() as conn:
+        starts = [_span(name)[0] for name in await _names(conn, "events")]
+    return ids.floor_id(min(starts)) if starts else ids.ZERO
 
 
 async def analyze_young_tables(db: Database, analyzed: dict[str, int]) -> None:

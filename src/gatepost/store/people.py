@@ -147,17 +147,15 @@ class People:
 
     async def _take_in(self, stays: Contact, goes: Contact) -> Contact:
         await join_contacts(self._conn, self._channel_id, stays.id, goes.id, goes.phone)
-        whole = Contact(stays.id, stays.phone, stays.name or goes.name, stays.username or goes.username)
+        names = {field: getattr(stays, field) or getattr(goes, field) for field in ("name", "username", "given_name")}
+        whole = msgspec.structs.replace(stays, **names)
         for address, contact in self._by_address.items():
             if contact.id in (stays.id, goes.id):
                 self._by_address[address] = whole
         self._by_address[goes.phone] = whole
         before = self._renewed.pop(goes.id, None)
         self._note(whole, "history", joined=(goes.id, *(before.joined if before else ())))
-        if whole.name != stays.name:
-            self._note(whole, "name")
-        if whole.username != stays.username:
-            self._note(whole, "username")
+        self._note_names(stays, whole)
         return whole
 
     async def _move(self, contact: Contact, phone: str) -> None:
@@ -210,9 +208,14 @@ class People:
         )
         changed = msgspec.structs.replace(contact, name=name, username=username)
         self._replace(changed)
-        for field in ("name", "username"):
-            if getattr(changed, field) != getattr(contact, field):
-                self._note(changed, field)
+        self._note_names(contact, changed)
+
+    def _note_names(self, before: Contact, after: Contact) -> None:
+        """What the network calls somebody is no news where people here call them otherwise."""
+        if after.called != before.called:
+            self._note(after, "name")
+        if after.username != before.username:
+            self._note(after, "username")
 
     def _replace(self, changed: Contact) -> None:
         for address, contact in self._by_address.items():
@@ -235,11 +238,7 @@ class People:
 
 def _shown(renewed: Renewed) -> dict[str, Any]:
     contact = renewed.contact
-    shown = {
-        **events.contact_ref(contact.id, contact.phone, contact.name),
-        "username": contact.username,
-        "conversation": {"id": ids.show("cv", contact.id)},
-        "changed": list(renewed.changes),
-        "joined": [ids.show("ct", id_) for id_ in renewed.joined],
-    }
-    return shown if renewed.opted_out is None else {**shown, "opted_out": renewed.opted_out}
+    fields: dict[str, Any] = {"username": contact.username, "changed": list(renewed.changes)}
+    if renewed.opted_out is not None:
+        fields["opted_out"] = renewed.opted_out
+    return events.contact_change_data(contact.id, contact.phone, contact.called, fields, joined=renewed.joined)

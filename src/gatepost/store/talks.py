@@ -33,11 +33,11 @@ def tell_made(made: Sequence[Contact], scribe: Scribe, now: datetime) -> None:
     """Tells of people whom the channel meets for the first time."""
     for contact in made:
         scribe.tell(
-            events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.name, now), contact.id
+            events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.called, now), contact.id
         )
         fields = {"status": "open", "created_at": times.show(now)}
         scribe.tell(
-            events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.name, fields), contact.id
+            events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
         )
 
 
@@ -67,7 +67,7 @@ async def tell_reopened(conn: "Connection[Any]", channel_id: UUID, heard: Sequen
         changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
         fields = {"status": "open", "archived": False, "changed": changed}
         scribe.tell(
-            events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.name, fields), contact.id
+            events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
         )
 
 

@@ -150,10 +150,9 @@ def _emoji(touch: Touch) -> str:
 
 def _what(touch: Touch) -> dict[str, Any]:
     """What an `updated` event says besides the message as it is now."""
-    what: dict[str, Any] = {"change": CHANGES[touch.type]}
     if touch.type == "reaction":
-        what["reaction"] = {"emoji": _emoji(touch), "from": _who(touch)}
-    return what
+        return events.change_data("reaction", reaction={"emoji": _emoji(touch), "from": _who(touch)})
+    return events.change_data(CHANGES[touch.type])
 
 
 def _data(target: Known, contact: Contact) -> dict[str, Any]:
@@ -161,7 +160,7 @@ def _data(target: Known, contact: Contact) -> dict[str, Any]:
         id_=target.id,
         phone=target.phone,
         contact_id=target.contact_id,
-        name=contact.name if contact.id == target.contact_id else None,
+        name=contact.called if contact.id == target.contact_id else None,
         incoming=target.incoming,
         type_=target.type,
         content=target.content,

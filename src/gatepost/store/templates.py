@@ -17,6 +17,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.template.values import Template
+from gatepost.store.answers import NEVER, Once
 from gatepost.store.heads import lock_head
 from gatepost.store.pool import Connection, Database
 
@@ -52,6 +53,13 @@ class StoredTemplate(msgspec.Struct, frozen=True):
             quality=self.quality,
             reason=self.reason,
         )
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    """A template that is to be handed in."""
+
+    template: StoredTemplate
+    again: bool  # it may have been handed in before, by a request that did not come to its end
 
 
 class TemplateFilter(msgspec.Struct, frozen=True):
@@ -144,11 +152,17 @@ async def find_templates(conn: "Connection[Any]", channel_id: UUID, keys: Sequen
 # -- one template -----------------------------------------------------------------------------------------------------
 
 
-async def reserve_template(db: Database, channel_id: UUID, new: Template, now: datetime) -> StoredTemplate | None:
-    """Writes a template before the network is asked for it, so that its news find it; None when the name is taken."""
+async def reserve_template(
+    db: Database, channel_id: UUID, new: Template, now: datetime, once: Once[StoredTemplate] = NEVER
+) -> Reserved | None:
+    """Writes a template before the network is asked for it, so that its news find it; None when the name is taken.
+
+    A request that was begun before and left finds what it had written then.
+    """
     template_id = ids.new_id(now)
     async with db.transaction() as conn:
         await lock_head(conn, channel_id)
+        again = await once.check(conn, now)
         row = await conn.fetchrow(
             f"""INSERT INTO templates (channel_id, {_COLUMNS}) VALUES ($1, {_numbered(2, len(_FACTS))}, $11, $12, $12)
                 ON CONFLICT (channel_id, name, language) DO NOTHING RETURNING {_COLUMNS}""",
@@ -157,14 +171,27 @@ async def reserve_template(db: Database, channel_id: UUID, new: Template, now: d
             template_id,
             now,
         )
-    return _template(row) if row else None
+        mine = _template(row) if row else None
+        if mine is None and again:
+            mine = (await find_templates(conn, channel_id, [_key(new)]))[_key(new)]
+        if mine is not None:
+            await once.begin(conn, now)
+    return Reserved(mine, again) if mine else None
 
 
 async def confirm_template(
-    db: Database, channel_id: UUID, reserved: StoredTemplate, made: Template, now: datetime
-) -> StoredTemplate | None:
-    """Notes the network's answer to a new template. What its news said meanwhile is younger, and stays."""
-    async with db.connection() as conn:
+    db: Database,
+    channel_id: UUID,
+    reserved: StoredTemplate,
+    made: Template,
+    now: datetime,
+    once: Once[StoredTemplate] = NEVER,
+) -> StoredTemplate:
+    """Notes the network's answer to a new template. What its news said meanwhile is younger, and stays.
+
+    One that was deleted meanwhile is told of as it was.
+    """
+    async with db.transaction() as conn:
         row = await conn.fetchrow(
             f"""UPDATE templates SET network_id = $3, updated_at = $6,
                        status = CASE WHEN status = $7 THEN $4 ELSE status END,
@@ -179,7 +206,9 @@ async def confirm_template(
             reserved.status,
             reserved.category,
         )
-    return _template(row) if row else None
+        confirmed = _template(row) if row else reserved
+        await once.keep(conn, confirmed, now)
+    return confirmed
 
 
 async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> bool:

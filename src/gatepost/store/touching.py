@@ -27,7 +27,9 @@ async def touch_own(
         if target is None:
             return False
         row = await conn.fetchrow(
-            "SELECT id, phone, name FROM contacts WHERE channel_id = $1 AND id = $2", channel_id, target.contact_id
+            "SELECT id, phone, name, given_name FROM contacts WHERE channel_id = $1 AND id = $2",
+            channel_id,
+            target.contact_id,
         )
         contact = Contact(**dict(row.items())) if row else Contact(target.contact_id, target.phone, None)
         touch, scribe = Touch(type_, content, contact, True, now), Scribe(head, now)

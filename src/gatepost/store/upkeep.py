@@ -1,6 +1,7 @@
 """Small clean-ups that no request should wait for."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from gatepost.model import ids
 from gatepost.store.pool import Database
@@ -28,6 +29,27 @@ async def forget_parked_statuses(db: Database, now: datetime) -> None:
     """Deletes statuses whose message never came: sent by someone else with the same number."""
     async with db.connection() as conn:
         await conn.execute("DELETE FROM parked_statuses WHERE id < $1", ids.floor_id(now - timedelta(days=1)))
+
+
+async def forget_lost_retries(db: Database, before: UUID) -> int:
+    """Deletes repeated deliveries of events before that one, which are not there any more; returns how many.
+
+    Those that stand in line are left to their endpoint's round, which lets the next one move up.
+    """
+    total = 0
+    while True:
+        async with db.connection() as conn:
+            rows = await conn.fetch(
+                """DELETE FROM delivery_retries WHERE ctid = ANY (ARRAY(
+                       SELECT lost.ctid FROM endpoints p, LATERAL (
+                           SELECT ctid FROM delivery_retries WHERE channel_id = p.channel_id AND endpoint_id = p.id
+                             AND event_id < $1 AND about IS NULL LIMIT $2) lost LIMIT $2)) RETURNING 1""",
+                before,
+                _CHUNK,
+            )
+        total += len(rows)
+        if len(rows) < _CHUNK:
+            return total
 
 
 async def ping(db: Database) -> None:

@@ -1,75 +1,47 @@
 """Delivering: each endpoint of a channel has a round of its own, so that a dead one holds nobody back.
 
     deliveries behind the cursor ─┐
-                                  ├─► sign ─► POST through the guard ─► attempt recorded ─► settled, or again at t
-    retries that are due ─────────┘
+                                  ├─► in hand (hand.py): in order, gathered ─► as many as its standing (standing.py),
+    retries that are due ─────────┘                                            the process (share.py), its rate allow
+                                                                                 │
+      settled, or again at t ◄─ recorded ◄─ answer ◄─ sign, POST through the guard (courier.py)
+               └─► breaker: active, paused, disabled
 
 An attempt that was not recorded (a crash after the receiver's 200) is made again, under the same webhook-id.
 """
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from uuid import UUID
 
 import msgspec
 import structlog
 
-from gatepost.clock import Clock
-from gatepost.model import ids
 from gatepost.model.errors import Unavailable
-from gatepost.store.batch import Batch
-from gatepost.store.deliveries import (
-    Attempt,
-    DeliveryState,
-    Due,
-    Target,
-    disable_gone,
-    next_retry,
-    read_pending,
-    read_retries,
-    record_attempts,
-)
+from gatepost.model.event import ChannelRef
+from gatepost.store.deliveries import Due, Mark, Target, next_retry, read_pending, read_retries
 from gatepost.store.heads import Lease, StaleOwner
-from gatepost.store.pool import Database
-from gatepost.webhooks.post import Answer, Poster
-from gatepost.webhooks.retry import Outcome, Verdict, after
-from gatepost.webhooks.sign import signature_headers
+from gatepost.store.recording import Lost, Note, Waiting, break_lines
+from gatepost.webhooks.courier import Secret, Sent, Unit, attempts_of, lags, send
+from gatepost.webhooks.hand import Hand
+from gatepost.webhooks.office import Post
+from gatepost.webhooks.rate import Rate
+from gatepost.webhooks.share import Width
+from gatepost.webhooks.standing import Standing
 
 log = structlog.get_logger("gatepost.webhooks")
-_PAGE = 200
-_STATES = {
-    "delivered": DeliveryState.DELIVERED,
-    "retry": DeliveryState.PENDING,
-    "exhausted": DeliveryState.EXHAUSTED,
-    "gone": DeliveryState.DROPPED,
-}
-_encode = msgspec.json.Encoder().encode
+_PAGE = 200  # deliveries read at once; of batches so many POSTs' worth, up to five pages
+_LOW = 3  # more are read when less than a third of a page is in hand: a look at the database for each would cost more
+_UNRECORDED = 256  # POSTs that ended and are not written down yet: a crash repeats as many
+_LINES_AT_ONCE = 1000
+_SHORTEST, _LONGEST = 0.01, 3600.0  # seconds between two looks at the clock
 
 
-class Secret(msgspec.Struct, frozen=True):
-    """A key that signs, and until when: after a rotation the old one goes on beside the new one for a while."""
+class Flight(msgspec.Struct):
+    """A unit on its way: first its POST, then the record of it."""
 
-    key: bytes
-    until: datetime | None
-
-
-class Post:
-    """What every round of a process shares: the client, and the batch that records attempts."""
-
-    def __init__(self, db: Database, clock: Clock, poster: Poster, linger: float) -> None:
-        self.db = db
-        self.clock = clock
-        self.poster = poster
-        self._batch: Batch[Lease, Attempt, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
-
-    async def record(self, lease: Lease, attempt: Attempt) -> None:
-        await self._batch.put(lease, attempt)
-
-    async def _write(self, lease: Lease, attempts: Sequence[Attempt]) -> list[Exception | None]:
-        await record_attempts(self.db, lease, attempts, self.clock.now())
-        return [None] * len(attempts)
+    unit: Unit
+    posting: bool = True
 
 
 class Round:
@@ -79,6 +51,7 @@ class Round:
         self,
         post: Post,
         lease: Lease,
+        channel: ChannelRef,
         target: Target,
         open_secrets: Callable[[Target], Sequence[Secret]],
         in_flight: int,
@@ -89,190 +62,311 @@ class Round:
         self._clock = post.clock
         self._lease = lease
         self._open_secrets = open_secrets
-        self.change(target)
-        self._in_flight = in_flight
         self._alive = alive
-        self._read_to = target.cursor
-        self._under_way: dict[UUID, asyncio.Task[None]] = {}
-        self._first: set[UUID] = set()
+        self.target, self._secrets = target, open_secrets(target)
+        self._standing = Standing(post, lease, channel, target, alive)
+        self._hand = Hand(target.cursor, target.manner)
+        self._rate, self._width = Rate(target.manner.rate), Width(in_flight)
+        self._flying: dict[asyncio.Task[None], Flight] = {}
+        self._posting = 0
         self._more = True
         self._next_retry: datetime | None = None
         self._retries_known = False
+        self._lines = target.manner.ordered  # whether deliveries may stand in line
         self._bell = asyncio.Event()
         self._stopping = False
+
+    # -- for the owner ------------------------------------------------------------------------------------------------
 
     def ring(self) -> None:
         """There may be something new."""
         self._more = True
         self._bell.set()
 
-    def change(self, target: Target) -> None:
-        """The endpoint's address, headers or secrets may have been changed."""
-        self.target, self._secrets = target, self._open_secrets(target)
+    @property
+    def writes(self) -> int:
+        """Stands still as long as the round does not change the endpoint's row: ask before you read that row."""
+        return self._standing.writes
+
+    def change(self, target: Target, asked: int) -> bool:
+        """The endpoint as it was read, perhaps changed by hand; False: our own change crossed that, read it again."""
+        before, self.target = self.target, target
+        if target.secret != before.secret:
+            self._secrets = self._open_secrets(target)
+        if target.manner != before.manner:
+            self._rate.change(target.manner.rate)
+            self._rewind()
+        was = self._standing.state
+        current = self._standing.adopt(target, asked)
+        if self._standing.state != was:
+            self._rewind()
+        self._retries_known = False  # somebody may have asked for deliveries again
+        self._bell.set()
+        return current
+
+    @property
+    def flying(self) -> int:
+        """POSTs under way, and those that are being written down."""
+        return len(self._flying)
 
     @property
     def idle(self) -> bool:
-        return not self._more and not self._under_way and self._retries_known
+        waiting = self._flying or self._hand.ready or self._hand.gathering or self._standing.tells_at()
+        return not waiting and self._retries_known and (self._standing.paused or not self._more)
 
     @property
-    def next_retry(self) -> datetime | None:
-        return self._next_retry
+    def next_work(self) -> datetime | None:
+        """When there will be something to do, as far as is known."""
+        if not self._standing.paused:
+            return self._next_retry
+        due, probe_at = self._clock.now() if self._more else self._next_retry, self._standing.health.probe_at
+        return due and max(due, probe_at or due)
 
     @property
-    def cursor(self) -> UUID:
-        """Every delivery up to this event has had its first attempt recorded."""
-        return UUID(int=min(self._first).int - 1) if self._first else self._read_to
+    def mark(self) -> Mark:
+        """How far it is, and how it fares."""
+        return Mark(self._hand.cursor, self._standing.health, self._standing.known)
 
     async def run(self) -> None:
         """The loop: until stopped, or until the lease is lost."""
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            try:
-                await self.step()
-            except StaleOwner:
-                break
-            except Unavailable:
-                asyncio.get_running_loop().call_later(0.5, self._bell.set)
-            await self._wait()
+        try:
+            while not self._stopping and self._alive():
+                try:
+                    await self._wait(await self.step())
+                except StaleOwner:
+                    break
+                except Unavailable:
+                    await asyncio.sleep(0.5)
+        finally:
+            self._post.share.leave(self)
+            self._standing.close()
 
     async def stop(self) -> None:
-        """Starts nothing more, and waits for what is under way."""
+        """Starts nothing more, waits for what is under way, and for as long as its rate concerns the next owner."""
         self._stopping = True
         self._bell.set()
         await self.settled()
+        await asyncio.sleep(min(1.0, max(0.0, self._rate.quiet_at() - self._clock.monotonic())))
 
     async def settled(self) -> None:
-        while self._under_way:
-            await asyncio.wait(self._under_way.values())
+        while self._flying:
+            await asyncio.wait(self._flying)
 
-    async def step(self) -> None:
-        """Starts what is due, as far as there is room."""
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    async def step(self) -> float | None:
+        """Starts what is due, as far as there is room; returns the seconds to the next look, None: until a ring."""
+        self._bell.clear()
+        await self._standing.tell_exhausted()
+        self._launch()
         if not self._retries_known:
             await self._look_at_retries()
         now = self._clock.now()
-        if self._next_retry is not None and self._next_retry <= now and self._room():
+        if self._next_retry is not None and self._next_retry <= now and self._wanted():
             await self._start_retries(now)
-        if self._more and self._room():
+        if self._more and self._wanted():
             await self._start_pending()
+        self._launch()
+        return 0.0 if self._bell.is_set() else self._delay()
 
     def _room(self) -> int:
-        return max(0, self._in_flight - len(self._under_way))
+        """How many more POSTs may be under way. Where only the process is full, we are called when it is not."""
+        if self._standing.disabled or self._stopping:
+            return 0
+        if self._standing.paused and (self._flying or not self._standing.probe_due(self._clock.now())):
+            return 0
+        own = 1 if self._standing.paused else self._width.now - self._posting
+        if len(self._flying) - self._posting >= _UNRECORDED:
+            return 0
+        free = self._post.share.room(self)
+        if own > 0 and not free:
+            self._post.share.wait(self, self._bell.set)
+        return max(0, min(own, free))
+
+    def _wanted(self) -> int:
+        """How many more deliveries are to be read: a probe, or as many as make a page again once it runs low."""
+        ready, gathering = len(self._hand.ready), self._hand.gathering
+        if self._standing.paused:
+            return max(0, self._room() - ready - gathering)
+        if self._standing.disabled or self._stopping:
+            return 0
+        batch = self.target.manner.batch
+        page, in_hand = _PAGE * min(batch, 5), ready * batch + gathering
+        return page - in_hand if in_hand < page // _LOW else 0
 
     async def _start_pending(self) -> None:
         self._more = False
-        most = min(_PAGE, self._room())
-        due = await read_pending(self._db, self._lease.channel_id, self.target.id, self._read_to, most)
-        for item in due:
-            self._first.add(item.event_id)
-            self._start(item)
-        if due:
-            self._read_to = due[-1].event_id
-        if len(due) == most:
+        most, manner, after = self._wanted(), self.target.manner, self._hand.read_to
+        self._hand.begin_read()
+        channel_id, ordered = self._lease.channel_id, manner.ordered
+        page = await read_pending(self._db, channel_id, self.target.id, after, most, ordered=ordered)
+        if after != self._hand.read_to or manner != self.target.manner:
+            self.ring()  # it was wound back meanwhile
+            return
+        await self._place(self._hand.turn_page(page))
+        if len(page) == most:
             self._more = True
+            if self._wanted():
+                self._bell.set()
 
     async def _start_retries(self, now: datetime) -> None:
-        channel_id, under_way = self._lease.channel_id, list(self._under_way)
-        for item in await read_retries(self._db, channel_id, self.target.id, now, under_way, self._room()):
-            self._start(item)
+        self._hand.begin_read()
+        hand, manner = self._hand, self.target.manner
+        found = await read_retries(
+            self._db,
+            self._lease.channel_id,
+            self.target.id,
+            now,
+            hand.retried,
+            self._wanted(),
+            ordered=manner.ordered,
+            busy=hand.busy,
+        )
+        if found.lost:
+            await self._record([Lost(self.target.id, id_) for id_ in found.lost])
+        if manner == self.target.manner:
+            await self._place(found.due)
         await self._look_at_retries()
 
     async def _look_at_retries(self) -> None:
-        channel_id, under_way = self._lease.channel_id, list(self._under_way)
-        self._next_retry = await next_retry(self._db, channel_id, self.target.id, under_way)
         self._retries_known = True
+        channel_id, endpoint_id = self._lease.channel_id, self.target.id
+        ahead = await next_retry(self._db, channel_id, endpoint_id, self._hand.retried, self._hand.busy)
+        self._next_retry, self._lines = ahead.at, ahead.waiting
+        if ahead.waiting and not self.target.manner.ordered:
+            await break_lines(self._db, self._lease, endpoint_id, self._clock.now(), _LINES_AT_ONCE)
+            self._retries_known = False
+            self._bell.set()
 
-    def _start(self, due: Due) -> None:
-        task = asyncio.create_task(self._deliver(due))
-        self._under_way[due.event_id] = task
-        task.add_done_callback(lambda done: self._done(due.event_id, done))
+    async def _place(self, items: Sequence[Due]) -> None:
+        lined = self._hand.place(items, self._clock.monotonic())
+        if lined:
+            await self._put_in_line(lined)
 
-    def _done(self, event_id: UUID, task: "asyncio.Task[None]") -> None:
-        self._under_way.pop(event_id, None)
+    async def _put_in_line(self, items: Sequence[Due]) -> None:
+        await self._record([Waiting(self.target.id, item.event_id, item.key) for item in items])
+        self._hand.let_go(items)
+        self._lines, self._retries_known = True, False
         self._bell.set()
+
+    # -- delivering ---------------------------------------------------------------------------------------------------
+
+    def _launch(self) -> None:
+        now = self._clock.monotonic()
+        self._hand.cut(now, all_now=self._standing.paused)
+        while self._hand.ready and self._room() and self._rate.free_at() <= now and self._post.share.take(self):
+            self._rate.begin(now)
+            flight = Flight(Unit(self._hand.ready.popleft(), self._standing.paused))
+            task = asyncio.create_task(self._deliver(flight, self.target, self._secrets))
+            self._flying[task] = flight
+            self._posting += 1
+            task.add_done_callback(self._done)
+
+    def _land(self, flight: Flight) -> None:
+        """Its POST has ended: another one may have its place."""
+        if flight.posting:
+            flight.posting = False
+            self._posting -= 1
+            self._post.share.give(self)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        flight = self._flying.pop(task)
+        self._land(flight)
+        self._hand.forget(flight.unit.items)
+        self._go_on_launching()
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._stopping = True
             if not isinstance(error, StaleOwner):
                 log.error("round broke", endpoint=self.target.url, exc_info=error)
 
-    async def _deliver(self, due: Due) -> None:
-        """One attempt, from the signature to the record of it."""
+    def _go_on_launching(self) -> None:
+        """What is in hand follows at once. The loop, which costs more, is woken only where it has something to do."""
+        self._launch()
+        more = (self._more or self._next_retry is not None) and self._wanted()
+        if more or self._standing.paused or not self._retries_known or not self._flying:
+            self._bell.set()
+
+    async def _deliver(self, flight: Flight, target: Target, secrets: Sequence[Secret]) -> None:
+        """One POST, from the signature to the record of it, and what follows."""
         if not self._alive():
             raise StaleOwner
-        target, at, number = self.target, self._clock.now(), due.attempts + 1
-        headers = {
-            "content-type": "application/json",
-            "user-agent": "Gatepost",
-            **target.headers,
-            **signature_headers(self._live_secrets(at), ids.show("evt", due.event_id), int(at.timestamp()), due.body),
-        }
-        answer = await self._post.poster.post(target.url, headers, due.body)
-        outcome = Outcome(answer.status, answer.error_kind, _retry_after(answer))
-        verdict = after(number, outcome, self._clock.now(), random.random())
-        await self._record(_attempt(target, due.event_id, number, at, headers, answer, verdict))
-        self._first.discard(due.event_id)
-        if verdict.at is not None:
-            self._next_retry = min(self._next_retry or verdict.at, verdict.at)
-        if verdict.fate == "gone":
-            self._stopping = True
-            reason = "The endpoint answered 410 Gone"
-            await disable_gone(self._db, self._lease, target.id, reason, self._clock.now())
-            log.warning("endpoint disabled", endpoint=target.url, reason=reason)
+        unit = flight.unit
+        sent = await send(self._post.poster, self._clock, target, secrets, unit)
+        self._measure(sent)
+        if sent.ok:  # what failed may open the breaker: nobody takes its place before that is known
+            self._land(flight)
+            self._go_on_launching()
+        await self._record(attempts_of(sent))
+        self._hand.let_go(unit.items)
+        self._schedule(sent)
+        if sent.exhausted:
+            self._standing.count_exhausted(sent.exhausted)
+            self._bell.set()
+        operational = all(item.operational for item in unit.items)
+        turned = await self._standing.note(ok=sent.ok, gone=sent.gone, probe=unit.probe, operational=operational)
+        if turned:
+            self._rewind()
+            self._stopping = self._stopping or self._standing.disabled
+        await self._go_on(sent)
 
-    def _live_secrets(self, at: datetime) -> list[bytes]:
-        return [secret.key for secret in self._secrets if secret.until is None or at < secret.until]
+    def _measure(self, sent: Sent) -> None:
+        self._width.note(ok=sent.ok)
+        self._post.meter.attempt(sent.verdicts[0].fate, sent.answer.latency_ms / 1000)
+        for seconds in lags(sent):
+            self._post.meter.lag(seconds)
 
-    async def _record(self, attempt: Attempt) -> None:
-        """Writes the attempt, however long the database is away, as long as the lease holds."""
+    def _schedule(self, sent: Sent) -> None:
+        for verdict in sent.verdicts:
+            if verdict.at is not None and (self._next_retry is None or verdict.at < self._next_retry):
+                self._next_retry = verdict.at
+                self._bell.set()
+
+    async def _go_on(self, sent: Sent) -> None:
+        """The conversations of an ordered endpoint after a POST: what is held goes on, or stands in line now."""
+        if not self.target.manner.ordered:
+            return
+        while held := self._hand.drain(sent.held_up):
+            await self._put_in_line(held)
+        self._hand.go_on(sent.unit.keys, self._clock.monotonic())
+        if self._lines or any(item.retried for item in sent.unit.items):
+            self._retries_known = False
+
+    def _rewind(self) -> None:
+        self._hand.rewind(self.target.manner, [flight.unit for flight in self._flying.values()])
+        self._retries_known = False
+        self.ring()
+
+    async def _record(self, notes: Sequence[Note]) -> None:
+        """Writes what happened, however long the database is away, as long as the lease holds."""
         while True:
             try:
-                await self._post.record(self._lease, attempt)
+                await self._post.record(self._lease, notes)
                 return
             except Unavailable:
                 if not self._alive():
                     raise StaleOwner from None
                 await asyncio.sleep(0.25)
 
-    async def _wait(self) -> None:
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    async def _wait(self, delay: float | None) -> None:
+        """Until somebody rings, or something falls due."""
         if self._bell.is_set():
             return
-        handle = None
-        if self._next_retry is not None and self._room():
-            delay = max(0.05, (self._next_retry - self._clock.now()).total_seconds())
-            handle = asyncio.get_running_loop().call_later(min(delay, 3600), self._bell.set)
+        seconds = None if delay is None else min(_LONGEST, max(_SHORTEST, delay))
+        handle = asyncio.get_running_loop().call_later(seconds, self._bell.set) if seconds is not None else None
         await self._bell.wait()
         if handle:
             handle.cancel()
 
-
-def _attempt(
-    target: Target,
-    event_id: UUID,
-    number: int,
-    at: datetime,
-    headers: dict[str, str],
-    answer: Answer,
-    verdict: Verdict,
-) -> Attempt:
-    return Attempt(
-        endpoint_id=target.id,
-        event_id=event_id,
-        number=number,
-        at=at,
-        latency_ms=answer.latency_ms,
-        status=answer.status,
-        error=answer.error,
-        url=target.url,
-        request_headers=_encode(headers).decode(),
-        answer_headers=_encode(answer.headers).decode().replace("\\u0000", "") if answer.headers else None,
-        answer_body=answer.body or None,
-        state=_STATES[verdict.fate],
-        next_at=verdict.at,
-    )
-
-
-def _retry_after(answer: Answer) -> str | None:
-    for name, value in answer.headers:
-        if name.lower() == "retry-after":
-            return value
-    return None
+    def _delay(self) -> float | None:
+        now, monotonic, room = self._clock.now(), self._clock.monotonic(), self._room()
+        probing = self._standing.paused and not self._flying
+        moments = [self._standing.tells_at(), self.next_work if room or probing else None]
+        waits = [(moment - now).total_seconds() for moment in moments if moment is not None]
+        if self._hand.ripe_at is not None:
+            waits.append(self._hand.ripe_at - monotonic)
+        if room and self._hand.ready:
+            waits.append(self._rate.free_at() - monotonic)
+        return min(waits, default=None)

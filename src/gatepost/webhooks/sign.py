@@ -1,38 +1,29 @@
-"""Standard Webhooks signatures: HMAC-SHA256 over `id.timestamp.body`, one `v1,…` for each live secret."""
+"""Standard Webhooks signatures over `id.timestamp.body`: one `v1,…` or `v1a,…` for each live secret.
 
-import base64
+v1 is HMAC-SHA256 with a shared secret, v1a is ed25519; `model/signing.py` says how their keys are written.
+"""
+
 import binascii
 import hmac
-import secrets as entropy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-PREFIX = "whsec_"
-SECRET_BYTES = 32
-SHORTEST, LONGEST = 24, 64
+from gatepost.model.signing import Key, decode_secret, new_secret
 
+__all__ = ["Key", "decode_secret", "delivery_headers", "new_secret", "signature_headers", "signed_text"]
 
-def new_secret() -> str:
-    """Return a fresh signing secret, as the customer sees it."""
-    return PREFIX + base64.b64encode(entropy.token_bytes(SECRET_BYTES)).decode()
+USER_AGENT = "Gatepost"
 
 
-def decode_secret(secret: str) -> bytes:
-    """Return the key bytes of a written secret, or raise ValueError when it is not one."""
-    try:
-        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except (binascii.Error, ValueError):
-        # The cause is left out: it could quote the secret in a log.
-        raise ValueError("The signing secret is not base64.") from None
-    if not SHORTEST <= len(key) <= LONGEST:
-        raise ValueError(f"The signing secret must hold {SHORTEST} to {LONGEST} bytes.")
-    return key
+def signed_text(event_id: str, timestamp: int | str, body: bytes) -> bytes:
+    """Return what a signature is made over; a timestamp that was read from a header is taken as it is written."""
+    return b"%b.%b.%b" % (event_id.encode(errors="replace"), str(timestamp).encode(), body)
 
 
-def signature_headers(secrets: Sequence[bytes | str], event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return the three headers that let a receiver verify `body`; decode the secrets once and pass the bytes."""
+def signature_headers(secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the three headers that let a receiver verify `body`; decode the secrets once and pass the keys."""
     if not secrets:
         raise ValueError("A webhook is never sent unsigned: at least one secret is needed.")
-    text = b"%b.%d.%b" % (event_id.encode(), timestamp, body)
+    text = signed_text(event_id, timestamp, body)
     return {
         "webhook-id": event_id,
         "webhook-timestamp": str(timestamp),
@@ -40,6 +31,24 @@ def signature_headers(secrets: Sequence[bytes | str], event_id: str, timestamp: 
     }
 
 
-def _signature(secret: bytes | str, text: bytes) -> str:
+def delivery_headers(
+    custom: Mapping[str, str], secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes
+) -> dict[str, str]:
+    """Return all headers of a delivery: ours, the customer's own, and those that sign."""
+    return {
+        "content-type": "application/json",
+        "user-agent": USER_AGENT,
+        **custom,
+        **signature_headers(secrets, event_id, timestamp, body),
+    }
+
+
+def _signature(secret: Key | str, text: bytes) -> str:
     key = decode_secret(secret) if isinstance(secret, str) else secret
-    return "v1," + binascii.b2a_base64(hmac.digest(key, text, "sha256"), newline=False).decode()
+    if isinstance(key, bytes):
+        return "v1," + _show(hmac.digest(key, text, "sha256"))
+    return "v1a," + _show(key.sign(text))
+
+
+def _show(raw: bytes) -> str:
+    return binascii.b2a_base64(raw, newline=False).decode()

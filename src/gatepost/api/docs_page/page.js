@@ -73,9 +73,32 @@ function data(operation) {
   return table(inner.items ? "Data: a list of" : "Data", ["field", "type", ""], fields(one));
 }
 
+// Examples of the body by name: one of each kind, or just the one.
+function kinds(operation) {
+  const content = (operation.requestBody || { content: {} }).content["application/json"] || {};
+  return content.examples || (content.example !== undefined ? { example: { summary: "", value: content.example } } : {});
+}
+
+// The example of an answer.
+function shown(operation) {
+  const good = Object.entries(operation.responses).find(([status]) => status.startsWith("2"));
+  const body = good && (follow(good[1]).content || {})["application/json"];
+  if (!body || body.example === undefined) return null;
+  return make("section", {}, make("h4", {}, "An answer"), make("pre", {}, JSON.stringify(body.example, null, 2)));
+}
+
+// Puts another example into the field of the body.
+function choice(operation, body) {
+  const found = Object.entries(kinds(operation));
+  if (found.length < 2) return null;
+  const list = make("select", {}, ...found.map(([name, one]) => make("option", { value: name }, `${name}: ${one.summary}`)));
+  list.addEventListener("change", () => { body.value = JSON.stringify(kinds(operation)[list.value].value, null, 2); });
+  return make("label", {}, "example", list);
+}
+
 function example(operation) {
-  const content = (operation.requestBody || { content: {} }).content["application/json"];
-  return content && content.example !== undefined ? JSON.stringify(content.example, null, 2) : null;
+  const found = Object.values(kinds(operation));
+  return found.length ? JSON.stringify(found[0].value, null, 2) : null;
 }
 
 function curl(path, method, operation) {
@@ -124,7 +147,7 @@ function tryIt(path, method, operation) {
   out.setAttribute("aria-live", "polite");
   const form = make("form", { className: "try" },
     ...[...inputs].map(([name, input]) => make("label", {}, name, input)),
-    body && make("label", {}, "body", body), make("button", {}, "Send it"), out);
+    body && choice(operation, body), body && make("label", {}, "body", body), make("button", {}, "Send it"), out);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     out.hidden = false;
@@ -141,7 +164,7 @@ function detail(path, method, operation) {
     json ? table("Body", ["field", "type", ""], fields(json.schema)) : null,
     body && !json ? make("p", {}, `The body is a file: ${Object.keys(body.content).join(" or ")}.`) : null,
     make("h4", {}, "Example"), make("pre", {}, curl(path, method, operation)),
-    data(operation), table("Answers", ["status", ""], answers(operation)), tryIt(path, method, operation));
+    data(operation), shown(operation), table("Answers", ["status", ""], answers(operation)), tryIt(path, method, operation));
 }
 
 function entry(path, method, operation) {

@@ -1,6 +1,6 @@
-"""The lines for history, conversations, contacts, labels, orders and usage."""
+"""The lines for history, conversations, contacts, labels, orders, usage, and the log of deliveries."""
 
-from gatepost.api.openapi import desk_shapes, shapes
+from gatepost.api.openapi import delivery_shapes, desk_shapes, shapes
 from gatepost.api.openapi.note import Note, Sample
 from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
 
@@ -8,6 +8,7 @@ _V1 = "/api/v1"
 _PAGE = ("limit", "cursor")
 _HISTORY = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _TALK, _PERSON = _V1 + "/conversations/{conversation_id}", _V1 + "/contacts/{contact_id}"
+_HOOK = _V1 + "/webhooks/{endpoint_id}"
 _LABEL, _ORDER = _V1 + "/labels/{label_id}", _V1 + "/orders/{order_id}"
 _NDJSON, _CSV = "application/x-ndjson", "text/csv; charset=utf-8"
 
@@ -61,7 +62,15 @@ NOTES: dict[str, Note] = {
         only="qr",
     ),
     f"POST {_V1}/contacts/import": Note(
-        errors=("malformed_upload", "invalid_field", "body_too_large", "unsupported_media_type", "overloaded"),
+        errors=(
+            *IDEMPOTENT,
+            "malformed_upload",
+            "invalid_field",
+            "body_too_large",
+            "unsupported_media_type",
+            "overloaded",
+        ),
+        headers=("Idempotency-Key",),
         upload="phone,name,city\n1777{{$timestamp}},Ben Cole,Porto\n",
         upload_type="text/csv",
         binary=(_NDJSON,),
@@ -76,9 +85,10 @@ NOTES: dict[str, Note] = {
     f"GET {_V1}/labels": Note(list[desk_shapes.Label]),
     f"POST {_V1}/labels": Note(
         desk_shapes.Label,
-        errors=("wrong_state",),
+        errors=(*IDEMPOTENT, "wrong_state"),
         example={"name": "VIP {{$timestamp}}", "color": "#1d56a8"},
         keeps={"label_id": "data.id"},
+        headers=("Idempotency-Key",),
         turn=-1,
     ),
     f"GET {_LABEL}": Note(desk_shapes.Label),
@@ -97,4 +107,27 @@ NOTES: dict[str, Note] = {
     f"GET {_ORDER}": Note(desk_shapes.Order),
     f"PATCH {_ORDER}": Note(desk_shapes.Order, errors=("wrong_state",), example={"status": "confirmed"}),
     f"GET {_V1}/usage": Note(desk_shapes.Usage),
+    f"POST {_HOOK}/recover": Note(
+        delivery_shapes.Recovery,
+        errors=(*IDEMPOTENT, "wrong_state"),
+        example={"since": "2026-01-01"},
+        keeps={"recovery_id": "data.id"},
+        headers=("Idempotency-Key",),
+    ),
+    f"GET {_HOOK}/recoveries": Note(list[delivery_shapes.Recovery], query=_PAGE),
+    f"GET {_HOOK}/recoveries/{{recovery_id}}": Note(delivery_shapes.Recovery),
+    f"GET {_V1}/deliveries": Note(
+        list[delivery_shapes.Delivery],
+        query=("endpoint", "status", "type", "from", "to", "tz", *_PAGE),
+        keeps={"delivery_id": "data[0].id"},
+        asks={"endpoint": "{{endpoint_id}}"},
+        folder="webhooks",
+    ),
+    f"GET {_V1}/deliveries/{{delivery_id}}": Note(delivery_shapes.WholeDelivery, folder="webhooks"),
+    f"POST {_V1}/deliveries/{{delivery_id}}/retry": Note(
+        delivery_shapes.Delivery, errors=("wrong_state",), folder="webhooks"
+    ),
+    f"POST {_V1}/deliveries/retry": Note(
+        delivery_shapes.Retried, example={"ids": ["{{delivery_id}}"]}, folder="webhooks"
+    ),
 }

@@ -9,19 +9,22 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from gatepost import __version__
+from gatepost.api.endings import ENDINGS
+from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
 from gatepost.api.openapi.note import Note
 from gatepost.api.openapi.notes import note_of
 from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter, query_parameter
 from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_refusals
 from gatepost.api.openapi.routes import Operation
+from gatepost.api.openapi.samples import sample_answer, shown_as
 from gatepost.api.openapi.send import describe_batch, describe_send
+from gatepost.api.openapi.send_examples import TITLES
+from gatepost.model.event_schema.schema import components as event_components
 
 Schema = dict[str, Any]
 _INTRODUCTION = """One REST API in front of official and linked numbers. Every request carries the channel's key as
 `Authorization: Bearer gpk_…`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
 _REF = "#/components/schemas/{name}"
-_ID = {"X-Request-Id": {"description": "The id of this request.", "schema": {"type": "string"}}}
-
 
 _DESCRIBED = {"SendRequest": describe_send, "BatchRequest": describe_batch}
 
@@ -33,6 +36,7 @@ def build_document(operations: Sequence[Operation]) -> Schema:
     known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     for name, describe in _DESCRIBED.items():
         components[name] = describe(components[name])
+    components |= _events()
     paths: dict[str, Schema] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, known)
@@ -46,9 +50,16 @@ def build_document(operations: Sequence[Operation]) -> Schema:
         "components": {
             "schemas": components | {"Failure": FAILURE},
             "responses": refusals,
+            "headers": ANSWER_HEADERS,
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "The channel's key."}},
         },
     }
+
+
+def _events() -> dict[str, Schema]:
+    """Events as they are described under /docs/events, instead of the bare envelope."""
+    event, parts = event_components(_REF.replace("{name}", "Event.{name}"))
+    return {"Event": event} | {f"Event.{name}": part for name, part in parts.items()}
 
 
 def _types(operation: Operation) -> list[Any]:
@@ -73,6 +84,8 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
         "security": [{"bearer": [operation.scope]}] if operation.scope else [],
         "responses": _responses(operation, note, known),
     }
+    if operation.key in ENDINGS:
+        shown["deprecated"] = True
     body = _body(operation, note, known)
     return shown | ({"requestBody": body} if body else {})
 
@@ -85,7 +98,11 @@ def _body(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema 
     if operation.body is None:
         return None
     content: Schema = {"schema": known[id(operation.body)]}
-    if note.example is not None:
+    if note.examples:
+        content["examples"] = {
+            name: {"summary": TITLES[name], "value": fill_in(value, EXAMPLES)} for name, value in note.examples.items()
+        }
+    elif note.example is not None:
         content["example"] = fill_in(note.example, EXAMPLES)
     return {"required": True, "content": {"application/json": content}}
 
@@ -98,9 +115,9 @@ _FORM: Schema = {
 
 
 def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema:
-    answers: Schema = {str(operation.status): _success(note, note.data, known)}
+    answers: Schema = {str(operation.status): _success(operation, note, note.data, known)}
     for status, data in note.extra.items():
-        answers[str(status)] = _success(note, data, known)
+        answers[str(status)] = _success(operation, note, data, known)
     for status, codes in codes_of(operation, note.errors, note.query).items():
         refusal = answer_of(status, codes)
         if str(status) in answers:  # a status that tells of a state as well as of a refusal
@@ -112,11 +129,12 @@ def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Sc
     return dict(sorted(answers.items()))
 
 
-def _success(note: Note, data: Any, known: dict[int, Schema]) -> Schema:
-    content: Schema = {kind: {"schema": {}} for kind in note.binary}
+def _success(operation: Operation, note: Note, data: Any, known: dict[int, Schema]) -> Schema:
+    content: Schema = {kind: {"schema": {}} | shown_as(kind) for kind in note.binary}
     if not note.binary or data is not None:
-        content["application/json"] = {"schema": _envelope(data, known)}
-    return {"description": "Done.", "headers": _ID, "content": content}
+        content["application/json"] = {"schema": _envelope(data, known), "example": sample_answer(operation.key, data)}
+    headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in note.headers)
+    return {"description": "Done.", "headers": headers, "content": content}
 
 
 def _envelope(data: Any, known: dict[int, Schema]) -> Schema:

@@ -33,6 +33,7 @@ class Note(msgspec.Struct, frozen=True):
     query: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     example: Any = None
+    examples: dict[str, Any] = {}  # one of each kind, where there are kinds; `example` is the first of them
     keeps: dict[str, str] = {}
     only: str | None = None
     binary: tuple[str, ...] = ()  # media types of an answer that is no JSON

@@ -5,6 +5,7 @@ from typing import Any
 from gatepost.api.openapi import desk_notes, shapes
 from gatepost.api.openapi.note import Note, Sample
 from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.send_examples import SENDS
 from gatepost.store.templates import Synced
 
 _PAGE = ("limit", "cursor")
@@ -19,8 +20,16 @@ _SEND = (
     "forbidden_url",
     "plan_quota_exceeded",
 )
-_TEXT = {"phone": "{{phone}}", "body": "Hello from Gatepost", "client_ref": "order-1001"}
+_TEXT = SENDS["text"]
 _HOOK = {"url": "{{webhook_url}}", "events": {"order_notifications": False}, "headers": {"X-Shop": "7"}}
+_DELIVERY = {
+    "headers": {
+        "webhook-id": "evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10",
+        "webhook-timestamp": "1794736800",
+        "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+    },
+    "body": '{"id": "evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10"}',
+}
 _BODY = {
     "type": "BODY",
     "text": "Hello {{1}}, your order {{2}} has left our house today.",
@@ -42,11 +51,14 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
     "GET /docs": Note(binary=("text/html; charset=utf-8",)),
     "GET /docs/page.css": Note(binary=("text/css; charset=utf-8",)),
     "GET /docs/page.js": Note(binary=("text/javascript; charset=utf-8",)),
+    "GET /docs/events": Note(binary=("text/html; charset=utf-8",)),
+    "GET /docs/events/{schema_name}": Note(binary=("application/schema+json",)),
     f"GET {_V1}/collection": Note(binary=("application/json",)),
     f"POST {_V1}/message/send": Note(
         shapes.Accepted,
         errors=_SEND,
-        example=_TEXT,
+        example=SENDS["text"],
+        examples=SENDS,
         keeps={"message_id": "data.key.id"},
         headers=("Idempotency-Key",),
         more=(Sample("Send a message later", _TEXT | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),),
@@ -68,13 +80,22 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
     f"DELETE {_MESSAGE}": Note(shapes.Message, errors=NETWORK, **_QR),
     f"POST {_MESSAGE}/read": Note(shapes.Message, errors=NETWORK, uses={"message_id": "incoming_id"}),
     f"POST {_HOOKS}": Note(
-        shapes.NewWebhook, errors=("forbidden_url", "wrong_state"), example=_HOOK, keeps={"endpoint_id": "data.id"}
+        shapes.NewWebhook,
+        errors=(*IDEMPOTENT, "forbidden_url", "wrong_state"),
+        example=_HOOK,
+        keeps={"endpoint_id": "data.id"},
+        headers=("Idempotency-Key",),
     ),
     f"GET {_HOOKS}": Note(list[shapes.Webhook]),
     f"GET {_HOOKS}/{{endpoint_id}}": Note(shapes.Webhook),
     f"PATCH {_HOOKS}/{{endpoint_id}}": Note(shapes.Webhook, errors=("forbidden_url",), example={"active": False}),
     f"DELETE {_HOOKS}/{{endpoint_id}}": Note(),
     f"GET {_HOOKS}/{{endpoint_id}}/attempts": Note(list[shapes.Attempt], query=_PAGE),
+    f"POST {_HOOKS}/{{endpoint_id}}/rotate-secret": Note(
+        shapes.NewWebhook, errors=("wrong_state",), example={"overlap": 3600}
+    ),
+    f"POST {_HOOKS}/{{endpoint_id}}/verify": Note(shapes.Verdict, example=_DELIVERY),
+    f"POST {_HOOKS}/{{endpoint_id}}/test": Note(shapes.Trial, example={"type": "message_notification"}),
     f"POST {_FILES}": Note(
         shapes.Media,
         query=("filename",),
@@ -97,7 +118,10 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         extra={206: None, 304: None},
     ),
     f"DELETE {_FILES}/{{media_id}}": Note(errors=("storage_unavailable",)),
-    f"GET {_V1}/events": Note(list[shapes.Event], query=("after", "types", "limit")),
+    f"GET {_V1}/events": Note(list[shapes.Event], query=("after", "types", "limit", "wait"), errors=("overloaded",)),
+    f"GET {_V1}/events/stream": Note(
+        query=("after", "types"), headers=("Last-Event-ID",), errors=("overloaded",), binary=("text/event-stream",)
+    ),
     f"GET {_V1}/channel": Note(shapes.Channel),
     f"POST {_V1}/channel/connect": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
     f"GET {_V1}/channel/qr": Note(
@@ -123,7 +147,12 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         **_OFFICIAL,
     ),
     f"POST {_TEMPLATES}": Note(
-        shapes.TemplateShown, errors=NETWORK, example=_TEMPLATE, keeps={"template_id": "data.id"}, **_OFFICIAL
+        shapes.TemplateShown,
+        errors=(*IDEMPOTENT, *NETWORK),
+        example=_TEMPLATE,
+        keeps={"template_id": "data.id"},
+        headers=("Idempotency-Key",),
+        **_OFFICIAL,
     ),
     f"GET {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, **_OFFICIAL),
     f"PATCH {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, errors=NETWORK, example=_EDITED, **_OFFICIAL),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.model.event import TYPES
+from gatepost.model.event import ALL_TYPES
 
 Schema = dict[str, Any]
 _HEX = "0199a1b2c3d47e5f8a9b0c1d2e3f4a5b"
@@ -14,6 +14,7 @@ PREFIXES = {  # parameter → how its ids begin
     "media_id": "med",
     "template_id": "tpl",
     "endpoint_id": "we",
+    "recovery_id": "rec",
     "channel_id": "ch",
 }
 EXAMPLES = {
@@ -24,6 +25,8 @@ EXAMPLES = {
     "$timestamp": "1794736800",
     "other_id": "ct_" + _HEX,
     "label": "lb_" + _HEX,
+    "schema_name": f"{ALL_TYPES[0]}.json",
+    "delivery_id": f"dl_{_HEX}{_HEX}",
 } | {name: f"{prefix}_{_HEX}" for name, prefix in PREFIXES.items()}
 
 
@@ -33,6 +36,10 @@ def path_parameter(name: str) -> Schema:
     schema: Schema = {"type": "string", "minLength": 1}
     if prefix:
         schema = {"type": "string", "pattern": f"^{prefix}_[0-9a-f]{{32}}$"}
+    elif name == "schema_name":
+        schema = {"type": "string", "enum": [f"{type_}.json" for type_ in ALL_TYPES]}
+    elif name == "delivery_id":
+        schema = {"type": "string", "pattern": "^dl_[0-9a-f]{64}$"}
     elif name == "message_id":
         schema = {"type": "string", "pattern": "^[0-9A-F]{32}$"}
     shown: Schema = {"name": name, "in": "path", "required": True, "schema": schema}
@@ -50,10 +57,15 @@ QUERY: dict[str, Schema] = {
     },
     "cursor": _text("`paging.next` of the page before."),
     "after": _text("The id of an event: what follows it is wanted."),
-    "types": _text(f"Event types with commas between: {', '.join(TYPES)}."),
+    "types": _text(f"Event types with commas between: {', '.join(ALL_TYPES)}."),
+    "wait": {
+        "description": "Seconds to wait for an event where there is none yet.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": 30, "default": 0},
+    },
     "filename": _text("The name of the file, where the body is its bare bytes."),
     "format": _text("What the answer is written as."),
     "status": _text("Only those with this status."),
+    "endpoint": _text("Only those of this webhook endpoint, by its id."),
     "from": _text("From this date or time on."),
     "to": _text("Up to this date or time, and without it."),
     "tz": _text("Where dates begin at midnight: a name such as `America/Sao_Paulo`. Without it: UTC."),
@@ -87,5 +99,11 @@ HEADERS: dict[str, Schema] = {
         "in": "header",
         "description": "Makes it safe to repeat the request: for seven days, the same key and body are done once.",
         "schema": {"type": "string", "pattern": "^[!#-~]{1,255}$"},
+    },
+    "Last-Event-ID": {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "The id of the last event that you have; goes before `after`.",
+        "schema": {"type": "string", "pattern": "^evt_[0-9a-f]{32}$"},
     },
 }

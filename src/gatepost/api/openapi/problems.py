@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gatepost.api.openapi.answer_headers import refusal_headers
 from gatepost.api.openapi.routes import Operation
 
 STATUS: dict[str, int] = {
@@ -69,6 +70,10 @@ KEYED = (
     "rate_limited",
 )
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
+RETRYABLE = frozenset(
+    {"idempotency_in_progress", "rate_limited", "plan_quota_exceeded"}
+    | {code for code, status in STATUS.items() if status == 503}
+)
 _ALWAYS = ("internal_error", "database_unavailable")
 _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_field", "overloaded")
 
@@ -133,7 +138,19 @@ def answer_of(status: int, codes: list[str]) -> dict[str, Any]:
     named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     schema = {"allOf": [{"$ref": "#/components/schemas/Failure"}, named]}
     words = f"{REASONS[status]} Codes: {', '.join(f'`{code}`' for code in codes)}."
-    return {"description": words, "content": {"application/json": {"schema": schema}}}
+    content = {"application/json": {"schema": schema, "example": _example(codes[0])}}
+    return {"description": words, "headers": refusal_headers(status), "content": content}
+
+
+def _example(code: str) -> dict[str, Any]:
+    error: dict[str, Any] = {
+        "code": code,
+        "fields": [{"field": "name", "message": "is required"}] if code == "invalid_field" else [],
+        "retryable": code in RETRYABLE,
+        "request_id": "req_5b1d0c3e9a7f42d8000000a1",
+        "docs": f"docs/errors.md#{code}",
+    }
+    return {"success": False, "message": f"What is wrong, and what to do: see docs/errors.md#{code}.", "error": error}
 
 
 def share_refusals(paths: dict[str, Any]) -> dict[str, Any]:

@@ -109,24 +109,73 @@ class Trace(Shape, frozen=True):
     events: list[Object]
 
 
+class Gathering(Shape, frozen=True):
+    """At most so many events in one POST, gathered for at most so many seconds."""
+
+    most: int
+    wait: float
+
+
+class LiveSecret(Shape, frozen=True):
+    """A secret that signs deliveries, and until when; null: until it is rotated. What it is stays unsaid."""
+
+    signing: Literal["v1", "v1a"]
+    public_key: Text
+    until: When
+
+
 class Webhook(Shape, frozen=True):
     """An endpoint that events are delivered to."""
 
     id: str
     url: str
     events: dict[str, bool]
+    operational: bool
     headers: dict[str, str]
+    ordered: bool
+    batch: Gathering | None
+    rate_limit: int | None
+    version: int
+    signing: Literal["v1", "v1a"]
+    public_key: Text
+    secrets: list[LiveSecret]
     active: bool
-    state: str
+    state: Literal["active", "paused", "disabled"]
     reason: Text
+    failing_since: When
+    failures: int
+    succeeded_at: When
+    next_probe_at: When
     created_at: Time
     updated_at: Time
 
 
 class NewWebhook(Webhook, frozen=True):
-    """A new endpoint with its signing secret, which is shown this once."""
+    """An endpoint with what verifies its deliveries, a secret or a public key, which is shown this once."""
 
     secret: str
+
+
+class Verdict(Shape, frozen=True):
+    """Whether a delivery is genuine and, if not, why."""
+
+    valid: bool
+    reason: Text
+    signed_by: Literal["current", "previous"] | None
+    timestamp: When
+    age_seconds: int | None
+
+
+class Trial(Shape, frozen=True):
+    """A test event: what was posted, and what came back."""
+
+    delivered: bool
+    at: Time
+    latency_ms: float
+    status: int | None
+    error: Text
+    request: Object
+    answer: Object
 
 
 class Attempt(Shape, frozen=True):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from gatepost.client.calls.making import act, fetch, nothing, pages, remove
+from gatepost.client.calls.making import act, create, fetch, nothing, pages, remove
 from gatepost.client.calls.messages import Moment
 from gatepost.client.records import Conversation, Label
 from gatepost.client.results import Message
@@ -68,7 +68,7 @@ def label(label_id: str) -> Call[Label]:
 
 def create_label(name: str, *, color: str | None = None) -> Call[Label]:
     """Make a label; a colour is written #rrggbb."""
-    return act(Label, "POST", "labels", body=given(name=name, color=color))
+    return create(Label, "labels", body=given(name=name, color=color))
 
 
 def change_label(label_id: str, *, name: str | None = None, color: str | None = None) -> Call[Label]:

@@ -1,13 +1,12 @@
-"""Messages: send, look, trace, cancel, edit, delete, mark as read; and the feed of events."""
+"""Messages: send, look, trace, cancel, edit, delete, mark as read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Any, Literal, ParamSpec, TypeAlias
 
 from gatepost.client.calls.making import act, create, fetch, new_key, pages, stream
 from gatepost.client.calls.media import upload
 from gatepost.client.compose import Outgoing
-from gatepost.client.events import Event
 from gatepost.client.results import Message, Sent, Trace
 from gatepost.client.wire import Call, Listing, Plan, identity
 
@@ -117,8 +116,3 @@ def _history(filters: dict[str, Any]) -> dict[str, Any]:
     """The filters by the names that the API has for them."""
     names = {"start": "from", "end": "to"}
     return {names.get(name, name): value for name, value in filters.items()}
-
-
-def events(*, after: str | None = None, types: Iterable[str] | None = None) -> Listing[Event]:
-    """The channel's events after one that you know, the oldest first, up to the newest there is now."""
-    return pages(Event, "events", cursor="after", query={"after": after, "types": types})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gatepost.client.calls.making import act, fetch, pages, remove
+from gatepost.client.calls.making import act, create, fetch, pages, remove
 from gatepost.client.results import Preview, Template, TemplateSync
 from gatepost.client.wire import Call, Listing, given
 
@@ -40,7 +40,7 @@ def create_template(
         parameter_format=parameter_format,
         message_send_ttl_seconds=message_send_ttl_seconds,
     )
-    return act(Template, "POST", "templates", body=new)
+    return create(Template, "templates", body=new)
 
 
 def edit_template(

@@ -23,6 +23,7 @@ from gatepost.networks.qr import frames
 
 Numbered = tuple[int | None, Update]
 MAX_TYPE = 64
+_FLAGS = ("forwarded", "frequently_forwarded", "view_once", "ephemeral")
 _write = msgspec.json.Encoder().encode
 
 
@@ -88,10 +89,16 @@ def _incoming(event: frames.Message) -> Incoming:
 
 
 def _context(event: frames.Message) -> dict[str, Any] | None:
-    """What came with a message; `chat` tells of one that is no conversation with one person."""
-    context = dict(event.context or {})
+    """What came with a message, as far as events have a place for it.
+
+    `chat` tells of one that is no conversation with one person.
+    """
+    told = event.context or {}
+    context: dict[str, Any] = {name: True for name in _FLAGS if told.get(name) is True}
+    if isinstance(told.get("referral"), dict):
+        context["referral"] = told["referral"]
     if event.chat:
-        context["chat"] = event.chat
+        context["chat"] = {name: str(event.chat[name]) for name in ("kind", "id", "name") if event.chat.get(name)}
     return context or None
 
 

@@ -42,3 +42,4 @@ CREATE TABLE recoveries (
     PRIMARY KEY (channel_id, id)
 );
 CREATE INDEX recoveries_open ON recoveries (channel_id, endpoint_id, id) WHERE ended_at IS NULL;
+CREATE INDEX recoveries_endpoint ON recoveries (channel_id, endpoint_id, id);

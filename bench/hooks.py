@@ -1,0 +1,68 @@
+"""The endpoints of a channel under test: made and turned through the API, filled with events, and checked."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from pyreqwest.client import Client
+
+from bench import measure
+from bench.gateway import Gateway
+from bench.processes import BenchFailed, running
+from bench.tenant import Tenant
+from gatepost.model.event import MESSAGE, TYPES
+from gatepost.store.pool import Database
+
+
+class Hooks:
+    """The endpoints of a channel, through the API."""
+
+    def __init__(self, gateway: Gateway, client: Client, tenant: Tenant) -> None:
+        self._base = f"http://127.0.0.1:{gateway.port}/api/v1/webhooks"
+        self._client = client
+        self._headers = {"authorization": f"Bearer {tenant.key}", "content-type": "application/json"}
+
+    async def make(self, url: str, batch: int = 1) -> str:
+        """A new endpoint for the events that the teller writes; returns its id."""
+        wishes: dict[str, Any] = {"url": url, "events": {type_: type_ == MESSAGE for type_ in TYPES}}
+        if batch > 1:
+            wishes["batch"] = {"most": batch}
+        made: str = (await self._ask("POST", "", wishes))["id"]
+        return made
+
+    async def turn(self, endpoint: str, *, on: bool) -> None:
+        await self._ask("PATCH", f"/{endpoint}", {"active": on})
+
+    async def _ask(self, method: str, path: str, body: Any) -> dict[str, Any]:
+        request = self._client.request(method, self._base + path).headers(self._headers)
+        answer = await request.body_bytes(msgspec.json.encode(body)).build().send()
+        if answer.status not in (200, 201):
+            raise BenchFailed(f"The gateway refuses {method} /webhooks{path}: {await answer.text()}")
+        data: dict[str, Any] = msgspec.json.decode(await answer.bytes())["data"]
+        return data
+
+
+async def tell_all(gateway: Gateway, tenant: Tenant, events: int) -> None:
+    """Writes so many events to the channel."""
+    wished = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id), "--events", str(events)]
+    async with running("bench.teller", *wished) as teller:
+        await measure.sample(teller, gateway.cpu, 300)
+
+
+async def check_delivered(gateway: Gateway, tenant: Tenant, url: str) -> None:
+    """A speed that loses webhooks is none. The last attempts may still be on their way into the log."""
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        for _ in range(40):
+            async with db.connection() as conn:
+                missing = await conn.fetchval(_MISSING, tenant.channel_id, url)
+            if not missing:
+                return
+            await asyncio.sleep(0.25)
+    finally:
+        await db.close()
+    raise BenchFailed(f"{missing} webhooks were not delivered.")
+
+
+_MISSING = """SELECT count(*) FROM endpoints p JOIN deliveries d ON d.channel_id = $1 AND d.endpoint_id = p.id
+              WHERE p.channel_id = $1 AND p.url = $2 AND d.state <> 1"""

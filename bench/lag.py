@@ -1,0 +1,125 @@
+"""From an event to the first attempt to tell it, at half load: alone, and beside an endpoint that is dead.
+
+    teller ─► event, a delivery for each endpoint ─► gateway ─┬─► receiver: when did it come?
+                                                              └─► refused, or never answered; 100,000 wait already
+
+The time runs from the one in the event's id, which is taken before the event's commit begins, to the arrival of its
+first POST; both clocks are this machine's. All endpoints are of one channel, so one owner serves them all.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from bench import measure
+from bench.accept import Tell
+from bench.folder import data_folder, write_config
+from bench.gateway import Gateway, free_port, new_client, running_gateway
+from bench.hooks import Hooks, check_delivered, tell_all
+from bench.load import quantile
+from bench.measure import Sample
+from bench.processes import BenchFailed, Child, running
+from bench.tenant import Tenant, make_tenant
+
+WAITING = 100_000  # behind each dead endpoint
+_SETTLE = 3.0  # until a change of endpoints is in force, and what was under way has arrived
+ALONE, REFUSED, SILENT = "alone", "beside one that refuses", "beside one that never answers"
+# In turns, so that whatever else the machine does meanwhile falls on all alike.
+_ROUNDS = (ALONE, REFUSED, SILENT, SILENT, REFUSED, ALONE)
+
+
+class Lag(msgspec.Struct, frozen=True):
+    """From event to first attempt, in seconds; and what the teller got done."""
+
+    name: str
+    told: Sample
+    events: int
+    p50: float
+    p99: float
+
+
+async def measure_lags(load: float, seconds: float, tell: Tell) -> list[Lag]:
+    """At so many events a second; the first one found is without any dead endpoint."""
+    async with AsyncExitStack() as stack:
+        receiver = await stack.enter_async_context(running("bench.receiver", "--lag"))
+        silent = await stack.enter_async_context(running("bench.receiver", "--silent"))
+        url, unanswered = [f"http://127.0.0.1:{(await child.hear())['port']}/" for child in (receiver, silent)]
+        dead = {REFUSED: f"http://127.0.0.1:{free_port()}/", SILENT: unanswered}
+        tell(f"webhooks: {WAITING:,} events for dead endpoints")
+        async with _prepared(url, dead) as (gateway, tenant, hooks, endpoints):
+            stage = Stage(gateway, tenant, hooks, receiver)
+            await stage.told_at(load, 2.0)
+            for name in _ROUNDS:
+                tell(f"webhooks: {load:,.0f} events a second, {name}")
+                await stage.round(name, endpoints.get(name), load, seconds)
+            await check_delivered(gateway, tenant, url)
+        return [stage.found(name) for name in (ALONE, REFUSED, SILENT)]
+
+
+@asynccontextmanager
+async def _prepared(url: str, dead: dict[str, str]) -> AsyncIterator[tuple[Gateway, Tenant, Hooks, dict[str, str]]]:
+    """A gateway that delivers, a healthy endpoint, and dead ones with a long queue that are still turned off."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(data_folder())
+        client = await stack.enter_async_context(new_client())
+        config = write_config(folder)
+        async with running_gateway(folder, config, role="api") as gateway:
+            tenant = await make_tenant(gateway, config)
+            hooks = Hooks(gateway, client, tenant)
+            endpoints = {name: await hooks.make(place) for name, place in dead.items()}
+            await tell_all(gateway, tenant, WAITING)
+            for endpoint in endpoints.values():
+                await hooks.turn(endpoint, on=False)
+            await hooks.make(url)
+        gateway = await stack.enter_async_context(running_gateway(folder, config))
+        yield gateway, tenant, Hooks(gateway, client, tenant), endpoints
+
+
+class Stage:
+    """A gateway that is told events at a rate, and what its receiver saw of them."""
+
+    def __init__(self, gateway: Gateway, tenant: Tenant, hooks: Hooks, receiver: Child) -> None:
+        self._gateway = gateway
+        self._tenant = tenant
+        self._hooks = hooks
+        self._receiver = receiver
+        self._lags: dict[str, list[float]] = {}
+        self._told: dict[str, list[Sample]] = {}
+
+    async def round(self, name: str, endpoint: str | None, load: float, seconds: float) -> None:
+        """One measurement, with a dead endpoint turned on for as long."""
+        if endpoint:
+            await self._hooks.turn(endpoint, on=True)
+        await asyncio.sleep(_SETTLE)
+        told, lags = await self.told_at(load, seconds)
+        if endpoint:
+            await self._hooks.turn(endpoint, on=False)
+        self._lags.setdefault(name, []).extend(lags)
+        self._told.setdefault(name, []).append(told)
+
+    async def told_at(self, load: float, seconds: float) -> tuple[Sample, list[float]]:
+        """Lets the teller write at a rate; returns what it did, and how late each of its events came."""
+        wished = ["--dsn", self._gateway.dsn, "--channel", str(self._tenant.channel_id)]
+        wished += ["--rate", str(load), "--seconds", str(seconds)]
+        async with running("bench.teller", *wished) as teller:
+            driving = asyncio.create_task(measure.sample(teller, self._gateway.cpu, seconds))
+            lags: list[float] = []
+            while not driving.done() or len(lags) < driving.result().count:
+                lags += [lag / 1000 for lag in await self._heard(driving)]
+            return await driving, lags
+
+    async def _heard(self, driving: "asyncio.Task[Sample]") -> list[int]:
+        """What the receiver says next; when all was told, all of it has to come."""
+        try:
+            lags: list[int] = (await self._receiver.hear(20.0))["lags"]
+        except BenchFailed:
+            if driving.done():
+                raise BenchFailed("Webhooks stopped coming before all had come.") from None
+            raise
+        return lags
+
+    def found(self, name: str) -> Lag:
+        lags = sorted(self._lags[name])
+        return Lag(name, measure.merge(self._told[name]), len(lags), quantile(lags, 0.5), quantile(lags, 0.99))

@@ -1,0 +1,121 @@
+"""Events out of nothing: what an incoming message tells, written to a channel without any message.
+
+    batch of events ─► the gateway's own commit (event, deliveries, head) ─► a ring, as another node would ring
+
+So events come at any rate that is wished for, and neither sending nor receiving is in the figures. Runs in a process of
+its own, `python -m bench.teller`: so many events as fast as they go, or at a rate for so many seconds.
+"""
+
+import argparse
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import uvloop
+
+from bench.load import FIRST
+from bench.processes import end_with_parent, say
+from bench.tenant import NUMBER
+from gatepost.model import ids, times
+from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
+from gatepost.store.bell import ring_now
+from gatepost.store.pool import Database
+from gatepost.store.telling import changing
+
+_BATCH = 1000
+_TICK = 0.01  # at a rate: as often as results of a busy gateway are committed
+_PEOPLE = 1000
+
+
+def sample_data(number: int, at: datetime) -> dict[str, Any]:
+    """What the event of an incoming text holds."""
+    phone, contact = str(FIRST + number % _PEOPLE), person(number)
+    return {
+        "key": {"remoteJid": f"{phone}@s.whatsapp.net", "fromMe": False, "id": ids.message_id(ids.new_id(at))},
+        "direction": "in",
+        "type": "text",
+        "content": {"body": f"Where is my order {number}? It should have been here by now."},
+        "timestamp": times.show(at),
+        "contact": {"id": ids.show("ct", contact), "phone": phone, "name": "Maria Souza"},
+        "conversation": {"id": ids.show("cv", contact)},
+        "context": None,
+    }
+
+
+def sample_body() -> bytes:
+    """An event as an endpoint gets it."""
+    now = datetime.now(UTC)
+    channel = ChannelRef(ids.show("ch", ids.new_id(now)), "official", NUMBER["phone"])
+    return render(NewEvent(ids.new_id(now), MESSAGE, "created", sample_data(1, now), None), 1, channel, now).encode()
+
+
+def person(number: int) -> UUID:
+    """The conversation that an event is about: they take turns."""
+    return UUID(int=1 + number % _PEOPLE)
+
+
+class Teller:
+    """Writes events to one channel."""
+
+    def __init__(self, db: Database, channel_id: UUID) -> None:
+        self._db = db
+        self._channel_id = channel_id
+        self._channel = ChannelRef(ids.show("ch", channel_id), "official", NUMBER["phone"])
+        self.told = 0
+
+    async def tell(self, count: int) -> None:
+        """So many more, in one commit."""
+        now = datetime.now(UTC)
+        async with changing(self._db, self._channel, self._channel_id, now) as change:
+            for number in range(self.told, self.told + count):
+                change.scribe.tell(MESSAGE, "created", sample_data(number, now), person(number))
+        self.told += count
+        await ring_now(self._db, [self._channel_id])
+
+
+async def fill(teller: Teller, count: int) -> None:
+    """So many, as fast as they go."""
+    while teller.told < count:
+        await teller.tell(min(_BATCH, count - teller.told))
+
+
+async def keep_telling(teller: Teller, rate: float, seconds: float) -> None:
+    """At a rate; what a slow commit has held up comes with the next one."""
+    began = time.perf_counter()
+    while (elapsed := time.perf_counter() - began) < seconds:
+        missing = int(elapsed * rate) - teller.told
+        if missing > 0:
+            await teller.tell(min(_BATCH, missing))
+        await asyncio.sleep(max(0.0, began + elapsed + _TICK - time.perf_counter()))
+
+
+async def drive(options: argparse.Namespace) -> None:
+    """Tells, and says how many it was."""
+    db = await Database.connect(options.dsn, connections=1)
+    teller = Teller(db, UUID(options.channel))
+    say("begin")
+    began, cpu = time.perf_counter(), time.process_time()
+    if options.events:
+        await fill(teller, options.events)
+    else:
+        await keep_telling(teller, options.rate, options.seconds)
+    say("end", count=teller.told, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
+    await db.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dsn", required=True)
+    parser.add_argument("--channel", required=True)
+    parser.add_argument("--events", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=100.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    end_with_parent()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(drive(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Webhooks: how many a second and at what cost, how soon after the event, and whether a dead endpoint is felt.
+
+    events beforehand ─► gateway ─► receiver        nothing else happens meanwhile: delivering alone
+
+Events are written by `bench.teller`, so no message is accepted, sent or received. What the gateway and PostgreSQL take
+for a delivery is then all in the figure: reading it, signing, the POST, and the record of the attempt. For how soon
+after the event, see `bench/lag.py`. The floor is the gateway's HTTP client alone, which posts an event with the headers
+of a webhook to the same receiver, as many at once as the gateway has under way.
+"""
+
+from typing import Any
+
+import msgspec
+
+from bench import measure
+from bench.accept import Tell
+from bench.folder import data_folder, write_config
+from bench.gateway import Cpu, Gateway, new_client, running_gateway
+from bench.hooks import Hooks, check_delivered, tell_all
+from bench.lag import Lag, measure_lags
+from bench.measure import Sample
+from bench.processes import Child, running
+from bench.tenant import make_tenant
+
+BATCH = 100
+_IN_FLIGHT = 64  # the setting webhooks.in_flight
+_EVENTS, _BATCHED_EVENTS = 20_000, 60_000
+_WARM = 0.2  # of the events, before it counts
+
+
+class Delivered(msgspec.Struct, frozen=True, kw_only=True):
+    """Events delivered from a full queue. Times in seconds, of all events together."""
+
+    events: int
+    posts: int
+    seconds: float
+    gateway_cpu: float
+    postgres_cpu: float
+
+    @property
+    def rate(self) -> float:
+        return self.events / self.seconds if self.seconds else 0.0
+
+    def micros(self, seconds: float) -> float:
+        """Seconds in all as microseconds of each event."""
+        return seconds / self.events * 1e6 if self.events else 0.0
+
+
+class WebhookFindings(msgspec.Struct, frozen=True):
+    floor: Sample
+    plain: Delivered
+    batched: Delivered
+    load: float  # events a second while lag was measured
+    lags: list[Lag]  # the first one alone, the others beside a dead endpoint
+
+
+async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
+    """The rates, each on a fresh database and with the floor before and after; then the lag."""
+    floors = [await _floor(seconds, tell)]
+    plain = await _deliver(_EVENTS, 1, tell)
+    floors.append(await _floor(seconds, tell))
+    batched = await _deliver(_BATCHED_EVENTS, BATCH, tell)
+    load = plain.rate / 2
+    return WebhookFindings(measure.merge(floors), plain, batched, load, await measure_lags(load, 2 * seconds, tell))
+
+
+async def _floor(seconds: float, tell: Tell) -> Sample:
+    tell("webhooks: floor, the HTTP client alone")
+    async with running("bench.receiver") as receiver:
+        port = (await receiver.hear())["port"]
+        wished = ["--kind", "hooks", "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
+        async with running("bench.bare", *wished) as driver:
+            return await measure.sample(driver, lambda: Cpu(0.0, 0.0), seconds)
+
+
+async def _deliver(events: int, batch: int, tell: Tell) -> Delivered:
+    """Fills the queue of a gateway that does not deliver, then lets one that does work it off."""
+    tell(f"webhooks: {events:,} events, {batch} in a POST")
+    with data_folder() as folder:
+        async with running("bench.receiver") as receiver, new_client() as client:
+            url = f"http://127.0.0.1:{(await receiver.hear())['port']}/hook"
+            config = write_config(folder)
+            async with running_gateway(folder, config, role="api") as gateway:
+                tenant = await make_tenant(gateway, config)
+                await Hooks(gateway, client, tenant).make(url, batch)
+                await tell_all(gateway, tenant, events)
+            async with running_gateway(folder, config) as gateway:
+                found = await _work_off(gateway, receiver, events)
+                await check_delivered(gateway, tenant, url)
+    return found
+
+
+async def _work_off(gateway: Gateway, receiver: Child, events: int) -> Delivered:
+    """From the first part of the events, which warm it up, to the last one."""
+    first = await _until(receiver, int(events * _WARM))
+    before = gateway.cpu()
+    last = await _until(receiver, events)
+    used = gateway.cpu() - before
+    return Delivered(
+        events=last["events"] - first["events"],
+        posts=last["requests"] - first["requests"],
+        seconds=last["last"] - first["last"],
+        gateway_cpu=used.gateway,
+        postgres_cpu=used.postgres,
+    )
+
+
+async def _until(receiver: Child, events: int) -> dict[str, Any]:
+    while (heard := await receiver.hear(60))["events"] < events:
+        pass
+    return heard

@@ -1,0 +1,110 @@
+"""The events for people and machines: a page that describes every field, and a JSON Schema of each type."""
+
+from functools import cache
+from html import escape
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+from litestar.params import FromPath
+
+from gatepost.api.reference import PAGE_HEADERS
+from gatepost.model.errors import NotFound
+from gatepost.model.event import ALL_TYPES
+from gatepost.model.event_schema.schema import schema_of
+
+Schema = dict[str, Any]
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Gatepost: the events</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/page.css">
+</head>
+<body>
+<header>
+  <h1>Gatepost: the events</h1>
+  <p>Every change on a channel becomes an event: the same in webhooks, in the feed, in the stream and in the log. Each
+  type has a JSON Schema. What may be left out says so; everything else is always there, and nothing comes besides.</p>
+  <p><a href="/docs">The API</a></p>
+</header>
+<div id="columns">
+"""
+
+
+@get("/docs/events", opt={"public": True}, summary="Read what events look like")
+async def show_events_page() -> Response[bytes]:
+    """Every type of event with its actions, their fields and an example, as a page."""
+    return Response(_page(), media_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+
+
+@get("/docs/events/{schema_name:str}", opt={"public": True}, summary="Get the schema of an event type")
+async def show_event_schema(schema_name: FromPath[str]) -> Response[bytes]:
+    """The JSON Schema (2020-12) of one type with all its actions, such as `message_notification.json`."""
+    type_ = schema_name.removesuffix(".json")
+    if type_ not in ALL_TYPES or not schema_name.endswith(".json"):
+        raise NotFound(f"There is no such schema; there are: {', '.join(f'{name}.json' for name in ALL_TYPES)}.")
+    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    return Response(_document(type_), media_type="application/schema+json", headers=headers)
+
+
+@cache
+def _document(type_: str) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(schema_of(type_)), indent=2)
+
+
+@cache
+def _page() -> bytes:
+    contents = "".join(f'<a href="#{type_}">{type_}</a>' for type_ in ALL_TYPES)
+    sections = "".join(_type(type_, schema_of(type_)) for type_ in ALL_TYPES)
+    nav = f'<nav aria-label="Types"><strong>Types</strong>{contents}</nav>'
+    return f"{_HEAD}{nav}<main>{sections}</main></div></body></html>".encode()
+
+
+def _type(type_: str, schema: Schema) -> str:
+    actions = "".join(map(_action, schema["oneOf"], schema["examples"]))
+    shown = {branch["properties"]["data"]["$ref"].rpartition("/")[2] for branch in schema["oneOf"]}
+    parts = "".join(_part(type_, name, part) for name, part in schema["$defs"].items() if name not in shown)
+    data = "".join(_part(type_, name, part) for name, part in schema["$defs"].items() if name in shown)
+    link = f'<a href="/docs/events/{type_}.json">JSON Schema</a>'
+    words = f"<p>{escape(schema['description'])} {link}</p>"
+    return f'<section id="{type_}"><h2><code>{type_}</code></h2>{words}{actions}{data}{parts}</section>'
+
+
+def _action(branch: Schema, example: Any) -> str:
+    properties = branch["properties"]
+    name = properties["data"]["$ref"].rpartition("/")[2]
+    written = escape(msgspec.json.format(msgspec.json.encode(example), indent=2).decode())
+    about = f'<a href="#{properties["type"]["const"]}-{name}">{name}</a>'
+    return f"<h4><code>{properties['action']['const']}</code>: {about}</h4><pre>{written}</pre>"
+
+
+def _part(type_: str, name: str, part: Schema) -> str:
+    required = set(part["required"])
+    rows = "".join(
+        f"<tr><td><code>{escape(field)}</code></td><td>{_kind(type_, value)}</td>"
+        f"<td>{'' if field in required else 'may be left out. '}{escape(value.get('description', ''))}</td></tr>"
+        for field, value in part["properties"].items()
+    )
+    head = "<thead><tr><th>field</th><th>is</th><th></th></tr></thead>"
+    words = f'<p class="quiet">{escape(part.get("description", ""))}</p>'
+    return f'<h4 id="{type_}-{name}">{name}</h4>{words}<table>{head}<tbody>{rows}</tbody></table>'
+
+
+def _kind(type_: str, schema: Schema) -> str:
+    """A schema in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#{type_}-{name}">{name}</a>'
+    if "anyOf" in schema:
+        return " or ".join(_kind(type_, one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(
+            f"<code>{escape(str(one).lower() if one is True else str(one))}</code>" for one in schema["enum"]
+        )
+    if schema.get("type") == "array":
+        return f"list of {_kind(type_, schema['items'])}"
+    pattern = f" <code>{escape(schema['pattern'])}</code>" if "pattern" in schema else ""
+    return escape(str(schema.get("type", "anything"))) + pattern

@@ -1,0 +1,34 @@
+"""The figures of a process, with what has to be counted in the database when somebody asks for them."""
+
+import contextlib
+from collections.abc import Callable
+
+from gatepost.clock import Clock
+from gatepost.meters import COUNTED, Meters
+from gatepost.model.errors import GatepostError
+from gatepost.store.endpoints import count_retries
+from gatepost.store.pool import Database
+
+COUNT_EVERY = 10.0  # seconds between looks into the database, however often somebody asks
+
+
+class Figures:
+    """What GET /metrics shows, and to whom; without a token, to this machine alone."""
+
+    def __init__(self, db: Database, clock: Clock, meters: Meters, owned: Callable[[], int], token: str) -> None:
+        self.meters = meters
+        self.token = token
+        self._db = db
+        self._clock = clock
+        self._owned = owned
+        self._counted_at = float("-inf")
+
+    async def show(self) -> bytes:
+        """All figures as text. Without the database, those of it stay as they were."""
+        now, waiting = self._clock.monotonic(), None
+        if now >= self._counted_at + COUNT_EVERY:
+            self._counted_at = now
+            with contextlib.suppress(GatepostError):
+                waiting = await count_retries(self._db, COUNTED)
+        self.meters.stand(waiting=waiting, channels=self._owned())
+        return self.meters.show()

@@ -1,0 +1,95 @@
+"""One send of every type that works as it stands, once the {{names}} are filled in."""
+
+from typing import Any
+
+_TO: dict[str, Any] = {"phone": "{{phone}}"}
+_FILE = {"id": "{{media_id}}"}
+
+
+def _send(type_: str, **fields: Any) -> dict[str, Any]:
+    return _TO | {"type": type_} | fields
+
+
+SENDS: dict[str, dict[str, Any]] = {
+    "text": _TO | {"body": "Hello from Gatepost", "client_ref": "order-1001"},
+    "image": _send("image", media={"link": "https://shop.example.com/bread.jpg"}, caption="Fresh today"),
+    "video": _send("video", media=_FILE, caption="How it is baked"),
+    "audio": _send("audio", media=_FILE, voice=True),
+    "document": _send("document", media=_FILE, caption="Your bill", filename="bill-1001.pdf"),
+    "sticker": _send("sticker", media=_FILE),
+    "location": _send(
+        "location",
+        location={"latitude": 38.7223, "longitude": -9.1393, "name": "The bakery", "address": "Rua Augusta 1, Lisbon"},
+    ),
+    "contacts": _send(
+        "contacts",
+        contacts=[
+            {
+                "name": {"formatted_name": "Anna Lee", "first_name": "Anna", "last_name": "Lee"},
+                "phones": [{"phone": "+15550001111", "type": "Work"}],
+                "org": {"company": "The bakery"},
+            }
+        ],
+    ),
+    "buttons": _send(
+        "buttons",
+        body="Shall we bring it, or do you come by?",
+        buttons=[{"id": "bring", "title": "Bring it"}, {"id": "fetch", "title": "I come by"}],
+        footer="Open until six",
+        fallback="text",
+    ),
+    "list": _send(
+        "list",
+        body="When shall we come?",
+        button="Choose a time",
+        sections=[
+            {
+                "title": "Tomorrow",
+                "rows": [
+                    {"id": "am", "title": "Morning", "description": "8 to 12"},
+                    {"id": "pm", "title": "Afternoon", "description": "14 to 18"},
+                ],
+            }
+        ],
+        fallback="text",
+    ),
+    "cta_url": _send(
+        "cta_url",
+        body="Your parcel is on its way.",
+        cta={"text": "Follow it", "url": "https://shop.example.com/parcels/1001"},
+        fallback="text",
+    ),
+    "product": _send("product", product={"catalog_id": "194836987003835", "retailer_id": "rye"}, body="Still warm"),
+    "product_list": _send(
+        "product_list",
+        body="What we baked today",
+        header={"type": "text", "text": "Bread"},
+        catalog_id="194836987003835",
+        sections=[{"title": "Dark", "products": ["rye", "spelt"]}],
+    ),
+    "catalog": _send("catalog", body="All that we bake", thumbnail="rye"),
+    "template": _send("template", template={"name": "order_sent", "language": "en_US", "variables": ["Anna", "1001"]}),
+    "reaction": _send("reaction", reaction={"message_id": "{{message_id}}", "emoji": "👍"}),
+    "poll": _send(
+        "poll", poll={"question": "Which day suits you?", "options": ["Friday", "Saturday"], "multiple": False}
+    ),
+}
+TITLES = {
+    "text": "A text",
+    "image": "A picture by its link",
+    "video": "A video that was uploaded",
+    "audio": "A voice message",
+    "document": "A document with its name",
+    "sticker": "A sticker",
+    "location": "A place on the map",
+    "contacts": "A contact card",
+    "buttons": "Up to three buttons",
+    "list": "A list to choose from",
+    "cta_url": "A button that opens a page",
+    "product": "A product of a catalogue",
+    "product_list": "Several products",
+    "catalog": "The whole catalogue",
+    "template": "A template with its variables",
+    "reaction": "An emoji on a message",
+    "poll": "A poll; QR channels",
+}

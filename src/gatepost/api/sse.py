@@ -1,0 +1,58 @@
+"""Events as server-sent events: what a browser's EventSource, and many another library, reads by itself.
+
+retry: 2000                    how long to wait before coming back after a cut
+id: evt_…                      where the stream begins, so that a cut before the first event loses nothing
+
+id: evt_…                      an event: whoever comes back says this id as Last-Event-ID
+event: message_notification
+data: {…}
+
+:                              nothing happened for a while; with an id where others than the wanted types did
+"""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from gatepost.api.gateway import Gateway
+from gatepost.desk.feed import Wanted, follow
+from gatepost.desk.watchers import Watcher
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError
+from gatepost.store.events import FeedEvent, Piece
+
+KIND = "text/event-stream"
+_RETRY = 2_000  # milliseconds
+
+
+async def write_stream(
+    gateway: Gateway, wanted: Wanted, watcher: Watcher, authorization: str | None, note: str = ""
+) -> AsyncIterator[bytes]:
+    """The stream, until the reader leaves, the key ends, or this node stops."""
+    try:
+        yield _opening(wanted.after, note)
+        told = wanted.after
+        async for piece in follow(gateway.db, wanted, watcher, gateway.heartbeat):
+            await gateway.gate.check(authorization, "read")
+            yield _written(piece, told)
+            told = piece.reached
+    except GatepostError as error:  # too late for a status: the reader comes back, and hears it then
+        yield f": {error.message}\n\n".encode()
+    finally:
+        gateway.watchers.close(watcher)
+
+
+def _opening(after: UUID, note: str) -> bytes:
+    comment = f": {note}\n" if note else ""
+    return f"{comment}retry: {_RETRY}\nid: {ids.show('evt', after)}\n\n".encode()
+
+
+def _written(piece: Piece, told: UUID) -> bytes:
+    if piece.events:
+        return b"".join(map(frame, piece.events))
+    moved = f"id: {ids.show('evt', piece.reached)}\n" if piece.reached != told else ""
+    return f":\n{moved}\n".encode()
+
+
+def frame(event: FeedEvent) -> bytes:
+    """One event. Its body is one line: JSON has no other line breaks than those it was written with."""
+    return f"id: {ids.show('evt', event.id)}\nevent: {event.type}\ndata: {event.body}\n\n".encode()

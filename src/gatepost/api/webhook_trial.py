@@ -1,0 +1,68 @@
+"""A test event: posted at once to an endpoint, in whatever state that is, and answered with the whole attempt."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, post
+from litestar.params import FromPath
+
+from gatepost.admin import endpoints as admin
+from gatepost.admin.signing import live_secrets
+from gatepost.api.body import answer, read_body
+from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.webhooks import PATH, read_endpoint_id
+from gatepost.model import ids, times
+from gatepost.model.account import Caller
+from gatepost.model.event import ALL_TYPES, ChannelRef
+from gatepost.store.endpoints import Endpoint
+from gatepost.webhooks.sign import decode_secret
+from gatepost.webhooks.trial import Trial, choose_type, make_parcel, post_trial
+
+EventType = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(ALL_TYPES)})]
+
+
+class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the example is to tell of; left out: the first type that the endpoint gets."""
+
+    type: EventType | None = None
+
+
+_test = msgspec.json.Decoder(TrialRequest)
+
+
+@post(PATH + "/{endpoint_id:str}/test", opt={"scope": "manage"}, status_code=200, summary="Send a test event")
+async def try_webhook(
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+) -> Response[bytes]:
+    """Posts a signed example event to the endpoint, paused or disabled as well, and answers with the attempt."""
+    body, _ = await read_body(request, _test)
+    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
+    trial = await _try(gateway, caller, endpoint, body.type)
+    return answer(show_trial(trial), "Delivered" if trial.delivered else "Not delivered")
+
+
+async def _try(gateway: Gateway, caller: Caller, endpoint: Endpoint, wish: str | None) -> Trial:
+    type_, now = choose_type(wish, endpoint.events), gateway.clock.now()
+    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
+    keys = [decode_secret(one.secret) for one in live]
+    parcel = make_parcel(type_, channel, endpoint.manner, now)
+    return await post_trial(gateway.poster, endpoint.url, endpoint.headers, keys, parcel, now)
+
+
+def show_trial(trial: Trial) -> dict[str, Any]:
+    """The whole attempt, as in the log."""
+    answer_ = trial.answer
+    return {
+        "delivered": trial.delivered,
+        "at": times.show(trial.at),
+        "latency_ms": round(answer_.latency_ms, 1),
+        "status": answer_.status,
+        "error": answer_.error,
+        "request": {"url": trial.url, "headers": trial.headers, "body": trial.body.decode()},
+        "answer": {
+            "headers": answer_.headers,
+            "body": answer_.body.decode("utf-8", "replace"),
+            "truncated": answer_.truncated,
+        },
+    }

@@ -1,0 +1,230 @@
+"""`gatepost webhook deliveries`, `delivery`, `retry` and `recover`: why a webhook did not arrive, and once more."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.command import Session, command, stream_command
+from gatepost.cli.output import Answer, Line
+from gatepost.cli.webhooks import EndpointId, find_webhook
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from gatepost.store.delivery_log import Logged, Wanted
+    from gatepost.store.endpoints import Endpoint
+    from gatepost.store.recoveries import Recovery
+
+DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="Id of the delivery: dl_…")]
+Channel = Annotated[str | None, typer.Option(help="Id of the channel, where the webhook was deleted: ch_…")]
+_COLUMNS = ("id", "event", "at", "status", "attempts", "error", "next_attempt_at")
+_LOOK_EVERY = 0.3
+_RING_EVERY = 5.0
+_WIDTH = 30
+
+
+def register(group: typer.Typer) -> None:
+    """Adds these commands to those of webhooks."""
+    command(group, "deliveries")(deliveries)
+    command(group, "delivery")(delivery)
+    command(group, "retry")(retry)
+    stream_command(group, "recover")(recover)
+
+
+async def deliveries(
+    session: Session,
+    webhook: EndpointId,
+    *,
+    status: Annotated[str | None, typer.Option(help="pending, delivered, exhausted, dropped; with commas.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Event types with commas.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="From this date or time on.")] = None,
+    to: Annotated[str | None, typer.Option(help="Up to this date or time, and without it.")] = None,
+    tz: Annotated[str | None, typer.Option(help="Where dates begin at midnight: a zone's name.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    channel: Channel = None,
+) -> Answer:
+    """List deliveries to a webhook, the newest event first."""
+    from gatepost.cli.reading import read_id
+    from gatepost.desk.deliveries import read_wanted, show_delivery
+
+    asked = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
+    endpoint_id = read_id("we", webhook)
+    wanted = read_wanted({name: value for name, value in asked.items() if value is not None})
+    found = await _read(session, await _channel_of(session, endpoint_id, channel), wanted, limit)
+    shown = [show_delivery(one, session.now) for one in found]
+    return Answer(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
+
+
+async def delivery(session: Session, delivery: DeliveryId, channel: Channel = None) -> Answer:
+    """Show a delivery with every attempt: what was sent, what was answered, what was wrong."""
+    from gatepost.desk.deliveries import access_delivery, show_whole
+
+    channel_id = await _channel_of(session, _endpoint_of(delivery), channel)
+    return Answer(
+        await show_whole(session.db, channel_id, await access_delivery(session.db, channel_id, delivery), session.now)
+    )
+
+
+async def retry(
+    session: Session,
+    deliveries: Annotated[list[str], typer.Argument(metavar="DELIVERY…", help="Ids of deliveries: dl_…")],
+) -> Answer:
+    """Have deliveries made again, now."""
+    from gatepost.store.bell import ring_now
+
+    results: list[dict[str, Any]] = []
+    for endpoint_id, ids_ in _by_endpoint(deliveries).items():
+        channel_id = await _channel_of(session, endpoint_id, None)
+        results += await _retry(session, channel_id, ids_)
+        await ring_now(session.db, [channel_id])
+    return Answer(results, ("id", "retried", "reason"))
+
+
+async def recover(
+    session: Session,
+    webhook: EndpointId,
+    *,
+    since: Annotated[str, typer.Option(help="From when on: 24h (ago), 2027-01-31 or 2027-01-31T10:00:00Z.")],
+    until: Annotated[str | None, typer.Option(help="Until when, written in the same way.", show_default="now")] = None,
+    types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
+    statuses: Annotated[
+        str | None,
+        typer.Option(help="missing, exhausted, dropped, delivered; with commas.", show_default="all but delivered"),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show how far it is until it is done.")] = False,
+) -> AsyncIterator[Line]:
+    """Have everything that a webhook missed delivered after all."""
+    from gatepost.cli.reading import read_words
+    from gatepost.desk import recoveries as desk
+    from gatepost.store.answers import NEVER
+    from gatepost.store.bell import ring_now
+
+    request = desk.RecoverRequest(
+        _ago(since, session.now),
+        None if until is None else _ago(until, session.now),
+        None if types is None else list(read_words(types)),
+        None if statuses is None else list(read_words(statuses)),
+    )
+    endpoint = await find_webhook(session, webhook)
+    begun = await desk.recover(session.db, endpoint, request, NEVER, session.now)
+    await ring_now(session.db, [endpoint.channel_id])
+    yield _line(begun)
+    if wait:
+        async for line in _watch(session, endpoint, begun):
+            yield line
+
+
+async def _watch(session: Session, endpoint: "Endpoint", begun: "Recovery") -> AsyncIterator[Line]:
+    """How far a recovery is, whenever that has changed, until it is done."""
+    from gatepost.store.bell import ring_now
+    from gatepost.store.recoveries import get_recovery
+
+    now: Recovery | None = begun
+    rung = time.monotonic()
+    while now is not None and now.ended_at is None:
+        await asyncio.sleep(_LOOK_EVERY)
+        before, now = now, await get_recovery(session.db, endpoint.channel_id, endpoint.id, begun.id)
+        if now is not None and now != before:
+            yield _line(now)
+        if time.monotonic() - rung >= _RING_EVERY:  # a ring may be lost
+            rung = time.monotonic()
+            await ring_now(session.db, [endpoint.channel_id])
+
+
+def _line(one: "Recovery") -> Line:
+    from gatepost.desk.recoveries import show_recovery
+
+    shown = show_recovery(one)
+    done = round(_WIDTH * shown["progress"])
+    bar = "█" * done + "░" * (_WIDTH - done)
+    text = f"{bar} {shown['progress']:4.0%}  {one.recovered:,} events to be delivered again"
+    return Line(shown, text if one.ended_at is None else f"{text}. Done.", passing=one.ended_at is None)
+
+
+async def _read(session: Session, channel_id: "UUID", wanted: "Wanted", limit: int) -> list["Logged"]:
+    from gatepost.desk.deliveries import find_deliveries
+
+    found: list[Logged] = []
+    before = None
+    while len(found) < limit:
+        page = await find_deliveries(session.db, channel_id, wanted, before, min(100, limit - len(found)))
+        found += page.found
+        before = page.reached
+        if before is None:
+            break
+    return found
+
+
+def _row(shown: dict[str, Any]) -> dict[str, Any]:
+    last = shown["last_attempt"] or {}
+    return {
+        "id": shown["id"],
+        "event": f"{shown['event']['type']} {shown['event']['action']}",
+        "at": shown["event"]["timestamp"],
+        "status": shown["status"],
+        "attempts": shown["attempt_count"],
+        "error": last.get("error") or shown["waiting"],
+        "next_attempt_at": shown["next_attempt_at"],
+    }
+
+
+async def _retry(session: Session, channel_id: "UUID", texts: Sequence[str]) -> list[dict[str, Any]]:
+    from gatepost.desk.deliveries import SELECTION_MOST, retry_some
+
+    results: list[dict[str, Any]] = []
+    for start in range(0, len(texts), SELECTION_MOST):
+        done = await retry_some(session.db, channel_id, texts[start : start + SELECTION_MOST], session.now)
+        results += [
+            {"id": text, "retried": refusal is None, "reason": refusal and refusal.message}
+            for text, refusal in done.items()
+        ]
+    return results
+
+
+def _by_endpoint(texts: Sequence[str]) -> dict["UUID", list[str]]:
+    grouped: dict[UUID, list[str]] = {}
+    for text in texts:
+        grouped.setdefault(_endpoint_of(text), []).append(text)
+    return grouped
+
+
+def _endpoint_of(text: str) -> "UUID":
+    from gatepost.model.delivery import read_delivery_id
+    from gatepost.model.errors import invalid_field
+
+    key = read_delivery_id(text)
+    if key is None:
+        raise invalid_field("delivery", f"{text[:100]!r} is not the id of one; they look like dl_ and 64 hex digits")
+    return key[0]
+
+
+async def _channel_of(session: Session, endpoint_id: "UUID", channel: str | None) -> "UUID":
+    """Whose webhook it is; of one that was deleted, only who asks can know."""
+    from gatepost.cli.reading import read_id
+    from gatepost.model import ids
+    from gatepost.model.errors import NotFound
+    from gatepost.store.endpoints import find_endpoint
+
+    if channel is not None:
+        return read_id("ch", channel)
+    found = await find_endpoint(session.db, endpoint_id)
+    if found is None:
+        shown = ids.show("we", endpoint_id)
+        raise NotFound(f"There is no webhook endpoint {shown}. If it was deleted, name its channel: --channel ch_…")
+    return found.channel_id
+
+
+def _ago(text: str, now: "datetime") -> str:
+    """A moment as the desk reads it; a stretch of time counts back from now."""
+    import re
+
+    from gatepost.cli.reading import read_duration
+    from gatepost.model import times
+
+    if re.fullmatch(r"[0-9]{1,6}[smhd]", text):
+        return times.show(now - read_duration(text, "since"))
+    return text

@@ -1,0 +1,113 @@
+"""`gatepost tail`: events as they happen, of one channel or of all.
+
+heads (each 250 ms) ─► channels that went on ─► rows behind the last one shown ─► a line each
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.channels import find_channel
+from gatepost.cli.command import Session, stream_command
+from gatepost.cli.output import Line, cell
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+_LOOK_EVERY = 0.25
+_PAGE = 100
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this command to the program."""
+    stream_command(app, "tail")(tail)
+
+
+async def tail(
+    session: Session,
+    channel: Annotated[
+        str | None, typer.Argument(metavar="[CHANNEL]", help="Id of the channel: ch_…", show_default="all of them")
+    ] = None,
+    *,
+    types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
+    after: Annotated[str | None, typer.Option(help="Begin behind this event: evt_…", show_default="now")] = None,
+) -> AsyncIterator[Line]:
+    """Show events as they happen, until Ctrl-C."""
+    wanted, begin = _types(types), _after(after)
+    only = None if channel is None else (await find_channel(session, channel)).id
+    try:
+        async for line in _lines(session, only, wanted, begin):
+            yield line
+    except asyncio.CancelledError:
+        return  # Ctrl-C: that is how it ends
+
+
+async def _lines(
+    session: Session, only: "UUID | None", types: Sequence[str] | None, begin: "UUID | None"
+) -> AsyncIterator[Line]:
+    from gatepost.model import ids
+    from gatepost.store.events import read_piece
+    from gatepost.store.heads import all_ends
+
+    shown = {one: last if begin is None else begin for one, last in (await all_ends(session.db, only)).items()}
+    ends = {} if begin is not None else dict(shown)
+    while True:
+        now = await all_ends(session.db, only)
+        for one in [one for one, last in now.items() if ends.get(one) != last]:
+            more = True
+            while more:
+                piece = await read_piece(session.db, one, shown.get(one, begin or ids.ZERO), types, _PAGE)
+                shown[one], more = piece.reached, piece.more
+                for event in piece.events:
+                    yield _line(event.body)
+        ends = now
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+def _line(body: str) -> Line:
+    import msgspec
+
+    event: dict[str, Any] = msgspec.json.decode(body)
+    told = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
+    head = f"{event['timestamp']}  {event['channel']['phone']}  {event['sequence']:>6}"
+    return Line(event, f"{head}  {event['type']} {event['action']}  {told}")
+
+
+_BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "total", "currency", "url", "reason")
+
+
+def _brief(data: dict[str, Any]) -> dict[str, Any]:
+    """The few fields that tell a person what happened."""
+    brief = {"who": _who(data)} | {name: data[name] for name in _BRIEF if data.get(name) not in (None, [], "")}
+    if isinstance(data.get("content"), dict) and "body" in data["content"]:
+        brief["body"] = data["content"]["body"]
+    return {name: value for name, value in brief.items() if value is not None}
+
+
+def _who(data: dict[str, Any]) -> str | None:
+    person = data.get("contact") or data
+    return person.get("phone") or (data.get("key") or {}).get("remoteJid")
+
+
+def _types(text: str | None) -> tuple[str, ...] | None:
+    from gatepost.cli.reading import read_words
+    from gatepost.model.errors import invalid_field
+    from gatepost.model.event import ALL_TYPES
+
+    wanted = None if text is None else read_words(text)
+    unknown = [name for name in wanted or () if name not in ALL_TYPES]
+    if unknown or wanted == ():
+        raise invalid_field("types", f"must be some of: {', '.join(ALL_TYPES)}")
+    return wanted
+
+
+def _after(text: str | None) -> "UUID | None":
+    from gatepost.model import ids
+    from gatepost.model.errors import invalid_field
+
+    cursor = None if text is None else ids.read("evt", text)
+    if text is not None and cursor is None:
+        raise invalid_field("after", "must be the id of an event: evt_ and 32 hex digits")
+    return cursor

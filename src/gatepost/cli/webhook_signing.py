@@ -1,0 +1,116 @@
+"""`gatepost webhook rotate-secret`, `test` and `verify`: the secrets of an endpoint, and whether they do their work."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.command import Session, command, with_options
+from gatepost.cli.output import Answer, print_answer
+from gatepost.cli.webhooks import EndpointId, find_webhook
+
+if TYPE_CHECKING:
+    from gatepost.store.endpoints import Endpoint
+    from gatepost.webhooks.trial import Trial
+
+_ANY = "The secret (whsec_…) or public key (whpk_…). May be repeated."
+
+
+async def rotate_secret(
+    session: Session,
+    webhook: EndpointId,
+    overlap: Annotated[str, typer.Option(help="How long the old secrets sign too: 0, 30m, 24h, 7d.")] = "24h",
+    signing: Annotated[
+        str | None, typer.Option(help="Kind of the new one: v1 or v1a.", show_default="as it was")
+    ] = None,
+) -> Answer:
+    """Make a new signing secret; for a while deliveries carry the signatures of the old ones too."""
+    from gatepost.admin import endpoints
+    from gatepost.cli.reading import read_duration
+    from gatepost.cli.views import endpoint_view, secrets_view
+
+    found, stretch = await find_webhook(session, webhook), read_duration(overlap, "overlap")
+    made = await endpoints.rotate_secret(
+        session.db, session.vault, found.channel_id, found.id, overlap=stretch, signing=signing, now=session.now
+    )
+    kept = endpoints.signing_secrets(session.vault, made.endpoint)
+    return Answer({**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret})
+
+
+async def try_(
+    session: Session,
+    webhook: EndpointId,
+    type_: Annotated[str | None, typer.Option("--type", help="Event type.", show_default="the first it gets")] = None,
+) -> Answer:
+    """Post a signed example event now, whatever the webhook's state, and show what came back."""
+    from gatepost.cli.views import trial_view
+
+    return Answer(trial_view(await _try(session, await find_webhook(session, webhook), type_)))
+
+
+async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Trial":
+    from gatepost.admin import endpoints
+    from gatepost.admin.signing import live_secrets
+    from gatepost.model import ids
+    from gatepost.model.event import ChannelRef
+    from gatepost.store.channels import get_config
+    from gatepost.webhooks.guard import Guard
+    from gatepost.webhooks.post import Poster
+    from gatepost.webhooks.sign import decode_secret
+    from gatepost.webhooks.trial import choose_type, make_parcel, post_trial
+
+    config, now, limits = await get_config(session.db, endpoint.channel_id), session.now, session.settings.webhooks
+    assert config is not None  # an endpoint goes with its channel
+    channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+    live = live_secrets(endpoints.signing_secrets(session.vault, endpoint), now)
+    keys = [decode_secret(one.secret) for one in live]
+    parcel = make_parcel(choose_type(type_, endpoint.events), channel, endpoint.manner, now)
+    poster = Poster(Guard(limits.allow), deadline=limits.timeout, connect_deadline=limits.connect_timeout)
+    try:
+        return await post_trial(poster, endpoint.url, endpoint.headers, keys, parcel, now)
+    finally:
+        await poster.close()
+
+
+def verify(
+    _: None,
+    file: Annotated[str, typer.Argument(help="File with the body as it came; - for standard input.")] = "-",
+    *,
+    secret: Annotated[list[str], typer.Option(help=_ANY)],
+    header: Annotated[list[str], typer.Option(help="A header as it came: 'Name: value'. May be repeated.")],
+) -> Answer:
+    """Say whether a delivery is genuine; exit code 1 when it is not. Needs no gateway."""
+    from gatepost.cli.reading import read_headers
+    from gatepost.cli.views import verdict_view
+    from gatepost.clock import SystemClock
+    from gatepost.webhooks.verify import Kept
+    from gatepost.webhooks.verify import verify as judge
+
+    body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    keys = [Kept(_read_secret(one)) for one in secret]
+    return Answer(verdict_view(judge(keys, read_headers(header), body, SystemClock().now())))
+
+
+def _read_secret(written: str) -> Any:
+    from gatepost.model.errors import invalid_field
+    from gatepost.model.signing import decode_check
+
+    try:
+        return decode_check(written)
+    except ValueError as error:
+        raise invalid_field("secret", f"{str(error)[:1].lower()}{str(error)[1:].rstrip('.')}") from None
+
+
+def _print_verdict(_places: Any, arguments: dict[str, Any], as_json: bool) -> None:
+    answer = verify(None, **arguments)
+    print_answer(answer, as_json=as_json)
+    if not answer.data["valid"]:
+        raise SystemExit(1)
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands to those of webhooks."""
+    command(group, "rotate-secret")(rotate_secret)
+    command(group, "test")(try_)
+    group.command("verify")(with_options(verify, {}, _print_verdict, logs=False))

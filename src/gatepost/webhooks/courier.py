@@ -1,0 +1,140 @@
+"""One POST: pack, sign, send through the guard, and what follows for each event in it."""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model import ids
+from gatepost.store.deliveries import DeliveryState, Due, Target
+from gatepost.store.recording import Attempt
+from gatepost.webhooks.gather import pack
+from gatepost.webhooks.post import Answer, Poster
+from gatepost.webhooks.retry import Outcome, Verdict, after
+from gatepost.webhooks.sign import Key, delivery_headers
+
+_STATES = {
+    "delivered": DeliveryState.DELIVERED,
+    "retry": DeliveryState.PENDING,
+    "exhausted": DeliveryState.EXHAUSTED,
+    "gone": DeliveryState.DROPPED,
+}
+_encode = msgspec.json.Encoder().encode
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A key that signs, and until when: after a rotation the old one goes on beside the new one for a while."""
+
+    key: Key
+    until: datetime | None
+
+
+def live_keys(secrets: Sequence[Secret], at: datetime) -> list[Key]:
+    """The keys that sign at this moment."""
+    return [secret.key for secret in secrets if secret.until is None or at < secret.until]
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """The events of one POST, in their order; one event, unless the endpoint takes batches."""
+
+    items: tuple[Due, ...]
+    probe: bool = False
+
+    @property
+    def keys(self) -> list[UUID]:
+        """Its conversations."""
+        return list(dict.fromkeys(item.key for item in self.items))
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """How a POST ended, and what follows for each of its events."""
+
+    target: Target
+    unit: Unit
+    at: datetime
+    headers: dict[str, str]
+    answer: Answer
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def ok(self) -> bool:
+        return self.verdicts[0].fate == "delivered"
+
+    @property
+    def gone(self) -> bool:
+        return self.verdicts[0].fate == "gone"
+
+    @property
+    def held_up(self) -> list[UUID]:
+        """The conversations of which an event has to come again."""
+        pairs = zip(self.unit.items, self.verdicts, strict=True)
+        return list(dict.fromkeys(item.key for item, verdict in pairs if verdict.fate == "retry"))
+
+    @property
+    def exhausted(self) -> list[UUID]:
+        """Events that were given up, but for those that tell of endpoints themselves."""
+        pairs = zip(self.unit.items, self.verdicts, strict=True)
+        return [item.event_id for item, verdict in pairs if verdict.fate == "exhausted" and not item.operational]
+
+
+async def send(poster: Poster, clock: Clock, target: Target, secrets: Sequence[Secret], unit: Unit) -> Sent:
+    """Post a unit, and say what follows. All of its events draw the same dice, so that they stay together."""
+    at, parcel = clock.now(), pack(target.manner, unit.items)
+    keys = live_keys(secrets, at)
+    headers = delivery_headers(target.headers, keys, parcel.id, int(at.timestamp()), parcel.body)
+    answer = await poster.post(target.url, headers, parcel.body)
+    outcome, now, dice = Outcome(answer.status, answer.error_kind, _retry_after(answer)), clock.now(), random.random()
+    verdicts = tuple(after(item.tries + 1, outcome, now, dice) for item in unit.items)
+    return Sent(target, unit, at, headers, answer, verdicts)
+
+
+def attempts_of(sent: Sent) -> list[Attempt]:
+    """What the log says of each event. In an ordered batch only the first of a conversation gets a time again."""
+    ordered, waiting = sent.target.manner.ordered, set[UUID]()
+    attempts = []
+    for item, verdict in zip(sent.unit.items, sent.verdicts, strict=True):
+        behind = ordered and item.key in waiting
+        attempts.append(_attempt(sent, item, verdict, behind=behind))
+        if verdict.fate == "retry":
+            waiting.add(item.key)
+    return attempts
+
+
+def _attempt(sent: Sent, item: Due, verdict: Verdict, *, behind: bool) -> Attempt:
+    target, answer, unit = sent.target, sent.answer, sent.unit
+    first, several = item is unit.items[0], target.manner.batch > 1
+    headers = _encode(answer.headers).decode().replace("\\u0000", "") if answer.headers and first else None
+    return Attempt(
+        endpoint_id=target.id,
+        event_id=item.event_id,
+        number=item.attempts + 1,
+        at=sent.at,
+        latency_ms=answer.latency_ms,
+        status=answer.status,
+        error=answer.error,
+        url=target.url,
+        request_headers=_encode(sent.headers).decode(),
+        answer_headers=headers,
+        answer_body=(answer.body or None) if first else None,
+        state=_STATES[verdict.fate],
+        next_at=None if behind else verdict.at,
+        retried=item.retried,
+        line=item.key if target.manner.ordered else None,
+        batch_first=unit.items[0].event_id if several else None,
+        batch=[one.event_id for one in unit.items] if several and first else None,
+    )
+
+
+def lags(sent: Sent) -> list[float]:
+    """How long after it happened each event had its first attempt, for those that had it now."""
+    return [(sent.at - ids.time_of(item.event_id)).total_seconds() for item in sent.unit.items if not item.attempts]
+
+
+def _retry_after(answer: Answer) -> str | None:
+    for name, value in answer.headers:
+        if name.lower() == "retry-after":
+            return value
+    return None

@@ -1,0 +1,101 @@
+"""Following events: the feed that waits, and the stream; after a cut neither misses an event nor gives one twice."""
+
+import asyncio
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from gatepost.client import AsyncGatepost, Gatepost
+from gatepost.client.errors import BadKey, NoAnswer
+from gatepost.client.retry import NEVER
+from gatepost.client.stream import EventReader
+from tests.client.driver import Kind, Naps, driving
+from tests.conftest import Answer, Received, Receiver
+from tests.gateway.checks import TEXT
+from tests.house import House
+
+BODY = (
+    b'{"id":"evt_%d","type":"t","action":"a","timestamp":"2026-11-15T10:00:00Z","sequence":%d,'
+    b'"channel":{"id":"ch_1","kind":"qr"},"data":{}}'
+)
+
+
+def block(number: int) -> bytes:
+    return b"id: evt_%d\nevent: t\ndata: %b\n\n" % (number, BODY % (number, number))
+
+
+async def take(client: Gatepost | AsyncGatepost, count: int, name: str, **given: Any) -> list[Any]:
+    """The first of what has no end."""
+    events = getattr(client, name)(**given)
+    if isinstance(client, Gatepost):
+        return await asyncio.to_thread(lambda: list(islice(events, count)))
+    found: list[Any] = []
+    async for event in events:
+        found.append(event)
+        if len(found) == count:
+            await events.aclose()
+            return found
+    return found
+
+
+@pytest.mark.parametrize(("name", "given"), [("stream", {}), ("events", {"follow": True})])
+async def test_what_happens_while_one_listens(house: House, kind: Kind, name: str, given: dict[str, Any]) -> None:
+    last = (await house.send(**TEXT)) and await _newest(house)
+    async with driving(kind, house.url, house.key) as driver:
+        listening = asyncio.create_task(take(driver.client, 4, name, after=last, **given))
+        await asyncio.sleep(0.1)
+        await house.send(**TEXT)
+        heard = await asyncio.wait_for(listening, 20)
+    assert [event.sequence for event in heard] == list(range(heard[0].sequence, heard[0].sequence + 4))
+
+
+async def _newest(house: House) -> str:
+    newest: str = (await house.call("GET", "/api/v1/events?limit=100")).json()["paging"]["next"]
+    return newest
+
+
+async def test_a_stream_that_is_cut_goes_on_behind_the_last_event(kind: Kind, receiver: Receiver) -> None:
+    begin = b"retry: 30\nid: evt_0\n\n"
+    answers = {
+        "": begin + block(1) + b":\n\n" + block(2)[:-5],
+        "after=evt_1": begin.replace(b"evt_0", b"evt_1") + block(2) + b":\nid: evt_5\n\n",
+        "after=evt_5": begin.replace(b"evt_0", b"evt_5") + block(6),
+    }
+
+    def answer(request: Received) -> Answer:
+        return Answer(200, {"content-type": "text/event-stream"}, answers[request.query])
+
+    receiver.answer, naps = answer, Naps()
+    async with driving(kind, receiver.url, "gpk_x", naps) as driver:
+        assert [event.id for event in await take(driver.client, 3, "stream")] == ["evt_1", "evt_2", "evt_6"]
+    assert [request.query for request in receiver.requests] == ["", "after=evt_1", "after=evt_5"]
+    assert naps.taken == [0.03, 0.03]
+
+
+async def test_a_feed_that_waits_asks_again(kind: Kind, receiver: Receiver) -> None:
+    pages = iter(
+        [b'{"data":[],"paging":{"next":null}}', b'{"data":[%b],"paging":{"next":"evt_1"}}' % (BODY % (1, 1))] * 2
+    )
+    receiver.answer = lambda _: Answer(200, body=next(pages))
+    async with driving(kind, receiver.url, "gpk_x") as driver:
+        assert [event.id for event in await take(driver.client, 2, "events", follow=True)] == ["evt_1", "evt_1"]
+    waits = "limit=100&wait=15"
+    assert [r.query for r in receiver.requests] == [waits, waits, waits + "&after=evt_1", waits + "&after=evt_1"]
+
+
+async def test_a_stream_that_cannot_be_opened(house: House, kind: Kind) -> None:
+    async with driving(kind, house.url, "gpk_wrong") as driver:
+        with pytest.raises(BadKey):
+            await take(driver.client, 1, "stream")
+    async with driving(kind, "http://127.0.0.1:1", "gpk_x", retry=NEVER) as driver:
+        with pytest.raises(NoAnswer):
+            await take(driver.client, 1, "stream")
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_pieces_may_be_cut_anywhere(size: int) -> None:
+    text = b"retry: 500\nid: evt_0\n\n" + block(1) + b": words\n\n" + block(2) + b":\nid: evt_9\n\n"
+    reader = EventReader()
+    found = [event.id for at in range(0, len(text), size) for event in reader.read(text[at : at + size])]
+    assert (found, reader.last, reader.retry) == (["evt_1", "evt_2"], "evt_9", 0.5)

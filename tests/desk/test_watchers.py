@@ -1,0 +1,124 @@
+"""Watchers: woken by rings and by what others wrote, never past a row, and no more of them than a key may have."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid4
+
+import pytest
+
+from gatepost.desk.feed import Wanted, follow, next_piece
+from gatepost.desk.watchers import Watchers
+from gatepost.model import ids
+from gatepost.model.errors import LimitReached, Unavailable
+from gatepost.model.event import ChannelRef
+from gatepost.store.connection import tell_connection
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW, Stage, make_stage
+
+KEY = UUID(int=1)
+
+
+@pytest.fixture
+async def stage(database_url: str) -> AsyncIterator[Stage]:
+    db = await Database.connect(database_url, connections=4)
+    await make_partitions(db, NOW, 7)
+    yield await make_stage(db)
+    await db.close()
+
+
+async def write(stage: Stage, count: int = 1) -> None:
+    """So many events; nobody rings."""
+    channel = ChannelRef(ids.show("ch", stage.channel_id), "qr", "15550001111")
+    for _ in range(count):
+        await tell_connection(stage.db, channel, stage.channel_id, "connected", uuid4().hex, NOW)
+
+
+async def test_a_ring_between_the_look_and_the_waiting_is_not_lost(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 10)
+    with watchers.watching(stage.channel_id, KEY) as watcher:
+        watcher.expect()
+        watchers.ring(stage.channel_id)
+        async with asyncio.timeout(5):
+            await watcher.wait(60)
+        watchers.ring(uuid4())
+        watcher.expect()
+        await watcher.wait(0.01)
+
+
+async def test_what_nobody_rang_for_is_found_by_looking(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 10)
+    with watchers.watching(stage.channel_id, KEY) as watcher:
+        await watchers.look()
+        waiting = asyncio.create_task(
+            next_piece(stage.db, Wanted(stage.channel_id, ids.ZERO), watcher, most=10, seconds=60)
+        )
+        await asyncio.sleep(0.05)
+        await watchers.look()
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await write(stage)
+        await watchers.look()
+        async with asyncio.timeout(5):
+            assert [event.seq for event in (await waiting).events] == [1]
+
+
+async def test_the_loop_looks_while_somebody_watches(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 10)
+    looking = asyncio.create_task(watchers.run())
+    last = ids.ZERO
+    try:
+        for _ in range(2):  # and again after nobody did
+            with watchers.watching(stage.channel_id, KEY) as watcher:
+                wanted = Wanted(stage.channel_id, last)
+                waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=60))
+                await write(stage)
+                async with asyncio.timeout(5):
+                    last = (await waiting).reached
+            await asyncio.sleep(0.3)
+    finally:
+        looking.cancel()
+
+
+async def test_a_piece_is_small_however_much_there_is(stage: Stage) -> None:
+    await write(stage, 250)
+    watchers = Watchers(stage.db, 10)
+    seen: list[int] = []
+    with watchers.watching(stage.channel_id, KEY) as watcher:
+        async for piece in follow(stage.db, Wanted(stage.channel_id, ids.ZERO), watcher, beat=0.01):
+            assert len(piece.events) <= 100
+            seen += [event.seq for event in piece.events]
+            if not piece.events:
+                break
+    assert seen == list(range(1, 251))
+
+
+async def test_a_key_may_have_so_many(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 2)
+    first, second = watchers.open(stage.channel_id, KEY), watchers.open(stage.channel_id, KEY)
+    with pytest.raises(LimitReached) as refused:
+        watchers.open(stage.channel_id, KEY)
+    assert (refused.value.code, refused.value.retry_after) == ("rate_limited", 1)
+    watchers.close(watchers.open(stage.channel_id, UUID(int=2)))
+    watchers.close(first)
+    watchers.close(first)
+    third = watchers.open(stage.channel_id, KEY)
+    with pytest.raises(LimitReached):
+        watchers.open(stage.channel_id, KEY)
+    for one in (second, third):
+        watchers.close(one)
+    assert watchers.count == 0
+
+
+async def test_an_end_wakes_all_and_lets_nobody_in(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 10)
+    with watchers.watching(stage.channel_id, KEY) as watcher:
+        wanted = Wanted(stage.channel_id, ids.ZERO)
+        waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=60))
+        await asyncio.sleep(0.05)
+        watchers.end()
+        async with asyncio.timeout(5):
+            assert (await waiting).events == []
+        assert [piece async for piece in follow(stage.db, wanted, watcher, beat=60)] == []
+    with pytest.raises(Unavailable):
+        watchers.open(stage.channel_id, KEY)

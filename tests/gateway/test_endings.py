@@ -1,0 +1,120 @@
+"""A route that will end says so in every answer, in the reference and, now and then, in the log."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+import pytest
+import structlog
+
+from gatepost.api.app import ROUTES
+from gatepost.api.endings import ENDINGS, NOTICE, Ending, check_endings
+from gatepost.api.openapi.document import build_document
+from gatepost.api.openapi.routes import list_operations
+from gatepost.clock import MovableClock
+from gatepost.model import ids
+from tests.gateway.checks import SEND, TEXT
+from tests.house import Answer, House, running_house
+
+SINCE = datetime(2030, 1, 1, tzinfo=UTC)
+END = Ending(SINCE, SINCE + NOTICE, "https://gateway.example.com/docs/labels")
+LABEL, MESSAGE = "GET /api/v1/labels/{label_id}", f"POST {SEND}"
+SAID = ("deprecation", "sunset", "link")
+
+
+def _check_told(answer: Answer) -> None:
+    assert answer.headers["deprecation"] == f"@{int(SINCE.timestamp())}"
+    assert answer.headers["sunset"] == "Sun, 30 Jun 2030 00:00:00 GMT"
+    assert parsedate_to_datetime(answer.headers["sunset"]) == END.sunset
+    assert answer.headers["link"] == '<https://gateway.example.com/docs/labels>; rel="deprecation"'
+
+
+def _check_silent(answer: Answer) -> None:
+    assert not set(SAID) & set(answer.headers)
+
+
+def test_nothing_ends_today_and_whatever_is_listed_holds() -> None:
+    check_endings(ENDINGS, {operation.key for operation in list_operations(ROUTES)})
+
+
+def test_an_end_is_told_half_a_year_ahead() -> None:
+    check_endings({LABEL: END}, {LABEL})
+    check_endings({LABEL: Ending(SINCE, SINCE + NOTICE + timedelta(days=1), "")}, {LABEL})
+    with pytest.raises(ValueError, match="180 days"):
+        check_endings({LABEL: Ending(SINCE, SINCE + NOTICE - timedelta(seconds=1), "")}, {LABEL})
+    with pytest.raises(ValueError, match="no such route"):
+        check_endings({LABEL: END}, {MESSAGE})
+
+
+async def test_no_route_says_so_today(house: House) -> None:
+    _check_silent(await house.call("POST", SEND, TEXT))
+    _check_silent(await house.call("GET", "/api/v1/labels"))
+
+
+async def test_a_route_that_ends_says_so(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for route in (LABEL, MESSAGE):
+        monkeypatch.setitem(ENDINGS, route, END)
+    async with running_house(database_url) as house:
+        label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+        for answer in (
+            await house.call("GET", f"/api/v1/labels/{label}"),
+            await house.call("GET", "/api/v1/labels/lb_nothing"),
+            await house.call("GET", f"/api/v1/labels/{label}", key=""),
+            await house.call("POST", SEND, TEXT),
+            await house.call("POST", SEND, {}),
+            await house.call("POST", SEND, TEXT, key=""),
+        ):
+            _check_told(answer)
+        for method, path in (
+            ("DELETE", f"/api/v1/labels/{label}"),
+            ("GET", "/api/v1/labels"),
+            ("GET", SEND),
+            ("GET", "/api/v1/nothing"),
+            ("GET", "/healthz"),
+        ):
+            _check_silent(await house.call(method, path))
+
+
+async def test_a_start_with_too_short_a_notice_fails(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENDINGS, LABEL, Ending(SINCE, SINCE + timedelta(days=179), ""))
+    with pytest.raises(ValueError, match="180 days"):
+        async with running_house(database_url):
+            pass
+
+
+def test_the_reference_marks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENDINGS, LABEL, END)
+    paths = build_document(list_operations(ROUTES))["paths"]
+    marked = [
+        f"{method.upper()} {path}"
+        for path, methods in paths.items()
+        for method, spec in methods.items()
+        if spec.get("deprecated")
+    ]
+    assert marked == [LABEL]
+
+
+async def test_its_use_is_logged_once_an_hour_per_key(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for route in (LABEL, MESSAGE):
+        monkeypatch.setitem(ENDINGS, route, END)
+    clock = MovableClock(SINCE)
+    async with running_house(database_url, clock=clock) as house:
+        channel = ids.read("ch", house.channel)
+        assert channel
+        other = await house.new_key(channel)
+
+        async def noted() -> list[str]:
+            with structlog.testing.capture_logs() as lines:
+                for key in (house.key, house.key, other):
+                    await house.call("GET", "/api/v1/labels/lb_x", key=key)
+                    await house.call("POST", SEND, TEXT, key=key)
+            found = [line for line in lines if line["event"] == "deprecated route used"]
+            assert all(line["sunset"] == "2030-06-30T00:00:00.000Z" for line in found)
+            assert all(line["channel"] == house.channel for line in found)
+            return [line["route"] for line in found]
+
+        assert sorted(await noted()) == [LABEL, LABEL, MESSAGE, MESSAGE]
+        assert await noted() == []
+        clock.advance(3599)
+        assert await noted() == []
+        clock.advance(1)
+        assert len(await noted()) == 4

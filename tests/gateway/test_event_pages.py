@@ -1,0 +1,65 @@
+"""The events as people and machines read them: a page that needs nothing from elsewhere, and a schema of each type."""
+
+import re
+
+import jsonschema_rs
+
+from gatepost.model.event import ALL_TYPES
+from gatepost.model.event_schema.schema import schema_of
+from gatepost.model.event_schema.shapes import SHAPES
+from tests.gateway.checks import TEXT, check_refused, feed
+from tests.house import House
+
+PAGE = "/docs/events"
+
+
+async def test_a_schema_of_each_type_is_served_to_anyone(house: House) -> None:
+    await house.until_status(await house.send(**TEXT), "READ")
+    events = await feed(house)
+    for type_ in ALL_TYPES:
+        answer = await house.call("GET", f"{PAGE}/{type_}.json", key="")
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("application/schema+json")
+        assert answer.json() == schema_of(type_)
+        fits = jsonschema_rs.validator_for(answer.json()).is_valid
+        assert [fits(event) for event in events] == [event["type"] == type_ for event in events]
+
+
+async def test_schemas_that_there_are_not(house: House) -> None:
+    for name in ("smoke.json", "message_notification", "message_notification.xml", ".json"):
+        check_refused(await house.call("GET", f"{PAGE}/{name}", key=""), 404, "not_found", about=name)
+
+
+async def test_the_page_shows_all_and_needs_nothing_from_elsewhere(house: House) -> None:
+    page = await house.call("GET", PAGE, key="")
+    assert page.status == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    text = page.body.decode()
+    for type_, actions in SHAPES.items():
+        assert f'<section id="{type_}">' in text
+        for action in actions:
+            assert f"<code>{action}</code>: " in text
+    links = set(re.findall(r'(?:src|href)="([^"]+)"', text)) - {"data:,"}
+    inner = {link[1:] for link in links if link.startswith("#")}
+    assert inner <= set(re.findall(r'id="([^"]+)"', text))
+    assert {link for link in links if not link.startswith("#")} == {
+        "/docs",
+        "/docs/page.css",
+        *(f"{PAGE}/{type_}.json" for type_ in ALL_TYPES),
+    }
+    for script in ("<script", " onclick=", " style=", "src="):
+        assert script not in text
+
+
+async def test_events_in_the_reference_are_these(house: House) -> None:
+    document = (await house.call("GET", "/openapi.json", key="")).json()
+    parts = document["components"]["schemas"]
+    fits = jsonschema_rs.validator_for(
+        {"$ref": "#/components/schemas/Event", "components": {"schemas": parts}}
+    ).is_valid
+    await house.until_status(await house.send(**TEXT), "READ")
+    for event in await feed(house):
+        assert fits(event)
+        assert not fits(event | {"data": {}})

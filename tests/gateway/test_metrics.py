@@ -1,0 +1,232 @@
+"""The figures: each described, each counted where it happens, and none that gives anybody away."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from litestar import Request
+from prometheus_client.parser import text_string_to_metric_families
+
+from gatepost.api.metrics import is_local
+from gatepost.clock import MovableClock
+from gatepost.meters import CLASSES, OUTCOMES, SENDS, STATES, Meters
+from gatepost.store.endpoints import count_retries
+from gatepost.webhooks.meter import Meter
+from tests.conftest import Answer, Receiver
+from tests.gateway.checks import TEXT, check_refused, until
+from tests.house import House, running_house
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+HOOKS = "/api/v1/webhooks"
+Samples = dict[tuple[str, str], float]  # name and label's value → figure
+
+
+def read(text: bytes) -> Samples:
+    samples: Samples = {}
+    for family in text_string_to_metric_families(text.decode()):
+        for sample in family.samples:
+            samples[sample.name, ",".join(sample.labels.values())] = sample.value
+    return samples
+
+
+async def scrape(house: House, token: str = "") -> Samples:
+    answer = await house.call("GET", "/metrics", key=token)
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return read(answer.body)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_lists_exactly_what_there_is() -> None:
+    told = {
+        name: (kind, {label: set(re.findall(r"`([^`]+)`", values)) for label, values in labels_of(labels)})
+        for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \|(.*?)\| .* \|$", PAGE.read_text(), re.MULTILINE)
+    }
+    there: dict[str, tuple[str, dict[str, set[str]]]] = {}
+    for family in Meters("1.0", "all").registry.collect():
+        suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
+        labels: dict[str, set[str]] = {}
+        for sample in family.samples:
+            for label, value in sample.labels.items():
+                if label != "le":
+                    labels.setdefault(label, set()).add(value)
+        there[family.name + suffix] = ({"info": "gauge"}.get(family.type, family.type), labels)
+    there["gatepost_build_info"] = ("gauge", {"version": set(), "role": set()})
+    assert told == there
+
+
+def labels_of(cell: str) -> list[tuple[str, str]]:
+    """`outcome`: `a`, `b` → [(outcome, "`a`, `b`")]; labels without their values: each with none."""
+    if ":" in cell:
+        name, _, values = cell.partition(":")
+        return [(name.strip("` "), values)]
+    return [(name, "") for name in re.findall(r"`(\w+)`", cell)]
+
+
+# -- counting ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_what_the_rounds_count_with() -> None:
+    meters = Meters()
+    meter: Meter = meters
+    for outcome in OUTCOMES:
+        meter.attempt(outcome, 0.2)  # type: ignore[arg-type]
+    meter.lag(0.02)
+    meter.lag(-5.0)  # a clock that was set back
+    meter.breaker(None, "active")
+    meter.breaker(None, "active")
+    meter.breaker("active", "paused")
+    meter.breaker("paused", None)
+    found = read(meters.show())
+    assert [found["gatepost_webhook_attempts_total", outcome] for outcome in OUTCOMES] == [1, 1, 1, 1]
+    assert found["gatepost_webhook_latency_seconds_count", ""] == 4
+    assert found["gatepost_webhook_lag_seconds_count", ""] == 2
+    assert found["gatepost_webhook_lag_seconds_sum", ""] == pytest.approx(0.02)
+    assert [found["gatepost_webhook_endpoints", state] for state in STATES] == [1, 0, 0]
+
+
+def test_each_process_has_figures_of_its_own() -> None:
+    one, two = Meters(), Meters()
+    one.accepted(3)
+    assert read(one.show())["gatepost_messages_accepted_total", ""] == 3
+    assert read(two.show())["gatepost_messages_accepted_total", ""] == 0
+
+
+@pytest.mark.parametrize(("status", "kind"), [(100, "1xx"), (200, "2xx"), (304, "3xx"), (499, "4xx"), (503, "5xx")])
+def test_a_status_belongs_to_its_class(status: int, kind: str) -> None:
+    meters = Meters()
+    meters.answered(status)
+    found = read(meters.show())
+    assert [found["gatepost_requests_total", one] for one in CLASSES] == [float(one == kind) for one in CLASSES]
+
+
+def test_what_could_not_be_learned_stays_as_it_was() -> None:
+    meters = Meters()
+    meters.stand(waiting=7, channels=2)
+    meters.stand(waiting=None, channels=1)
+    found = read(meters.show())
+    assert (found["gatepost_webhook_waiting", ""], found["gatepost_channels_owned", ""]) == (7, 1)
+
+
+async def test_a_running_house_counts(house: House, receiver: Receiver) -> None:
+    receiver.answer = lambda request: Answer(500 if len(receiver.requests) == 1 else 200)
+    await house.call("POST", HOOKS, {"url": receiver.url})
+    before = await scrape(house)
+    assert before["gatepost_requests_total", "2xx"] >= 1
+    key = {"idempotency-key": "one"}
+    for _ in range(2):
+        assert (await house.call("POST", "/api/v1/message/send", TEXT, headers=key)).status == 200
+    check_refused(await house.call("GET", "/api/v1/nothing"), 404, "not_found")
+    await house.until_status(await house.send(**TEXT), "READ")
+    await receiver.wait_for(8)
+    found = await until_counted(house, 8)
+    assert found["gatepost_messages_accepted_total", ""] == 2
+    assert found["gatepost_sends_total", "sent"] == 2
+    assert found["gatepost_requests_total", "4xx"] == 1
+    assert found["gatepost_channels_owned", ""] == 1
+    assert found["gatepost_webhook_endpoints", "active"] == 1
+    assert found["gatepost_webhook_attempts_total", "retry"] == 1
+    assert found["gatepost_webhook_lag_seconds_count", ""] >= 8
+    assert found["gatepost_webhook_latency_seconds_count", ""] >= 8
+    assert {name for name, _ in found if name.startswith("gatepost_sends")} == {
+        "gatepost_sends_total",
+        "gatepost_sends_created",
+    }
+    assert {value for name, value in found if name == "gatepost_sends_total"} == set(SENDS)
+
+
+async def until_counted(house: House, least: float) -> Samples:
+    """The figures, once so many attempts are in them."""
+
+    async def enough() -> Samples | None:
+        found = await scrape(house)
+        done = sum(found["gatepost_webhook_attempts_total", outcome] for outcome in OUTCOMES)
+        return found if done >= least else None
+
+    return await until(enough)  # type: ignore[no-any-return]
+
+
+async def test_what_waits_is_counted_but_not_for_each_who_asks(database_url: str) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    insert = """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
+                SELECT id, gen_random_uuid(), gen_random_uuid(), $1 FROM channels, generate_series(1, $2)"""
+    async with running_house(database_url, clock=clock, role="api") as house:
+        wanted = 0.0
+        for more, moved, seen in ((3, 0, 3), (4, 9.9, 3), (0, 0.1, 7)):
+            async with house.db.connection() as conn:
+                await conn.execute(insert, clock.now() + timedelta(days=1), more)
+            clock.advance(moved)
+            wanted = (await scrape(house))["gatepost_webhook_waiting", ""]
+            assert wanted == seen
+
+
+async def test_a_backlog_is_counted_up_to_a_limit(house: House) -> None:
+    insert = """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
+                SELECT id, gen_random_uuid(), gen_random_uuid(), 'infinity' FROM channels, generate_series(1, 3)"""
+    async with house.db.connection() as conn:
+        await conn.execute(insert)
+    assert [await count_retries(house.db, most) for most in (2, 3, 4)] == [2, 3, 3]
+
+
+# -- who may read -----------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_token_only_this_machine_may_read(house: House) -> None:
+    assert await scrape(house)
+    for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via", "X-Forwarded-Proto", "X-Forwarded-Host"):
+        answer = await house.call("GET", "/metrics", key="", headers={name: "127.0.0.1"})
+        check_refused(answer, 404, "not_found", about=name)
+
+
+@pytest.mark.parametrize(
+    ("client", "local"),
+    [
+        (("127.0.0.1", 5), True),
+        (("127.8.8.8", 5), True),
+        (("::1", 5), True),
+        (("::ffff:127.0.0.1", 5), True),
+        (("10.0.0.1", 5), False),
+        (("93.184.215.14", 5), False),
+        (("::ffff:93.184.215.14", 5), False),
+        (("testclient", 5), False),
+        (None, False),
+    ],
+)
+def test_who_is_of_this_machine(client: tuple[str, int] | None, local: bool) -> None:
+    scope: Any = {"type": "http", "client": client, "headers": [], "path": "/metrics", "query_string": b""}
+    assert is_local(Request(scope)) is local
+
+
+async def test_with_a_token_only_its_bearer_may_read(database_url: str) -> None:
+    async with running_house(database_url, metrics__token="a-token") as house:
+        assert await scrape(house, "a-token")
+        for key in ("", "a-toke", "a-token2", house.key):
+            check_refused(await house.call("GET", "/metrics", key=key), 401, "invalid_api_key", about=key)
+        basic = await house.call("GET", "/metrics", key="", headers={"authorization": "a-token"})
+        check_refused(basic, 401, "invalid_api_key")
+        proxied = await house.call("GET", "/metrics", key="a-token", headers={"x-forwarded-for": "10.0.0.1"})
+        assert proxied.status == 200
+
+
+async def test_no_figure_gives_anybody_away(house: House, receiver: Receiver) -> None:
+    hook = (await house.call("POST", HOOKS, {"url": receiver.url + "/canary", "headers": {"X-Key": "canary"}})).json()
+    await house.until_status(await house.send(phone="5511999998888", body="canary"), "READ")
+    await receiver.wait_for(6)
+    text = (await house.call("GET", "/metrics", key="")).body.decode()
+    data = hook["data"]
+    for secret in (house.key, data["secret"], data["secret"].removeprefix("whsec_"), data["id"], house.channel):
+        assert secret not in text
+    for word in ("canary", "5511999998888", "15550001111", "whsec", "gpk_", "127.0.0.1", "app-secret", "verify"):
+        assert word not in text
+    labels = re.findall(r'(\w+)="', text)
+    assert set(labels) == {"outcome", "state", "result", "status", "le", "version", "role"}
+
+
+async def test_it_is_no_part_of_the_reference(house: House) -> None:
+    document = (await house.call("GET", "/openapi.json", key="")).json()
+    assert "/metrics" not in document["paths"]
+    assert "/healthz" in document["paths"]

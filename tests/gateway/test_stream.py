@@ -1,0 +1,191 @@
+"""The event stream: begins now or behind an event, goes on after a cut, on every node, and ends when it should."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from gatepost.admin import keys
+from gatepost.clock import MovableClock
+from gatepost.model.event import ALL_TYPES, ChannelRef
+from gatepost.store.channels import get_config
+from gatepost.store.connection import tell_connection
+from tests.gateway.checks import TEXT, check_refused, feed
+from tests.gateway.listening import STREAM, another_node, listening
+from tests.house import House, running_house
+
+NOBODY = "evt_" + "0" * 32
+NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
+
+
+async def test_it_begins_now_and_tells_what_happens(house: House) -> None:
+    await house.until_status(await house.send(**TEXT), "READ")
+    before = await feed(house)
+    async with listening(house) as ear:
+        assert ear.headers["content-type"].startswith("text/event-stream")
+        assert ear.headers["cache-control"] == "no-store"
+        assert ear.last == before[-1]["id"]
+        await house.send(**TEXT)
+        heard = await ear.events(4)
+    assert heard == (await feed(house))[len(before) : len(before) + 4]
+
+
+async def test_a_channel_without_a_past(house: House) -> None:
+    async with listening(house) as ear:
+        assert ear.last == NOBODY
+    await house.send(**TEXT)
+    async with listening(house, last=NOBODY) as ear:  # as a browser comes back that has heard nothing yet
+        assert (await ear.event())["sequence"] == 1
+
+
+async def test_behind_an_event_by_parameter_and_by_header(house: House) -> None:
+    await house.until_status(await house.send(**TEXT), "READ")
+    known = await feed(house)
+    async with listening(house, f"?after={known[1]['id']}") as ear:
+        assert await ear.events(4) == known[2:]
+    async with listening(house, f"?after={known[1]['id']}", last=known[4]["id"]) as ear:
+        assert await ear.event() == known[5]
+
+
+async def test_only_some_types(house: House) -> None:
+    async with listening(house, f"?after={NOBODY}&types=ack_notification,order_notifications") as ear:
+        await house.send(**TEXT)
+        assert [(await ear.event())["data"]["status"] for _ in range(3)] == ["SENT", "DELIVERED", "READ"]
+    async with listening(house, "?types=" + ",".join(ALL_TYPES)):
+        pass
+
+
+async def test_no_gap_and_no_double_over_many_cuts(house: House) -> None:
+    async def write(number: int) -> None:
+        for turn in range(10):
+            await house.send(phone=f"5511900{number:05}{turn}", body="Hi")
+
+    writers = [asyncio.create_task(write(number)) for number in range(4)]
+    heard: list[Any] = []
+    last = NOBODY
+    while sum(event["data"].get("status") == "READ" for event in heard) < 40:
+        async with listening(house, last=last) as ear:
+            for _ in range(17):  # cut in the middle of pages, wherever that falls
+                heard.append(await ear.event())
+                if sum(event["data"].get("status") == "READ" for event in heard) == 40:
+                    break
+            last = ear.last
+    await asyncio.gather(*writers)
+    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1))
+    assert heard == await feed(house)
+
+
+async def test_what_another_node_writes(database_url: str) -> None:
+    calm = running_house(database_url, api__heartbeat=60)  # longer than an ear's patience
+    async with calm as house, another_node(house) as (url, _), listening(house, url=url) as ear:
+        message_id = await house.send(**TEXT)
+        assert (await ear.events(3))[2]["data"]["key"]["id"] == message_id
+
+
+async def test_strangers_hear_nothing_of_us(house: House) -> None:
+    stranger = await house.new_stranger()
+    ours = await house.send(**TEXT)
+    async with listening(house, f"?after={NOBODY}", key=stranger) as ear:
+        await house.call("POST", "/api/v1/message/send", TEXT, key=stranger)
+        assert ours not in str(await ear.events(3))
+
+
+async def test_a_sign_of_life_and_where_it_stands(database_url: str) -> None:
+    calm = running_house(database_url, api__heartbeat=0.05)
+    async with calm as house, listening(house, "?types=order_notifications") as ear:
+        assert await ear.block() == {"": ""}
+        await house.until_status(await house.send(**TEXT), "READ")
+        end = (await feed(house))[-1]["id"]
+        async with asyncio.timeout(10):
+            while ear.last != end:  # nothing of that was wanted, and nobody has to look through it again
+                assert "data" not in (await ear.block() or {})
+
+
+@pytest.mark.parametrize("query", ["?after=", "?after=1", f"?after=we_{'0' * 32}", "?after=evt_x"])
+async def test_bad_cursors(house: House, query: str) -> None:
+    check_refused(await house.call("GET", STREAM + query), 400, "invalid_cursor")
+    named = {"last-event-id": query.removeprefix("?after=")}
+    check_refused(await house.call("GET", STREAM, headers=named), 400, "invalid_cursor")
+
+
+async def test_questions_that_make_no_sense(house: House) -> None:
+    check_refused(await house.call("GET", STREAM + "?types=smoke"), 422, "invalid_field", "types")
+    check_refused(await house.call("GET", STREAM + "?limit=1"), 422, "invalid_field", "limit")
+    check_refused(await house.call("GET", STREAM, key=""), 401, "missing_api_key")
+
+
+async def test_so_many_streams_and_no_more(database_url: str) -> None:
+    async with running_house(database_url, api__streams=2) as house:
+        other = await house.new_key(UUID(hex=house.channel[3:]))
+        async with listening(house):
+            async with listening(house):
+                refused = await house.call("GET", STREAM)
+                check_refused(refused, 429, "rate_limited")
+                assert refused.headers["retry-after"] == "1"
+                check_refused(await house.call("GET", "/api/v1/events?wait=1"), 429, "rate_limited")
+                assert (await house.call("GET", "/api/v1/events")).status == 200
+                async with listening(house, key=other):
+                    pass
+            await _until_room(house)
+
+
+async def _until_room(house: House) -> None:
+    """A cut connection is noticed soon, and its place is free again."""
+    async with asyncio.timeout(10):
+        while True:
+            answer = await house.call("GET", "/api/v1/events?wait=1&types=order_notifications")
+            if answer.status == 200:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_it_ends_when_its_key_is_revoked(database_url: str) -> None:
+    async with running_house(database_url, api__heartbeat=0.05) as house:
+        channel_id = UUID(hex=house.channel[3:])
+        made = await keys.create_key(house.db, channel_id, "short", now=house.clock.now())
+        async with listening(house, key=made.text) as ear:
+            await keys.revoke_key(house.db, channel_id, made.key.id, house.clock.now())
+            last = (await ear.end())[-1]
+        assert "key" in last[""]
+
+
+async def test_it_ends_when_its_key_expires(database_url: str) -> None:
+    clock = MovableClock(NOW)
+    async with running_house(database_url, clock=clock, role="api", api__heartbeat=0.05) as house:
+        until = clock.now() + timedelta(hours=1)
+        key = await house.new_key(UUID(hex=house.channel[3:]), expires_at=until)
+        async with listening(house, key=key) as ear:
+            clock.advance(3599)
+            assert await ear.block() == {"": ""}
+            clock.advance(1)
+            assert "key" in (await ear.end())[-1][""]
+
+
+async def test_a_busy_stream_ends_with_its_key_too(house: House) -> None:
+    channel_id = UUID(hex=house.channel[3:])
+    made = await keys.create_key(house.db, channel_id, "short", now=house.clock.now())
+    config = await get_config(house.db, channel_id)
+    assert config is not None
+    channel = ChannelRef(house.channel, config.kind, config.phone)
+    async with listening(house, key=made.text) as ear:
+        await keys.revoke_key(house.db, channel_id, made.key.id, house.clock.now())
+        for turn in range(10_000):  # something happens all the time, and it never comes to a sign of life
+            await tell_connection(house.db, channel, channel_id, "connected", f"Turn {turn}", house.clock.now())
+            if "data" not in (await ear.block() or {}):
+                break
+        assert await ear.end() == []
+
+
+async def test_it_ends_when_the_node_stops_and_lets_nobody_in(house: House) -> None:
+    async with another_node(house) as (url, node), listening(house, url=url) as ear:
+        waiting = asyncio.create_task(house.call("GET", f"{url}/api/v1/events?wait=30"))
+        await asyncio.sleep(0.1)
+        node.end_streams()
+        assert [block for block in await ear.end() if "data" in block] == []
+        assert (await waiting).json()["data"] == []
+        check_refused(await house.call("GET", url + STREAM), 503, "overloaded")
+        async with listening(house, last=ear.last) as again:  # another node takes over
+            await house.send(**TEXT)
+            assert (await again.event())["sequence"] == 1

@@ -1,0 +1,119 @@
+"""How an endpoint wants its deliveries: every wish, its limits, and nothing changed where one is refused."""
+
+from typing import Any
+
+import pytest
+
+from tests.gateway.checks import check_refused
+from tests.house import House
+
+HOOKS = "/api/v1/webhooks"
+URL = "http://127.0.0.1:54321/"
+PLAIN: dict[str, Any] = {"operational": False, "ordered": False, "batch": None, "rate_limit": None, "version": 1}
+FULL: dict[str, Any] = {
+    "operational": True,
+    "ordered": True,
+    "batch": {"most": 100, "wait": 1.0},
+    "rate_limit": 1000,
+    "version": 1,
+}
+GOOD: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"batch": {"most": 1, "wait": 0}}, {"batch": None}),
+    ({"batch": {"most": 2, "wait": 0}}, {"batch": {"most": 2, "wait": 0.0}}),
+    ({"batch": {"most": 99}}, {"batch": {"most": 99, "wait": 1.0}}),
+    ({"batch": {"wait": 0.999}}, {"batch": {"most": 100, "wait": 0.999}}),
+    ({"batch": {}}, {"batch": {"most": 100, "wait": 1.0}}),
+    ({"batch": None}, {"batch": None}),
+    ({"rate_limit": 1}, {"rate_limit": 1}),
+    ({"rate_limit": 999}, {"rate_limit": 999}),
+    ({"rate_limit": 1000}, {"rate_limit": 1000}),
+    ({"rate_limit": None}, {"rate_limit": None}),
+    ({"version": 1}, {"version": 1}),
+    ({"ordered": True}, {"ordered": True}),
+    ({"operational": True}, {"operational": True}),
+]
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"batch": {"most": 0}}, "batch.most"),
+    ({"batch": {"most": 101}}, "batch.most"),
+    ({"batch": {"most": -1}}, "batch.most"),
+    ({"batch": {"most": 1.5}}, "batch.most"),
+    ({"batch": {"wait": -0.001}}, "batch.wait"),
+    ({"batch": {"wait": 1.001}}, "batch.wait"),
+    ({"batch": {"wait": "1"}}, "batch.wait"),
+    ({"batch": {"size": 5}}, "size"),
+    ({"batch": 5}, "batch"),
+    ({"rate_limit": 0}, "rate_limit"),
+    ({"rate_limit": 1001}, "rate_limit"),
+    ({"rate_limit": -1}, "rate_limit"),
+    ({"rate_limit": 2.5}, "rate_limit"),
+    ({"rate_limit": 10**30}, "rate_limit"),
+    ({"version": 0}, "version"),
+    ({"version": 2}, "version"),
+    ({"ordered": 1}, "ordered"),
+    ({"operational": "yes"}, "operational"),
+]
+
+
+def wishes_of(hook: dict[str, Any]) -> dict[str, Any]:
+    return {name: hook[name] for name in PLAIN}
+
+
+async def make(house: House, **fields: Any) -> Any:
+    answer = await house.call("POST", HOOKS, {"url": URL, **fields})
+    assert answer.status == 201, answer.body
+    return answer.json()["data"]
+
+
+async def test_without_wishes_each_event_comes_alone_and_at_once(house: House) -> None:
+    hook = await make(house)
+    assert wishes_of(hook) == PLAIN
+    assert (hook["failing_since"], hook["failures"], hook["succeeded_at"], hook["next_probe_at"]) == (
+        None,
+        0,
+        None,
+        None,
+    )
+
+
+async def test_wishes_within_their_limits_are_granted(house: House) -> None:
+    hooks = [(await make(house))["id"], (await make(house, **FULL))["id"]]
+    for before, hook in zip((PLAIN, FULL), hooks, strict=True):
+        for wish, shown in GOOD:
+            assert (await house.call("PATCH", f"{HOOKS}/{hook}", before)).status == 200
+            answer = await house.call("PATCH", f"{HOOKS}/{hook}", wish)
+            assert answer.status == 200, (wish, answer.body)
+            assert wishes_of(answer.json()["data"]) == before | shown, wish
+    for wish, shown in GOOD:
+        made = await make(house, **wish)
+        assert wishes_of(made) == PLAIN | shown, wish
+        await house.call("DELETE", f"{HOOKS}/{made['id']}")
+
+
+async def test_wishes_beyond_their_limits_change_nothing(house: House) -> None:
+    hook = (await make(house, **FULL))["id"]
+    before = (await house.call("GET", f"{HOOKS}/{hook}")).json()["data"]
+    for wish, field in BAD:
+        check_refused(await house.call("POST", HOOKS, {"url": URL, **wish}), 422, "invalid_field", field, about=wish)
+        change = {"url": URL + "other", "headers": {"X-A": "1"}, "active": False, **wish}
+        answer = await house.call("PATCH", f"{HOOKS}/{hook}", change)
+        check_refused(answer, 422, "invalid_field", field, about=wish)
+    assert (await house.call("GET", HOOKS)).json()["data"] == [before]
+
+
+@pytest.mark.parametrize("change", [{"url": URL + "new"}, {"headers": {"X-A": "1"}}, {"active": False}, {}])
+async def test_what_is_not_named_stays(house: House, change: dict[str, Any]) -> None:
+    hook = await make(house, **FULL, events={"order_notifications": False})
+    changed = (await house.call("PATCH", f"{HOOKS}/{hook['id']}", change)).json()["data"]
+    assert wishes_of(changed) == FULL
+    assert changed["events"] == hook["events"]
+
+
+async def test_a_state_set_by_hand_is_in_the_feed(house: House) -> None:
+    hook = await make(house)
+    for active in (False, False, True):
+        await house.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})
+    told = (await house.call("GET", "/api/v1/events?types=endpoint_notification")).json()["data"]
+    assert [(event["action"], event["data"]["id"], event["data"]["state"]) for event in told] == [
+        ("disabled", hook["id"], "disabled"),
+        ("enabled", hook["id"], "active"),
+    ]

@@ -1,0 +1,234 @@
+"""The log of deliveries: pages show everything once, whatever is asked, and no question reads a whole channel."""
+
+import random
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.desk.deliveries import SCAN, show_whole
+from gatepost.model import ids
+from gatepost.model.dates import Span
+from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.store import delivery_log
+from gatepost.store.attempt_log import list_attempts, read_attempts
+from gatepost.store.delivery_log import Logged, Place, Wanted, get_logged, read_page
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW, Stage
+from tests.store import told
+from tests.store.watching import Plan, fill, watched_database
+
+CHANNEL, ENDPOINT = UUID(int=1), UUID(int=7)
+Key = tuple[UUID, UUID]
+
+
+async def read_all(stage: Stage, wanted: Wanted, *, scan: int = SCAN, most: int = 20) -> tuple[list[Key], int]:
+    """All deliveries that fit, page by page, and how many pages that took."""
+    found: list[Key] = []
+    before: Place | None = None
+    for pages in range(1, 500):
+        page = await read_page(stage.db, stage.channel_id, wanted, before, scan=scan, most=most)
+        assert len(page.found) <= most
+        found += [(one.event_id, one.endpoint_id) for one in page.found]
+        if page.reached is None:
+            return found, pages
+        assert before is None or page.reached < before
+        before = page.reached
+    raise AssertionError("the pages have no end")
+
+
+@pytest.mark.parametrize(("scan", "most"), [(SCAN, 100), (SCAN, 7), (40, 7), (4, 1)])
+async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) -> None:
+    chance = random.Random(5)
+    hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(3)]
+    first = await told.add_events(stage.db, stage.channel_id, 40)
+    later = await told.add_events(
+        stage.db, stage.channel_id, 40, type_="ack_notification", start=NOW - timedelta(hours=1)
+    )
+    kept: dict[Key, int] = {}
+    for hook in hooks:
+        chosen = [event for event in first + later if chance.random() < 0.7]
+        states = [chance.choice([0, 1, 1, 1, 2]) for _ in chosen]
+        await told.add_deliveries(stage.db, stage.channel_id, hook, chosen, states)
+        kept |= {(event, hook): state for event, state in zip(chosen, states, strict=True)}
+    await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hooks[1])
+    span = Span(first[10], later[20])
+    for wanted in (
+        Wanted(),
+        Wanted(span),
+        Wanted(endpoint_id=hooks[1]),
+        Wanted(states=(EXHAUSTED,)),
+        Wanted(span, states=(PENDING, EXHAUSTED)),
+        Wanted(types=("ack_notification",)),
+        Wanted(endpoint_id=hooks[0], states=(1,), types=("message_notification",)),
+        Wanted(states=(3,)),
+        Wanted(types=("order_notifications",)),
+    ):
+        fitting = [
+            (event, hook)
+            for (event, hook), state in kept.items()
+            if wanted.span.start <= event < wanted.span.end
+            and wanted.endpoint_id in (None, hook)
+            and (wanted.states is None or state in wanted.states)
+            and (wanted.types is None or (event in later) == ("ack_notification" in wanted.types))
+            and wanted.types != ("order_notifications",)
+        ]
+        found, _ = await read_all(stage, wanted, scan=scan, most=most)
+        assert found == sorted(fitting, reverse=True), wanted
+
+
+async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 1)
+    stranger = UUID(int=99)
+    assert (await read_page(stage.db, stranger, Wanted(), None, scan=100, most=10)).found == []
+    assert (await read_page(stage.db, stranger, Wanted(endpoint_id=hook), None, scan=100, most=10)).found == []
+    assert await get_logged(stage.db, stranger, hook, event) is None
+    assert await get_logged(stage.db, stage.channel_id, hook, event) is not None
+
+
+async def test_what_a_delivery_is_shown_with(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
+    event, gone = await told.add_events(stage.db, stage.channel_id, 2)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], 0, attempts=2)
+    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 1, status=500)
+    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 2, status=None, error="It broke.")
+    await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=1))
+    await told.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
+    one = await get_logged(stage.db, stage.channel_id, hook, event)
+    assert isinstance(one, Logged)
+    assert (one.type, one.action, one.endpoint_state) == ("message_notification", "created", "paused")
+    assert one.last is not None
+    assert (one.last.number, one.last.status, one.last.error) == (2, None, "It broke.")
+    assert one.next_at == NOW + timedelta(hours=1)
+    assert await get_logged(stage.db, stage.channel_id, hook, gone) is None
+
+
+async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 3)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+    shared: dict[str, Any] = {"status": 200, "answer_headers": '[["x-said","yes"]]', "answer_body": b"ok"}
+    await told.add_attempts(stage.db, stage.channel_id, hook, events, batch=events, **shared)
+    await told.add_attempts(stage.db, stage.channel_id, hook, events[1:], at=NOW + timedelta(seconds=9), number=2)
+    for event in events:
+        attempts, bodies = await read_attempts(stage.db, stage.channel_id, hook, event, 50)
+        assert attempts[0].batch == tuple(events)
+        assert (attempts[0].answer_body, attempts[0].answer_headers) == (b"ok", '[["x-said","yes"]]')
+        assert set(bodies) == set(events)
+        assert [one.batch for one in attempts[1:]] == ([] if event == events[0] else [()])
+        one = await get_logged(stage.db, stage.channel_id, hook, event)
+        assert one is not None
+        shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+        sent = shown["attempts"][0]["request"]["body"]
+        assert sent == '{"events":[' + ",".join(bodies[id_] for id_ in events) + "]}"
+    logged = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
+    assert {one.answer_body for one in logged if one.number == 1} == {b"ok"}
+    await told.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
+    one = await get_logged(stage.db, stage.channel_id, hook, events[1])
+    assert one is not None
+    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    assert shown["attempts"][0]["request"]["body"] is None  # a part of it is past its time
+
+
+async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 2, attempts=51)
+    for number in range(1, 52):
+        await told.add_attempts(stage.db, stage.channel_id, hook, [event], number)
+    one = await get_logged(stage.db, stage.channel_id, hook, event)
+    assert one is not None
+    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    assert shown["attempt_count"] == 51
+    assert [attempt["number"] for attempt in shown["attempts"]] == list(range(2, 52))
+
+
+# -- how much is read -------------------------------------------------------------------------------------------------
+
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+    """Give a database with ten weeks of deliveries, without statistics or with them."""
+    plain = await Database.connect(database_url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    await plain.close()
+    await fill(database_url, CHANNEL, ENDPOINT, count=12_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    for number in range(1, 4):
+        end = NOW - timedelta(days=number)
+        await fill(database_url, CHANNEL, UUID(int=7 + number), count=300, start=end, end=NOW, salt=f"{number}")
+    if request.param == "analyzed":
+        conn = await asyncpg.connect(database_url)
+        await conn.execute("ANALYZE")
+        await conn.close()
+    async with watched_database(database_url) as found:
+        yield found
+
+
+def looked_at(plans: list[Plan], table: str) -> int:
+    """How many rows of a table the dearest statement has looked at."""
+    nodes = [[n for n in plan.nodes() if n.get("Relation Name", "").startswith(table)] for plan in plans]
+    return max(
+        int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in some))
+        for some in nodes
+    )
+
+
+@pytest.mark.parametrize("wanted", [Wanted(states=(3,)), Wanted(types=("none",)), Wanted(states=(3,), types=("x",))])
+@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
+async def test_a_filter_that_nothing_fits_is_cut_into_pieces(
+    watched: Watched, wanted: Wanted, endpoint: UUID | None
+) -> None:
+    db, plans = watched
+    asked = Wanted(endpoint_id=endpoint, states=wanted.states, types=wanted.types)
+    page = await read_page(db, CHANNEL, asked, None, scan=1_000, most=20)
+    assert page.found == []
+    assert page.reached is not None
+    assert all(plan.seq_scans() == [] for plan in plans)
+    assert looked_at(plans, "deliveries") <= 1_100
+    assert looked_at(plans, "events") <= 1_100
+
+
+@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
+async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | None) -> None:
+    db, plans = watched
+    page = await read_page(db, CHANNEL, Wanted(endpoint_id=endpoint), None, scan=SCAN, most=20)
+    assert len(page.found) == 20
+    assert all(plan.seq_scans() == [] for plan in plans)
+    assert looked_at(plans, "deliveries") <= 4 * 20 + 20
+    assert looked_at(plans, "attempts") <= 40
+    for plan in plans:
+        if "FROM had" not in plan.query:  # which looks for endpoints wherever there may be some
+            assert len(plan.touched("deliveries")) <= 3, plan.query
+
+
+async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
+    db, plans = watched
+    (one, *_) = (await read_page(db, CHANNEL, Wanted(endpoint_id=ENDPOINT), None, scan=SCAN, most=1)).found
+    plans.clear()
+    assert await get_logged(db, CHANNEL, one.endpoint_id, one.event_id) == one
+    await read_attempts(db, CHANNEL, one.endpoint_id, one.event_id, 50)
+    for plan in plans:
+        assert plan.seq_scans() == []
+        assert plan.rows_read + plan.rows_filtered <= 3, plan.query
+
+
+async def test_deleted_endpoints_are_looked_for_so_many_at_most(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery_log, "_DELETED", 3)
+    events = await told.add_events(stage.db, stage.channel_id, 1)
+    hooks = [ids.new_id(NOW + timedelta(seconds=number)) for number in range(4)]
+    assert all(one < two for one, two in pairwise(hooks))
+    for hook in hooks:
+        await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+    found, _ = await read_all(stage, Wanted())
+    assert [hook for _, hook in found] == hooks[:0:-1]  # the three youngest
+    assert len((await read_all(stage, Wanted(endpoint_id=hooks[0])))[0]) == 1

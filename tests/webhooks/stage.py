@@ -1,0 +1,222 @@
+"""A stage for deliveries: a channel with endpoints at a real receiver, and a clock that is moved by hand.
+
+stage = await set_stage(db, receiver)
+hook = await stage.add("/shop", ordered=True)
+await stage.take_over()                 a new owner: a round for each endpoint, as the last one left things
+await stage.tell(3, about=ANA)          three events of a conversation
+await stage.drive(60)                   all that falls due within a minute
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+from tests.conftest import Received, Receiver
+from tests.outbound import stage as outbound
+
+from gatepost.clock import MovableClock
+from gatepost.model import ids
+from gatepost.model.endpoint import Manner
+from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
+from gatepost.store.deliveries import Target, read_targets, save_cursors
+from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint
+from gatepost.store.heads import (
+    NOTHING,
+    Clause,
+    Lease,
+    Scribe,
+    append_events,
+    claim_channel,
+    lock_head,
+    release_channel,
+)
+from gatepost.store.pool import Database
+from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.deliver import Round
+from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.office import TOTAL_IN_FLIGHT, Post
+from gatepost.webhooks.post import Poster
+from gatepost.webhooks.sign import decode_secret
+
+SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+ANA, BOB, EVE = (UUID(int=number) for number in (1, 2, 3))
+
+
+def open_secrets(_target: Target) -> list[Secret]:
+    return [Secret(decode_secret(SECRET), None)]
+
+
+class Stage:
+    """One channel, whoever owns it at the moment, and the hands to use it."""
+
+    def __init__(self, db: Database, receiver: Receiver, channel: outbound.Stage) -> None:
+        self.db = db
+        self.receiver = receiver
+        self.clock = MovableClock(datetime.now(UTC))
+        self.start = self.clock.now()
+        self.channel_id, self.ref = channel.channel_id, channel.ref
+        self.poster = Poster(Guard(("127.0.0.0/8",)), deadline=5.0)
+        self.post = self.new_post()
+        self.rounds: dict[UUID, Round] = {}
+        self.lease: Lease | None = None
+
+    def new_post(self, total: int = TOTAL_IN_FLIGHT) -> Post:
+        return Post(self.db, self.clock, self.poster, 0.0, total=total, ring=lambda _: self.ring())
+
+    def ring(self) -> None:
+        for one in self.rounds.values():
+            one.ring()
+
+    # -- what people do -----------------------------------------------------------------------------------------------
+
+    async def add(self, path: str = "/hook", *, url: str = "", operational: bool = False, **manner: Any) -> UUID:
+        """A new endpoint at the receiver; gives its id."""
+        made = await insert_endpoint(
+            self.db,
+            self.channel_id,
+            ids.new_id(self.clock.now()),
+            url=url or self.receiver.url + path,
+            events=ALL_TYPES if operational else TYPES,
+            headers={},
+            secret=b"",
+            manner=Manner(**manner),
+            most=20,
+            now=self.clock.now(),
+        )
+        assert made is not None
+        return made.id
+
+    async def tell(self, count: int = 1, about: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
+        """Events that happen; gives their ids."""
+        now = self.clock.now()
+        async with self.db.transaction() as conn:
+            head = await lock_head(conn, self.channel_id)
+            scribe = Scribe(head, now)
+            told = [scribe.tell(type_, "created", {"text": str(number)}, about) for number in range(count)]
+            await append_events(conn, head, self.ref, scribe.told, now, with_change=Clause(NOTHING, ()))
+        self.ring()
+        return told
+
+    # -- the owner ----------------------------------------------------------------------------------------------------
+
+    async def take_over(self, *, in_flight: int = 64, post: Post | None = None) -> None:
+        """Claims the channel for a new owner. The last one is not asked: nothing in its memory is of use."""
+        if self.lease:
+            await release_channel(self.db, self.lease, seen_seq=None, work_at=None)
+        self.lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
+        assert self.lease is not None
+        self.post = post or self.post
+        self.rounds = {}
+        await self.refresh(in_flight)
+
+    async def refresh(self, in_flight: int = 64) -> None:
+        """Follows changes of endpoints."""
+        assert self.lease is not None
+        asked = {id_: one.writes for id_, one in self.rounds.items()}
+        targets = {target.id: target for target in await read_targets(self.db, self.channel_id)}
+        self.rounds = {id_: one for id_, one in self.rounds.items() if id_ in targets}
+        for id_, target in targets.items():
+            if id_ in self.rounds:
+                assert self.rounds[id_].change(target, asked[id_])
+            else:
+                self.rounds[id_] = Round(self.post, self.lease, self.ref, target, open_secrets, in_flight, lambda: True)
+
+    async def save(self) -> None:
+        """Notes the cursors, as the owner does each second."""
+        assert self.lease is not None
+        await save_cursors(self.db, self.lease, {id_: one.mark for id_, one in self.rounds.items()})
+
+    async def drive(self, seconds: float) -> None:
+        """Does everything that falls due within this time, moving the clock from one thing to the next."""
+        end = self.clock.monotonic() + seconds
+        while True:
+            again = await self.settle()
+            now = self.clock.monotonic()
+            if again is None or now + again >= end:
+                self.clock.advance(end - now)
+                await self.settle()
+                return
+            self.clock.advance(again + 1e-6)
+
+    async def settle(self) -> float | None:
+        """Does what is due at this very moment; gives the seconds to what is due next."""
+        for _ in range(5000):
+            waits = [await self._turn(one) for one in self.rounds.values()]
+            ahead = [wait for wait in waits if wait is not None]
+            if not ahead or min(ahead) > 0:
+                return min(ahead, default=None)
+        raise AssertionError("a round turns in circles")
+
+    async def _turn(self, one: Round) -> float | None:
+        wait = await one.step()
+        if not one.flying:
+            return wait
+        await one.settled()
+        return 0.0
+
+    # -- what came of it ----------------------------------------------------------------------------------------------
+
+    def came(self, path: str = "/hook") -> list[Received]:
+        return [request for request in self.receiver.requests if request.path == path]
+
+    def events_at(self, path: str = "/hook") -> list[str]:
+        """The ids of the events that came, one by one or in batches."""
+        bodies = [request.json() for request in self.came(path)]
+        return [event["id"] for body in bodies for event in body.get("events", [body])]
+
+    def seconds(self) -> float:
+        """Since the stage was set."""
+        return (self.clock.now() - self.start).total_seconds()
+
+    async def endpoint(self, id_: UUID) -> Endpoint:
+        found = await get_endpoint(self.db, self.channel_id, id_)
+        assert found is not None
+        return found
+
+    async def operational(self) -> list[dict[str, Any]]:
+        """What was told of endpoints: the data, with the action."""
+        bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
+        return [{"action": body["action"], **body["data"]} for body in bodies if body["type"] == OPERATIONAL]
+
+    async def rows(self, table: str, tail: str = "") -> list[Any]:
+        async with self.db.connection() as conn:
+            return list(await conn.fetch(f"SELECT * FROM {table} WHERE channel_id = $1 {tail}", self.channel_id))
+
+    async def ask_again(self, endpoint_id: UUID, event_ids: Sequence[UUID]) -> None:
+        """Deliveries that somebody wants again."""
+        async with self.db.transaction() as conn:
+            await conn.execute(
+                """UPDATE deliveries SET state = 0, begun = attempts, settled_at = NULL
+                   WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = ANY ($3)""",
+                self.channel_id,
+                endpoint_id,
+                event_ids,
+            )
+            await conn.execute(
+                """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
+                   SELECT $1, $2, id, $4 FROM unnest($3::uuid[]) id""",
+                self.channel_id,
+                endpoint_id,
+                event_ids,
+                self.clock.now(),
+            )
+        await self.refresh()
+
+
+def shown(event_ids: Sequence[UUID]) -> list[str]:
+    return [ids.show("evt", id_) for id_ in event_ids]
+
+
+async def set_stage(db: Database, receiver: Receiver) -> Stage:
+    """A new channel whose clock stands at the present, and nobody who owns it yet."""
+    return Stage(db, receiver, await outbound.make_stage(db))
+
+
+def near(wait: float, wanted: float, slack: float = 0.2) -> bool:
+    """Whether a wait is within the jitter."""
+    return wanted * (1 - slack) - 1 <= wait <= wanted * (1 + slack) + 1
+
+
+DAY = timedelta(days=1).total_seconds()

@@ -1,0 +1,188 @@
+"""Batches: how they gather, what they look like, and what becomes of each event in one."""
+
+import hashlib
+from collections import defaultdict
+from uuid import UUID
+
+import pytest
+from standardwebhooks import Webhook
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, shown
+
+from gatepost.model.endpoint import Manner
+from gatepost.store.deliveries import Due
+from gatepost.webhooks.gather import Gather, batch_id, pack
+
+DOWN, UP = Answer(500), Answer()
+
+
+def due(number: int) -> Due:
+    return Due(UUID(int=number), b'{"n":%d}' % number, 0)
+
+
+def sizes(stage: Stage, path: str = "/hook") -> list[int]:
+    return [len(request.json()["events"]) for request in stage.came(path)]
+
+
+# -- gathering --------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
+    manner, gather = Manner(batch=3, batch_wait=0.5), Gather()
+    for number in (2, 1):
+        gather.add(due(number), 10.0)
+    assert gather.take(manner, 10.49) == ()
+    gather.add(due(3), 10.49)
+    assert [one.event_id.int for one in gather.take(manner, 10.49)] == [1, 2, 3]
+    assert gather.ripe_at(manner) is None
+    gather.add(due(4), 11.0)
+    assert gather.ripe_at(manner) == 11.5
+    assert (gather.take(manner, 11.49), len(gather.take(manner, 11.5))) == ((), 1)
+
+
+def test_what_a_batch_looks_like() -> None:
+    items = [due(1), due(2)]
+    parcel = pack(Manner(batch=2), items)
+    assert parcel.body == b'{"events":[{"n":1},{"n":2}]}'
+    names = ".".join(f"evt_{number:032x}" for number in (1, 2))
+    assert parcel.id == "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]
+    assert parcel.id != batch_id([UUID(int=2), UUID(int=1)])
+    assert pack(Manner(), items[:1]).body == b'{"n":1}'
+
+
+# -- with a receiver --------------------------------------------------------------------------------------------------
+
+
+async def test_full_batches_and_the_rest_after_its_wait(stage: Stage) -> None:
+    await stage.add(batch=100, batch_wait=1.0)
+    await stage.take_over()
+    told = await stage.tell(250)
+    await stage.settle()
+    assert sorted(sizes(stage)) == [100, 100]
+    await stage.drive(0.9)
+    assert len(stage.came()) == 2
+    await stage.drive(0.2)
+    assert sorted(sizes(stage)) == [50, 100, 100]
+    assert sorted(stage.events_at()) == shown(told)
+    for request in stage.came():
+        events = [event["id"] for event in Webhook(SECRET).verify(request.body, request.headers)["events"]]
+        assert events == sorted(events)
+        assert request.headers["webhook-id"].startswith("bat_")
+    assert {row["state"] for row in await stage.rows("deliveries")} == {1}
+
+
+async def test_a_batch_of_one_hundred_and_none_of_a_hundred_and_one(stage: Stage) -> None:
+    await stage.add("/hundred", batch=100)
+    await stage.add("/two", batch=2)
+    await stage.take_over()
+    await stage.tell(101)
+    await stage.settle()
+    assert sizes(stage, "/hundred") == [100, 1]
+    assert set(sizes(stage, "/two")) == {2, 1}
+
+
+async def test_the_same_events_come_again_under_the_same_id(stage: Stage) -> None:
+    await stage.add(batch=5, batch_wait=0.5)
+    await stage.take_over()
+    stage.receiver.answer = DOWN
+    first = await stage.tell(5)
+    await stage.settle()
+    stage.clock.advance(0.5)
+    second = await stage.tell(5)
+    await stage.settle()
+    stage.receiver.answer = UP
+    await stage.drive(10)
+    by_id = defaultdict(list)
+    for request in stage.came():
+        by_id[request.headers["webhook-id"]].append([event["id"] for event in request.json()["events"]])
+    assert by_id == {batch_id(events): [shown(events)] * 2 for events in (first, second)}
+    log = await stage.rows("attempts", "ORDER BY event_id, number")
+    assert [(row["event_id"], row["number"], row["status"]) for row in log] == [
+        (event, number, status) for event in (*first, *second) for number, status in ((1, 500), (2, 200))
+    ]
+
+
+async def test_the_log_of_a_batch(stage: Stage) -> None:
+    await stage.add(batch=3)
+    stage.receiver.answer = Answer(200, {"X-Said": "yes"}, b"thanks")
+    await stage.take_over()
+    told = await stage.tell(3)
+    await stage.settle()
+    log = await stage.rows("attempts", "ORDER BY event_id")
+    assert [row["event_id"] for row in log] == told
+    assert {row["batch_first"] for row in log} == {told[0]}
+    assert [row["batch"] for row in log] == [told, None, None]
+    assert [row["answer_body"] for row in log] == [b"thanks", None, None]
+    assert [row["answer_headers"] is None for row in log] == [False, True, True]
+
+
+async def test_every_event_of_a_batch_keeps_its_own_schedule(stage: Stage) -> None:
+    """One that has failed nine times rides along with fresh ones: it is given up, they come again."""
+    hook = await stage.add(batch=10, batch_wait=1.0)
+    await stage.take_over()
+    stage.receiver.answer = DOWN
+    (old,) = await stage.tell()
+    await stage.drive(2)
+    async with stage.db.connection() as conn:
+        await conn.execute("UPDATE deliveries SET attempts = 9 WHERE event_id = $1", old)
+        await conn.execute("UPDATE delivery_retries SET next_at = $2 WHERE event_id = $1", old, stage.clock.now())
+    fresh = await stage.tell(2)
+    await stage.refresh()
+    await stage.drive(1.5)
+    assert stage.came()[-1].headers["webhook-id"] == batch_id([old, *fresh])
+    rows = {row["event_id"]: row for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
+    assert [(rows[id_]["state"], rows[id_]["attempts"]) for id_ in (old, *fresh)] == [(2, 10), (0, 1), (0, 1)]
+
+
+async def test_one_probe_carries_one_event(stage: Stage) -> None:
+    await stage.add(batch=10)
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    told = await stage.tell(200)
+    await stage.settle()
+    assert (len(stage.came()), set(sizes(stage))) == (10, {10})
+    stage.receiver.requests.clear()
+    stage.receiver.answer = UP
+    await stage.drive(40)
+    assert sizes(stage)[0] == 1
+    await stage.drive(600)
+    assert set(stage.events_at()) == set(shown(told))
+    assert (len(stage.events_at()), max(sizes(stage))) == (200, 10)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_ordered_batches(stage: Stage, restarted: bool) -> None:
+    """Several of a conversation in one batch, in their order; and never two batches with the same one at a time."""
+    await stage.add(ordered=True, batch=4, batch_wait=0.1)
+    flying: set[str] = set()
+    told: dict[str, list[str]] = defaultdict(list)
+    for _ in range(6):
+        for name, about in (("ana", ANA), ("bob", BOB)):
+            told[name] += shown(await stage.tell(3, about))
+    who = {event: name for name, events in told.items() for event in events}
+    requests = 0
+
+    async def answer(request: Received) -> Answer:
+        nonlocal requests
+        requests += 1
+        names = {who[event["id"]] for event in request.json()["events"]}
+        assert not names & flying
+        flying.update(names)
+        try:
+            return DOWN if requests in (2, 3) else UP
+        finally:
+            flying.difference_update(names)
+
+    stage.receiver.answer = answer
+    await stage.take_over()
+    await stage.settle()
+    if restarted:
+        await stage.take_over()
+    await stage.drive(DAY)
+    good = [request for number, request in enumerate(stage.came(), 1) if number not in (2, 3)]
+    for name, events in told.items():
+        seen = [event["id"] for request in good for event in request.json()["events"]]
+        assert [event for event in dict.fromkeys(seen) if who[event] == name] == events
+    assert await stage.rows("delivery_retries") == []
+    assert {row["state"] for row in await stage.rows("deliveries")} == {1}
+    assert max(sizes(stage)) == 4

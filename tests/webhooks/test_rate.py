@@ -1,0 +1,67 @@
+"""The rate of an endpoint: in no second, wherever it begins, are there more POSTs than it allows."""
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.webhooks.stage import Stage
+
+from gatepost.clock import SystemClock
+from gatepost.webhooks.office import Post
+from gatepost.webhooks.rate import Rate
+
+
+@given(st.integers(1, 8), st.lists(st.floats(0, 0.7), min_size=1, max_size=60))
+def test_no_sliding_second_has_more(most: int, gaps: list[float]) -> None:
+    rate, now, begun = Rate(most), 100.0, []
+    for gap in gaps:
+        now = max(now + gap, rate.free_at())
+        rate.begin(now)
+        begun.append(now)
+    for i, first in enumerate(begun):
+        assert sum(1 for at in begun[i:] if at - first < 1.0 - 1e-9) <= most
+
+
+def test_no_limit_never_waits() -> None:
+    rate = Rate(None)
+    for _ in range(100):
+        assert rate.free_at() <= 5.0
+        rate.begin(5.0)
+
+
+def test_a_limit_that_is_changed_counts_what_was_begun() -> None:
+    rate = Rate(3)
+    for now in (1.0, 1.1, 1.2):
+        rate.begin(now)
+    rate.change(2)
+    assert rate.free_at() == 2.1
+    rate.change(4)
+    assert rate.free_at() == 0.0
+
+
+async def test_with_a_moved_clock(stage: Stage) -> None:
+    await stage.add(rate=5)
+    await stage.take_over()
+    await stage.tell(23)
+    counts = []
+    for _ in range(6):
+        await stage.settle()
+        counts.append(len(stage.came()))
+        await stage.drive(1.0)
+    assert counts == [5, 10, 15, 20, 23, 23]
+
+
+async def test_at_the_receiver(stage: Stage) -> None:
+    """With the clock on the wall. The network may push two POSTs together a little, never a tenth of a second."""
+    await stage.add(rate=10)
+    clock = SystemClock()
+    post = Post(stage.db, clock, stage.poster, 0.0)
+    await stage.take_over(post=post)
+    await stage.tell(25)
+    end = time.monotonic() + 20
+    while len(stage.came()) < 25 and time.monotonic() < end:
+        await stage.settle()
+    times = [request.at for request in stage.came()]
+    assert len(times) == 25
+    for i, first in enumerate(times):
+        assert sum(1 for at in times[i:] if at - first < 0.9) <= 10
