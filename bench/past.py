@@ -230,7 +230,7 @@ async def _index(dsn: str, channel_id: UUID) -> float:
         while await index_more(db, lease):
             blocks += 1
         took = time.perf_counter() - began
-        await release_channel(db, lease, seen_seq=None, work_at=None)
+        await release_channel(db, lease, seen=None, work_at=None)
     finally:
         await db.close()
     return blocks * BLOCK / took

@@ -21,7 +21,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.outbound.lane import Lane
 from gatepost.settings import Lease as LeaseSettings
 from gatepost.store.deliveries import Mark, Target, read_targets, save_cursors
-from gatepost.store.heads import Lease, claim_channel, ends_of, release_channel, renew_leases, wanting_owner
+from gatepost.store.heads import End, Lease, claim_channel, ends_of, release_channel, renew_leases, wanting_owner
 from gatepost.store.pool import Database
 from gatepost.webhooks.deliver import Round
 
@@ -65,7 +65,7 @@ class Holding:
     ) -> None:
         self.lease = lease
         self.valid_until = valid_until
-        self.seq = -1
+        self.seen: End | None = None
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
@@ -232,7 +232,7 @@ class Owner:
             loop.cancel()
         for holding in self._holdings.values():
             with contextlib.suppress(GatepostError):
-                await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+                await release_channel(self._db, holding.lease, seen=None, work_at=None)
         self._holdings.clear()
 
     async def _sweep_loop(self) -> None:
@@ -280,14 +280,14 @@ class Owner:
         if lane is not None:
             await holding.begin(lane)
 
-    async def _tend(self, channel_id: UUID, holding: Holding, seq: int | None) -> None:
+    async def _tend(self, channel_id: UUID, holding: Holding, end: End | None) -> None:
         """Rings when there is news, ends what is lost, gives back what is idle."""
         now = self._clock.monotonic()
-        if seq is None or holding.broken or not holding.alive():
+        if end is None or holding.broken or not holding.alive():
             await self._drop(channel_id, holding)
             return
-        if seq != holding.seq:
-            holding.seq, holding.busy_at = seq, now
+        if end != holding.seen:
+            holding.seen, holding.busy_at = end, now
             holding.ring()
         elif not holding.idle:
             holding.busy_at = now
@@ -299,7 +299,7 @@ class Owner:
 
     async def _give_back(self, channel_id: UUID, holding: Holding) -> None:
         await holding.save()
-        if await release_channel(self._db, holding.lease, seen_seq=holding.seq, work_at=holding.next_work()):
+        if await release_channel(self._db, holding.lease, seen=holding.seen, work_at=holding.next_work()):
             del self._holdings[channel_id]
             holding.valid_until = 0.0
             await holding.end()
@@ -317,7 +317,7 @@ class Owner:
         """Apart from the sweep: what is in flight may take its time, and no other channel waits for it."""
         try:
             await holding.end()
-            await release_channel(self._db, holding.lease, seen_seq=None, work_at=None)
+            await release_channel(self._db, holding.lease, seen=None, work_at=None)
         except GatepostError as error:
             log.warning("channel not given back", channel=holding.lease.channel_id.hex, reason=error.message)
         except Exception:

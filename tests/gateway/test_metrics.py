@@ -134,7 +134,6 @@ async def test_a_running_house_counts(house: House, receiver: Receiver) -> None:
     assert found["gatepost_webhook_latency_seconds_count", ""] >= 8
     assert {name for name, _ in found if name.startswith("gatepost_sends")} == {
         "gatepost_sends_total",
-        "gatepost_sends_created",
     }
     assert {value for name, value in found if name == "gatepost_sends_total"} == set(SENDS)
 

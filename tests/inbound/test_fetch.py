@@ -287,7 +287,7 @@ async def test_a_slow_file_does_not_hold_up_one_that_came_later(shelf: Shelf) ->
 @pytest.mark.parametrize("answer", ["good", "again", "never"])
 async def test_a_stale_owner_writes_nothing(shelf: Shelf, answer: str) -> None:
     media, it = await shelf.expect(CONTENT), await rig(shelf)
-    await release_channel(shelf.db, it.lease, seen_seq=None, work_at=None)
+    await release_channel(shelf.db, it.lease, seen=None, work_at=None)
     new = await rig(shelf)
     if answer != "good":
         shelf.network.on_get = failing(retry=answer == "again")

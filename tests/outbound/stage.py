@@ -130,7 +130,7 @@ class Stage:
     ) -> Lane:
         """Claims the channel for a new owner, whoever had it before, and gives its lane."""
         if hasattr(self, "lease"):
-            await release_channel(self.db, self.lease, seen_seq=None, work_at=None)
+            await release_channel(self.db, self.lease, seen=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert lease is not None
         ledger = Ledger(self.db, self.clock, 0.0, lambda _: None)

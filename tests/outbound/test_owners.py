@@ -81,7 +81,7 @@ async def test_a_crash_during_a_send_is_an_unknown_outcome(stage: Stage) -> None
 async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
     stale = await stage.take_over()
     id_ = await stage.accept(PHONES[0])
-    await release_channel(stage.db, stage.lease, seen_seq=None, work_at=None)
+    await release_channel(stage.db, stage.lease, seen=None, work_at=None)
     newer = await claim_channel(stage.db, stage.channel_id, UUID(int=1), 60)
     assert newer is not None
     before = (await stage.rows("messages"), await stage.rows("events"))
@@ -96,7 +96,7 @@ async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
 
 async def test_an_owner_that_turns_stale_during_a_send_leaves_the_result_to_the_next(stage: Stage) -> None:
     async def lose_the_lease(message: Outgoing) -> Receipt:
-        await release_channel(stage.db, stage.lease, seen_seq=None, work_at=None)
+        await release_channel(stage.db, stage.lease, seen=None, work_at=None)
         assert await claim_channel(stage.db, stage.channel_id, UUID(int=1), 60)
         return taken(message)
 

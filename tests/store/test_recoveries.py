@@ -48,7 +48,7 @@ async def begin(stage: Stage, hook: UUID, **wish: Any) -> Recovery:
 async def own(stage: Stage) -> Lease:
     """A new owner, whoever had the channel before."""
     if hasattr(stage, "lease"):
-        await release_channel(stage.db, stage.lease, seen_seq=None, work_at=None)
+        await release_channel(stage.db, stage.lease, seen=None, work_at=None)
     lease = await claim_channel(stage.db, stage.channel_id, uuid4(), 3600)
     assert lease
     stage.lease = lease

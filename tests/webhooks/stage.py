@@ -104,7 +104,7 @@ class Stage:
     async def take_over(self, *, in_flight: int = 64, post: Post | None = None) -> None:
         """Claims the channel for a new owner. The last one is not asked: nothing in its memory is of use."""
         if self.lease:
-            await release_channel(self.db, self.lease, seen_seq=None, work_at=None)
+            await release_channel(self.db, self.lease, seen=None, work_at=None)
         self.lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert self.lease is not None
         self.post = post or self.post

@@ -119,9 +119,9 @@ class Watchers:
 
     async def look(self) -> None:
         """Wakes whoever watches a channel that has gone on since the last look."""
-        for channel_id, seq in (await ends_of(self._db, list(self._of))).items():
-            if channel_id in self._of and self._seen.get(channel_id) != seq:
-                self._seen[channel_id] = seq
+        for channel_id, end in (await ends_of(self._db, list(self._of))).items():
+            if channel_id in self._of and self._seen.get(channel_id) != end.seq:
+                self._seen[channel_id] = end.seq
                 self.ring(channel_id)
 
     @property

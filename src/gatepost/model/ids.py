@@ -48,7 +48,12 @@ def derived_id(at: datetime, name: str) -> UUID:
 
 def time_of(id_: UUID) -> datetime:
     """The moment that an id was made for."""
-    return _EPOCH + timedelta(milliseconds=id_.int >> 80)
+    return _EPOCH + timedelta(milliseconds=milliseconds_of(id_))
+
+
+def milliseconds_of(id_: UUID) -> int:
+    """The same moment, in milliseconds since 1970."""
+    return id_.int >> 80
 
 
 def message_id(id_: UUID) -> str:

@@ -181,28 +181,37 @@ async def renew_leases(db: Database, owner: UUID, channels: Sequence[UUID], ttl:
     return {row["channel_id"] for row in rows}
 
 
-async def release_channel(db: Database, lease: Lease, *, seen_seq: int | None, work_at: datetime | None) -> bool:
-    """Gives a channel back. With `seen_seq`: only if nothing has happened since, so that no work is overlooked."""
+class End(msgspec.Struct, frozen=True):
+    """Where a channel stands: how many events it has, and when somebody last asked for its owner."""
+
+    seq: int
+    work_at: datetime | None
+
+
+async def release_channel(db: Database, lease: Lease, *, seen: End | None, work_at: datetime | None) -> bool:
+    """Gives a channel back. With `seen`: only if nothing has happened since, so that no work is overlooked."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
                       work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4 END
-               WHERE channel_id = $1 AND epoch = $2 AND seq = COALESCE($3, seq) RETURNING 1""",
+               WHERE channel_id = $1 AND epoch = $2
+                 AND ($3 IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5)) RETURNING 1""",
             lease.channel_id,
             lease.epoch,
-            seen_seq,
+            seen and seen.seq,
             work_at,
+            seen and seen.work_at,
         )
     return done is not None
 
 
-async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, int]:
-    """The newest sequence number of each channel: the sweep compares it with what the owner has seen."""
+async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, End]:
+    """Where each channel stands: the sweep compares it with what the owner has seen."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            "SELECT channel_id, seq FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
+            "SELECT channel_id, seq, work_at FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
         )
-    return {row["channel_id"]: row["seq"] for row in rows}
+    return {row["channel_id"]: End(row["seq"], row["work_at"]) for row in rows}
 
 
 async def all_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:

@@ -95,9 +95,7 @@ async def retry_deliveries(
 
 async def wake(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
     """There is work for an owner. It comes first: whoever changes more of the channel's things holds its head."""
-    await conn.execute(
-        "UPDATE channel_heads SET work_at = least(coalesce(work_at, $2), $2) WHERE channel_id = $1", channel_id, now
-    )
+    await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 
 
 async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> list[Asked]:

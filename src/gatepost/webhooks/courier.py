@@ -93,6 +93,8 @@ async def send(poster: Poster, clock: Clock, target: Target, secrets: Sequence[S
 
 def attempts_of(sent: Sent) -> list[Attempt]:
     """What the log says of each event. In an ordered batch only the first of a conversation gets a time again."""
+    if len(sent.unit.items) == 1:
+        return [_attempt(sent, sent.unit.items[0], sent.verdicts[0], behind=False)]
     ordered, waiting = sent.target.manner.ordered, set[UUID]()
     attempts = []
     for item, verdict in zip(sent.unit.items, sent.verdicts, strict=True):
@@ -130,7 +132,8 @@ def _attempt(sent: Sent, item: Due, verdict: Verdict, *, behind: bool) -> Attemp
 
 def lags(sent: Sent) -> list[float]:
     """How long after it happened each event had its first attempt, for those that had it now."""
-    return [(sent.at - ids.time_of(item.event_id)).total_seconds() for item in sent.unit.items if not item.attempts]
+    at = sent.at.timestamp() * 1000
+    return [(at - ids.milliseconds_of(item.event_id)) / 1000 for item in sent.unit.items if not item.attempts]
 
 
 def _retry_after(answer: Answer) -> str | None:

@@ -252,9 +252,11 @@ class Round:
     # -- delivering ---------------------------------------------------------------------------------------------------
 
     def _launch(self) -> None:
-        now = self._clock.monotonic()
-        self._hand.cut(now, all_now=self._standing.paused)
-        while self._hand.ready and self._room() and self._rate.free_at() <= now and self._post.share.take(self):
+        now, hand, share = self._clock.monotonic(), self._hand, self._post.share
+        hand.cut(now, all_now=self._standing.paused)
+        room = self._room() if hand.ready else 0
+        while room and hand.ready and self._rate.free_at() <= now and share.take(self):
+            room -= 1
             self._rate.begin(now)
             flight = Flight(Unit(self._hand.ready.popleft(), self._standing.paused))
             task = asyncio.create_task(self._deliver(flight, self.target, self._secrets))
@@ -303,12 +305,17 @@ class Round:
         if sent.exhausted:
             self._standing.count_exhausted(sent.exhausted)
             self._bell.set()
-        operational = all(item.operational for item in unit.items)
-        turned = await self._standing.note(ok=sent.ok, gone=sent.gone, probe=unit.probe, operational=operational)
-        if turned:
+        if not (sent.ok and self._standing.note_well()):
+            await self._judge(sent)
+        if self.target.manner.ordered:
+            await self._go_on(sent)
+
+    async def _judge(self, sent: Sent) -> None:
+        """What a POST means for the endpoint that failed, or that was failing."""
+        operational, probe = all(item.operational for item in sent.unit.items), sent.unit.probe
+        if await self._standing.note(ok=sent.ok, gone=sent.gone, probe=probe, operational=operational):
             self._rewind()
             self._stopping = self._stopping or self._standing.disabled
-        await self._go_on(sent)
 
     def _measure(self, sent: Sent) -> None:
         self._width.note(ok=sent.ok)
@@ -324,8 +331,6 @@ class Round:
 
     async def _go_on(self, sent: Sent) -> None:
         """The conversations of an ordered endpoint after a POST: what is held goes on, or stands in line now."""
-        if not self.target.manner.ordered:
-            return
         while held := self._hand.drain(sent.held_up):
             await self._put_in_line(held)
         self._hand.go_on(sent.unit.keys, self._clock.monotonic())

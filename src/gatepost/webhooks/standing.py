@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from gatepost.model import ids
-from gatepost.model.endpoint import DISABLED, PAUSED
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
@@ -104,6 +104,15 @@ class Standing:
             health = found.health
             await self._change(lambda: save_probe(self._post.db, self._lease, self._endpoint_id, health))
         return found.state != previous
+
+    def note_well(self) -> bool:
+        """One more POST arrived at an endpoint that is well: nothing to write, nothing to tell. False: it was not."""
+        if self.state != ACTIVE or self.health.failures:
+            return False
+        now = self._post.clock.now()
+        self._tally.add(now, ok=True)
+        self.health = Health(succeeded_at=now)
+        return True
 
     def count_exhausted(self, event_ids: Sequence[UUID]) -> None:
         """Deliveries were given up."""
