@@ -193,9 +193,9 @@ async def release_channel(db: Database, lease: Lease, *, seen: End | None, work_
     async with db.connection() as conn:
         done = await conn.fetchval(
             """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
-                      work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4 END
+                      work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4::timestamptz END
                WHERE channel_id = $1 AND epoch = $2
-                 AND ($3 IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5)) RETURNING 1""",
+                 AND ($3::bigint IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5::timestamptz)) RETURNING 1""",
             lease.channel_id,
             lease.epoch,
             seen and seen.seq,
