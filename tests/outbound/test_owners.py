@@ -10,7 +10,8 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Outgoing, Receipt, Sent
-from gatepost.store.heads import StaleOwner, claim_channel, release_channel
+from gatepost.store.heads import End, StaleOwner, claim_channel, ends_of, release_channel
+from gatepost.store.retrying import wake
 from gatepost.store.sending import Intent, cancel_message, mark_sending
 from tests.conftest import run_apart
 from tests.outbound.stage import FAST, Stage
@@ -92,6 +93,22 @@ async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
     async with asyncio.timeout(2):
         await stale.run()  # ends by itself
     assert await stage.status(id_) == "PENDING"
+
+
+async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None:
+    async def seen() -> End:
+        return (await ends_of(stage.db, [stage.channel_id]))[stage.channel_id]
+
+    await stage.take_over()
+    before = await seen()
+    async with stage.db.transaction() as conn:
+        await wake(conn, stage.channel_id, stage.clock.now())  # a delivery is asked for again: no event tells of it
+    assert not await release_channel(stage.db, stage.lease, seen=before, work_at=None)
+    asked = await seen()
+    await stage.accept(PHONES[0])
+    assert not await release_channel(stage.db, stage.lease, seen=asked, work_at=None)
+    assert await release_channel(stage.db, stage.lease, seen=await seen(), work_at=None)
+    assert (await seen()).work_at is None
 
 
 async def test_an_owner_that_turns_stale_during_a_send_leaves_the_result_to_the_next(stage: Stage) -> None:

@@ -241,3 +241,16 @@ async def test_a_write_that_answers_too_little_fails_its_callers_and_not_the_lan
         with pytest.raises(RuntimeError, match="do not match"):
             async with asyncio.timeout(2):
                 await batch.put("a", Item(1))
+
+
+async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
+    book = Notebook()
+    batch: Batch[str, Item, str] = Batch(book.write, lanes=1, linger=60)
+    left = batch.enqueue("a", Item(1))
+    await asyncio.sleep(0.001)  # it gathers by now
+    lane = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+    lane.cancel()
+    await asyncio.wait([lane])
+    batch._linger = 0
+    assert await asyncio.wait_for(batch.put("a", Item(2)), 5) == "row 2"
+    assert await left == "row 1"

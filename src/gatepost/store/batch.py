@@ -52,6 +52,7 @@ class Batch(Generic[K, T, R]):
         if line is None:
             line = self._waiting[key] = deque()
             self._ready.append(key)
+        if self._ready:
             self._start_lane()
         line.append((item, future))
         self.waiting += 1
@@ -70,16 +71,22 @@ class Batch(Generic[K, T, R]):
             task.add_done_callback(self._running.discard)
 
     async def _run_lane(self) -> None:
-        while self._ready:
-            key = self._ready.popleft()
+        try:
+            while self._ready:
+                await self._serve(self._ready.popleft())
+        finally:  # also when it is cancelled: whoever puts something later starts another
+            self._open -= 1
+
+    async def _serve(self, key: K) -> None:
+        try:
             if self._linger and len(self._waiting[key]) < self._size:
                 await asyncio.sleep(self._linger)
             await self._flush(key)
+        finally:
             if self._waiting[key]:
                 self._ready.append(key)
             else:
                 del self._waiting[key]
-        self._open -= 1
 
     async def _flush(self, key: K) -> None:
         line = self._waiting[key]
