@@ -180,9 +180,12 @@ class House:
 
 
 async def _answer(request: RequestBuilder) -> Answer:
-    response = await request.build().send()
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status, headers, bytes(await response.bytes()))
+    """A whole answer; of a stream, which has no end, what comes first."""
+    async with request.streamed_read_buffer_limit(0).build_streamed() as response:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if headers.get("content-type", "").startswith("text/event-stream"):
+            return Answer(response.status, headers, bytes(await response.body_reader.read_chunk() or b""))
+        return Answer(response.status, headers, bytes(await response.bytes()))
 
 
 async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:

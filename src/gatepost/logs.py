@@ -6,11 +6,16 @@ import sys
 import structlog
 
 
+def console() -> structlog.dev.ConsoleRenderer:
+    """Lines for people. A traceback shows no variables: they hold keys and messages."""
+    return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+
+
 def configure_logs(level: str, format_: str) -> None:
     """Sets up structlog for this process."""
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
+        console() if for_people else structlog.processors.JSONRenderer()
     )
     processors: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,

@@ -47,7 +47,7 @@ async def test_every_answer_has_an_id_of_its_own(database_url: str) -> None:
 
 
 async def test_a_wrong_method_names_the_right_ones(house: House) -> None:
-    for path, allowed in ((SEND, {"POST"}), ("/api/v1/labels", {"GET", "POST", "OPTIONS"})):
+    for path, allowed in ((SEND, {"POST", "OPTIONS"}), ("/api/v1/labels", {"GET", "POST", "OPTIONS"})):
         answer = await house.call("PUT", path)
         check_refused(answer, 405, "method_not_allowed")
         assert set(answer.headers["allow"].split(", ")) == allowed
@@ -115,10 +115,9 @@ async def test_no_page_may_call_unless_it_is_set(house: House) -> None:
         assert not _said(answer)
         assert "origin" not in answer.headers.get("vary", "").lower()
         asked = await _preflight(house, path, PAGE)
-        assert asked.status in (204, 404, 405)
+        assert asked.status in (204, 404)
         assert not _said(asked)
         assert "origin" not in asked.headers.get("vary", "").lower()
-    check_refused(await _preflight(house, SEND, PAGE), 405, "method_not_allowed")
 
 
 async def test_the_pages_that_are_set_may_call(database_url: str) -> None:
@@ -168,7 +167,7 @@ async def test_no_other_page_may(database_url: str) -> None:
             for path in (SEND, CHANNEL):
                 asked = await _preflight(house, path, origin)
                 assert not _said(asked), origin
-                assert asked.status in (204, 405)
+                assert asked.status == 204
                 answer = await house.call("GET", path, headers={"origin": origin})
                 assert not _said(answer), origin
                 assert "origin" in answer.headers["vary"]

@@ -35,8 +35,6 @@ class Runner:
 
     async def run(self, items: list[Any]) -> None:
         for item in items:
-            if item["request"]["url"]["path"][-1] == "stream":
-                continue  # has no end
             answer = await self._ask(item["request"])
             # What was just sent may need a moment to arrive; a person would try once more.
             for _ in range(100):

@@ -146,13 +146,19 @@ async def _get(house: House, path: str, accepts: str) -> Answer:
 
 
 async def test_pages_exports_and_the_reference(house: House) -> None:
+    sent = []
     for number in range(40):
         made = await house.call("POST", "/api/v1/contacts", {"phone": f"15557770{number:03}", "name": "Ben Cole"})
         assert made.status == 201
+        sent.append(await house.send(phone=f"15557770{number:03}", body="Hello"))
+    for message in sent:
+        await house.until_status(message, "READ")
     for path in (
         "/api/v1/contacts?limit=40",
         "/api/v1/contacts/export?format=ndjson",
         "/api/v1/contacts/export?format=csv",
+        "/api/v1/messages/export?format=ndjson",
+        "/api/v1/messages/export?format=csv",
         "/openapi.json",
         "/docs/page.js",
     ):

@@ -200,6 +200,26 @@ def test_who_is_of_this_machine(client: tuple[str, int] | None, local: bool) -> 
     assert is_local(Request(scope)) is local
 
 
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1:8080", True),
+        ("localhost:8080", True),
+        ("LOCALHOST", True),
+        ("[::1]:8080", True),
+        ("[::1]", True),
+        ("gateway.example.com", False),
+        ("gateway.example.com:8080", False),
+        ("localhost.example.com", False),
+        ("93.184.215.14", False),
+    ],
+)
+async def test_a_name_of_the_outside_is_not_this_machine(house: House, host: str, local: bool) -> None:
+    """As a proxy that says nothing of itself passes it on, or a page whose name leads to this machine."""
+    answer = await house.call("GET", "/metrics", key="", headers={"host": host})
+    assert answer.status == (200 if local else 404)
+
+
 async def test_with_a_token_only_its_bearer_may_read(database_url: str) -> None:
     async with running_house(database_url, metrics__token="a-token") as house:
         assert await scrape(house, "a-token")

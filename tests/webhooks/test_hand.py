@@ -15,7 +15,7 @@ def due(number: int) -> Due:
 def test_the_cursor_waits_for_the_first_that_is_not_recorded() -> None:
     hand = Hand(UUID(int=0), Manner())
     items = [due(number) for number in (5, 6, 7)]
-    assert hand.place(hand.turn_page(items), 0.0) == []
+    assert hand.place(hand.turn_page(items, 10), 0.0) == []
     assert hand.cursor == UUID(int=4)
     hand.let_go(items[1:])
     assert hand.cursor == UUID(int=4)
@@ -26,19 +26,19 @@ def test_the_cursor_waits_for_the_first_that_is_not_recorded() -> None:
 def test_what_is_wound_back_is_read_again_and_what_is_under_way_is_not() -> None:
     hand = Hand(UUID(int=0), Manner())
     items = [due(number) for number in (5, 6, 7)]
-    hand.place(hand.turn_page(items), 0.0)
+    hand.place(hand.turn_page(items, 10), 0.0)
     hand.rewind(Manner(), [Unit((items[1],))])
     assert (hand.read_to, hand.cursor, len(hand.ready)) == (UUID(int=4), UUID(int=4), 0)
     hand.begin_read()
-    assert [item.event_id.int for item in hand.turn_page(items)] == [5, 7]
+    assert [item.event_id.int for item in hand.turn_page(items, 10)] == [5, 7]
 
 
 def test_what_was_recorded_while_a_page_was_read_is_not_sent_again() -> None:
     hand = Hand(UUID(int=0), Manner())
     items = [due(5), due(6)]
-    hand.place(hand.turn_page(items[:1]), 0.0)
+    hand.place(hand.turn_page(items[:1], 10), 0.0)
     hand.rewind(Manner(), [Unit((items[0],))])
     hand.begin_read()
     hand.let_go(items[:1])
     hand.forget(items[:1])
-    assert hand.turn_page(items) == items[1:]
+    assert hand.turn_page(items, 10) == items[1:]

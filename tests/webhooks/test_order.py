@@ -201,6 +201,34 @@ async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
     assert await stage.rows("delivery_retries") == []
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_a_new_owner_does_not_begin_with_those_in_line(stage: Stage, stopped: bool) -> None:
+    """Some stand in line already while those before them were only in the last owner's memory."""
+    hook, hold = await stage.add(ordered=True), asyncio.Event()
+    ana = shown(await stage.tell(2 * HELD_PER_LINE, ANA))
+
+    async def answer(request: Received) -> Answer:
+        await hold.wait()
+        return UP
+
+    stage.receiver.answer = answer
+    await stage.take_over()
+    one = stage.rounds[hook]
+    for _ in range(10):
+        await one.step()
+    assert await stage.rows("delivery_retries")
+    if stopped:
+        hold.set()
+        await one.stop()
+        await stage.save()
+    await stage.take_over()
+    hold.set()
+    await stage.settle()
+    await one.settled()
+    assert list(dict.fromkeys(stage.events_at())) == ana
+    assert await stage.rows("delivery_retries") == []
+
+
 async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
     hook = await stage.add(ordered=True)
     await stage.take_over()

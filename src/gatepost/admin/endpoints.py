@@ -40,7 +40,9 @@ STATES = (ACTIVE, DISABLED)  # that people set; the breaker sets the third
 SWITCHED_OFF = "Switched off by its owner."
 _ROTATIONS = 5  # at the same moment that can overtake one of them
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_RESERVED = ("content-type", "content-length", "host", "user-agent", "connection", "transfer-encoding")
+_RESERVED = frozenset({"content-type", "user-agent", "host", "content-length", "transfer-encoding"}) | frozenset(
+    {"connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade"}
+)
 
 
 class NewEndpoint(msgspec.Struct, frozen=True):

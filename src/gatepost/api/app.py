@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from litestar import Litestar, Router
+from litestar import Litestar, Request, Response, Router
 from litestar.connection import ASGIConnection
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
@@ -150,12 +150,21 @@ def _framework(body_limit: int, public_only: bool) -> Litestar:
             "gateway": Provide(_gateway, sync_to_thread=False),
             "caller": Provide(_caller, sync_to_thread=False),
         },
+        before_request=tell_methods,
         exception_handlers={Exception: answer_error},
         openapi_config=None,
         logging_config=None,
     )
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
+    app.state.methods = {route.path_format: ", ".join(sorted(route.methods)) for route in app.routes}
     return app
+
+
+async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None:
+    """Answers OPTIONS. The framework's own answer names only the first method that was given for an address."""
+    if request.method != "OPTIONS":
+        return None
+    return Response(None, status_code=204, headers={"Allow": request.app.state.methods[request.scope["path_template"]]})
 
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:

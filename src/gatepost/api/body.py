@@ -1,6 +1,7 @@
 """Reading a JSON body, with errors that name the field; and writing the answer's envelope."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -61,9 +62,16 @@ def _invalid(problem: str) -> Invalid:
     return Invalid(f"{field}: {sentence}", fields=(FieldProblem(field, sentence),))
 
 
-def answer(data: Any, message: str = "OK", *, status: int = 200, paging: Any = msgspec.UNSET) -> Response[bytes]:
+def answer(
+    data: Any,
+    message: str = "OK",
+    *,
+    status: int = 200,
+    paging: Any = msgspec.UNSET,
+    headers: Mapping[str, str] | None = None,
+) -> Response[bytes]:
     """A success in its envelope."""
-    return Response(envelope(data, message, paging), status_code=status, media_type=MediaType.JSON)
+    return Response(envelope(data, message, paging), status_code=status, headers=headers, media_type=MediaType.JSON)
 
 
 def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET) -> bytes:

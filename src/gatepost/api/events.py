@@ -1,5 +1,8 @@
 """The feed: all events of a channel, in order and without a gap. A receiver that was down catches up here."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,10 +17,11 @@ from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query, read_limit
 from gatepost.api.sse import KIND, write_stream
 from gatepost.desk.feed import Wanted, next_piece
+from gatepost.desk.watchers import Watcher
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.store.events import Piece, newest_event, read_piece
+from gatepost.store.events import newest_event, read_piece
 
 _PATH = "/api/v1/events"
 WAIT_MOST = 30  # seconds
@@ -33,7 +37,12 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
     query = check_query(request.query_params, "after", "types", "limit", "wait")
     after, wait = query.get("after"), _wait(query.get("wait"))
     wanted = Wanted(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
-    piece = await _read(gateway, caller.key_id, wanted, read_limit(query.get("limit")), wait)
+    limit = read_limit(query.get("limit"))
+    piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
+    if wait and not piece.events:
+        onward = msgspec.structs.replace(wanted, after=piece.reached)
+        with gateway.watchers.watching(caller.channel_id, caller.key_id) as watcher, _ending_with(request, watcher):
+            piece = await next_piece(gateway.db, onward, watcher, limit, wait)
     following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
     events = [msgspec.Raw(event.body.encode()) for event in piece.events]
     return answer(events, old_cursor(gateway, wanted.after) or "OK", paging=following)
@@ -54,13 +63,20 @@ async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: 
     return Stream(pieces, media_type=KIND, headers=headers, background=done)
 
 
-async def _read(gateway: Gateway, key_id: UUID, wanted: Wanted, most: int, wait: int) -> Piece:
-    """A piece that is there, else one that comes while somebody waits."""
-    piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, most)
-    if piece.events or not wait:
-        return piece
-    with gateway.watchers.watching(wanted.channel_id, key_id) as watcher:
-        return await next_piece(gateway.db, msgspec.structs.replace(wanted, after=piece.reached), watcher, most, wait)
+@contextmanager
+def _ending_with(request: Request[Any, Any, Any], watcher: Watcher) -> Iterator[None]:
+    """Ends the waiting of somebody who hangs up: what they no longer wait for would count against their key."""
+
+    async def heed() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass  # a body that nobody asked for
+        watcher.end()
+
+    task = asyncio.create_task(heed())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 def old_cursor(gateway: Gateway, cursor: UUID) -> str:

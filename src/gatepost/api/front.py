@@ -43,6 +43,7 @@ class Front:
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
         asked = self._origins.preflight(scope) if self._origins else None
         if asked is not None:
+            self._gateway.figures.meters.answered(asked.status)
             await send_answer(send, asked, request_id, self._more(scope))
         elif handler is None:
             await self._lead_to_framework(request_id, scope, receive, send)
@@ -77,9 +78,9 @@ class Front:
 
 
 async def send_answer(send: Send, answer: Answer, request_id: str, more: Headers = ()) -> None:
+    content = ((b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)))
     headers = [
-        (b"content-type", answer.kind),
-        (b"content-length", b"%d" % len(answer.body)),
+        *(content if answer.status != 204 else ()),
         (b"x-request-id", request_id.encode()),
         *answer.headers,
         *more,

@@ -46,7 +46,7 @@ async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller
     wanted, now = await resolve(gateway.db, caller.channel_id, asked), gateway.clock.now()
     pieces = await open_export(gateway.db, caller.channel_id, wanted, asked.sought, format_, now)
     name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{format_}"'
-    headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+    headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
     return Stream(pieces, media_type=FORMATS[format_], headers=headers)
 
 

@@ -29,14 +29,22 @@ Handler = Callable[[Gateway, HTTPScope, Receive], Awaitable[Answer]]
 def hot_route(method: str, path: str) -> Handler | None:
     """The handler of a hot route; None when the framework has to look."""
     if path == SEND:
-        return send_message if method == "POST" else wrong_method
+        return {"POST": send_message, "OPTIONS": tell_methods}.get(method, wrong_method)
     if path.startswith(CALLBACKS):
-        return {"POST": take_callback, "GET": shake_hands}.get(method, wrong_method)
+        return {"POST": take_callback, "GET": shake_hands, "OPTIONS": tell_methods}.get(method, wrong_method)
     return None
 
 
 async def wrong_method(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -> Answer:
-    raise MethodNotAllowedException(headers={"allow": "POST" if scope["path"] == SEND else "GET, POST"})
+    raise MethodNotAllowedException(headers={"allow": _methods(scope)})
+
+
+async def tell_methods(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -> Answer:
+    return Answer(204, b"", headers=((b"allow", _methods(scope).encode()),))
+
+
+def _methods(scope: HTTPScope) -> str:
+    return "OPTIONS, POST" if scope["path"] == SEND else "GET, OPTIONS, POST"
 
 
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:

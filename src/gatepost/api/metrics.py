@@ -1,6 +1,7 @@
 """The figures of this process, for the operator's Prometheus: with a token, or for this machine alone."""
 
 import hmac
+import re
 from ipaddress import ip_address
 from typing import Any
 
@@ -10,6 +11,7 @@ from gatepost.api.gateway import Door
 from gatepost.meters import CONTENT_TYPE
 from gatepost.model.errors import NotAuthenticated, NotFound
 
+_PORT = re.compile(r"(?<=[^:]):\d*$", re.ASCII)
 # A proxy on this machine makes all the world look local; what it says of itself gives it away.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
@@ -36,9 +38,19 @@ def is_local(request: Request[Any, Any, Any]) -> bool:
     client = request.client
     if client is None or any(name in request.headers for name in _FORWARDED):
         return False
+    return _is_loopback(client.host) and _is_bare(request.headers.get("host", ""))
+
+
+def _is_loopback(host: str) -> bool:
     try:
-        address = ip_address(client.host)
+        address = ip_address(host)
     except ValueError:
         return False
     inner = getattr(address, "ipv4_mapped", None)
     return (inner or address).is_loopback
+
+
+def _is_bare(host: str) -> bool:
+    """Whether a Host names no place of the outside: a silent proxy, or a page that had its own name led here, does."""
+    name = host.rpartition(":")[0] if _PORT.search(host) else host
+    return name.lower() in ("", "localhost") or _is_loopback(name.strip("[]"))

@@ -21,7 +21,7 @@ from gatepost.store.answers import PLAIN, Key, Once, Replay, Seal
 
 T = TypeVar("T")
 REPLAYED = {"Idempotent-Replayed": "true"}
-_SECRET = {"Cache-Control": "no-store"}
+SECRET = {"Cache-Control": "no-store"}
 
 
 async def create_once(
@@ -38,7 +38,7 @@ async def create_once(
     """Creates a thing, or answers as it was answered before. A `secret` answer is kept encrypted."""
     key = read_key(request, body)
     once = Once(caller.channel_id, key, show, _seal(gateway.vault, caller, key) if secret and key else PLAIN)
-    headers = _SECRET if secret else {}
+    headers = SECRET if secret else {}
     try:
         await once.look(gateway.db, gateway.clock.now())
         content = show(await make(once))

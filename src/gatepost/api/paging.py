@@ -16,10 +16,12 @@ USUAL = 20
 
 
 def check_query(query: MultiDict[Any], *known: str) -> MultiDict[Any]:
-    """The parameters of a request, if the route knows them all: a filter that is misspelt must not mean everything."""
+    """The parameters of a request, each known and given once: a filter that is misspelt must not mean everything."""
     for name in query:
         if name not in known:
             raise invalid_field(plain(name), f"is not a parameter of this request; there are: {', '.join(known)}")
+        if len(query.getall(name)) > 1:
+            raise invalid_field(name, "is given twice")
     return query
 
 

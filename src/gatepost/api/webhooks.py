@@ -17,7 +17,7 @@ from gatepost.api.paging import check_query, read_cursor, read_limit, show_curso
 from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
-from gatepost.model.delivery import STATUSES
+from gatepost.model.delivery import STATUSES, masked
 from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, RATE_MAX, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
@@ -35,6 +35,7 @@ Wait = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": BATCH_W
 Rate = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": RATE_MAX})]
 Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
 Signing = Literal["v1", "v1a"]
+Number = Annotated[int, Meta(ge=0, le=32_767)]  # of an attempt, as it is stored
 
 
 class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,14 +98,14 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller:
 async def list_webhooks(gateway: Door, caller: Who) -> Response[bytes]:
     """All endpoints of the channel."""
     found = await admin.list_endpoints(gateway.db, caller.channel_id)
-    return answer([_show(gateway, endpoint) for endpoint in found], paging=None)
+    return answer([_show_to(gateway, caller, endpoint) for endpoint in found], paging=None)
 
 
 @get(PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
 async def get_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """One endpoint."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    return answer(_show(gateway, endpoint))
+    return answer(_show_to(gateway, caller, endpoint))
 
 
 @patch(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
@@ -136,7 +137,7 @@ async def list_webhook_attempts(
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     query = check_query(request.query_params, "limit", "cursor")
-    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), tuple[UUID, int])
+    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), tuple[UUID, Number])
     found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
     more = show_cursor((found[-1].event_id, found[-1].number)) if len(found) == limit else None
     return answer([_show_attempt(attempt) for attempt in found], paging=more)
@@ -234,6 +235,12 @@ def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
         for one in live_secrets(kept, gateway.clock.now())
     ]
     return {"signing": kept[0].signing, "public_key": public_key(kept[0].secret), "secrets": live}
+
+
+def _show_to(gateway: Gateway, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
+    """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
+    shown = _show(gateway, endpoint)
+    return shown if "manage" in caller.scopes else shown | {"headers": masked(endpoint.headers)}
 
 
 def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:

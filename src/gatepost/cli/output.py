@@ -134,7 +134,10 @@ def _log_to_stderr() -> None:
 
     import structlog
 
+    from gatepost.logs import console
+
     structlog.configure(
+        processors=[*structlog.get_config()["processors"][:-1], console()],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )

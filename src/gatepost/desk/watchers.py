@@ -26,11 +26,16 @@ class Watcher:
     def __init__(self, channel_id: UUID, key_id: UUID) -> None:
         self.channel_id = channel_id
         self.key_id = key_id
-        self.ended = False  # the node stops: come to an end
+        self.ended = False  # come to an end
         self._news = asyncio.Event()
 
     def wake(self) -> None:
         self._news.set()
+
+    def end(self) -> None:
+        """Nobody waits any longer, or nobody may."""
+        self.ended = True
+        self.wake()
 
     def expect(self) -> None:
         """What happens from now on wakes."""
@@ -103,8 +108,7 @@ class Watchers:
         self._closed = True
         for watchers in self._of.values():
             for watcher in watchers:
-                watcher.ended = True
-                watcher.wake()
+                watcher.end()
 
     async def run(self) -> None:
         """Looks for what other nodes wrote, as long as somebody waits for it."""

@@ -12,8 +12,8 @@ HIDDEN = "***"
 _PREFIX = "dl_"
 _DIGITS = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _CREDENTIAL = re.compile(
-    r"authori[sz]ation|authentication|cookie|token|secret|passw|credential|session"
-    r"|(^|[-_])(x?api|access|private)[-_]?key|(^|[-_])(auth|pwd|key|sid)($|[-_])"
+    r"authori[sz]ation|authentication|cookie|token|secret|passw|passphrase|credential|session|bearer"
+    r"|(^|[-_])(x?api|access|private)[-_]?key|(^|[-_])(auth|jwt|pwd|key|sid)($|[-_])"
 )
 
 

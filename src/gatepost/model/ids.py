@@ -58,12 +58,12 @@ def milliseconds_of(id_: UUID) -> int:
 
 def message_id(id_: UUID) -> str:
     """A message's id as the outside sees it: 32 capital hex digits, as these networks write theirs."""
-    return f"{id_.int:032X}"
+    return id_.hex.upper()
 
 
 def show(prefix: str, id_: UUID) -> str:
     """Any other id as the outside sees it, with a prefix that tells what it is of."""
-    return f"{prefix}_{id_.int:032x}"
+    return f"{prefix}_{id_.hex}"
 
 
 def read(prefix: str, text: str) -> UUID | None:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model import ids
 from gatepost.store.labels import CONTACT, Label, labels_of
 from gatepost.store.pool import Connection, Database
 
@@ -64,8 +65,10 @@ _LAST_NAME = """left(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'),
 _WISHES = """AND ($4::boolean IS NULL OR (opted_out IS NOT NULL) = $4)
              AND ($5::uuid IS NULL OR (SELECT true FROM label_uses WHERE channel_id = $1 AND label_id = $5
                                        AND target = 'contact' AND contact_id = contacts.id LIMIT 1))"""
-# What begins with the words, after the place where the last page ended.
-_FITS = """({key}, id) > ($2 COLLATE "C", $3::uuid) AND {key} >= lower($6) COLLATE "C"
+# What begins with the words, after the place where the last page ended. One beginning and one end: of two beginnings
+# the index might take the lesser, and read all names before.
+_FITS = """({key}, id) > (greatest($2 COLLATE "C", lower($6) COLLATE "C"),
+                        CASE WHEN $2 COLLATE "C" < lower($6) COLLATE "C" THEN '{zero}' ELSE $3::uuid END)
            AND {key} < (lower($6) || chr(1114111)) COLLATE "C\""""
 # Each way to fit as (its key, its condition): whoever fits in two ways is shown where their name fits.
 _WAYS = (
@@ -83,7 +86,7 @@ _WAYS = (
 )
 _SEARCH = " UNION ALL ".join(
     f"""(SELECT {COLUMNS}, {key} AS key FROM contacts
-         WHERE channel_id = $1 AND {_FITS.format(key=key)} AND {condition} {_WISHES} ORDER BY {key}, id LIMIT $7)"""
+         WHERE channel_id = $1 AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_WISHES} ORDER BY {key}, id LIMIT $7)"""
     for key, condition in _WAYS
 )
 
@@ -159,7 +162,7 @@ async def search_contacts(
     db: Database, channel_id: UUID, words: str, wanted: ContactFilter, after: Match | None, limit: int
 ) -> list[Found]:
     """A page of contacts whose number, name or last name begins so, in the order of what begins so."""
-    place = after or Match("", UUID(int=0))
+    place = after or Match("", ids.ZERO)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT $7',

@@ -15,7 +15,7 @@ from gatepost.model.dates import LAST_ID
 from gatepost.store.history import stored
 from gatepost.store.labels import CONVERSATION, Label, labels_of
 from gatepost.store.messages import StoredMessage
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, keys_and_span
 from gatepost.store.reading import Heard, find_heard
 from gatepost.store.telling import Change
 
@@ -50,30 +50,30 @@ class Conversation(msgspec.Struct, frozen=True):
     last_message: StoredMessage | None
 
 
-_TALK = """SELECT v.*, p.* FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, place)
-    CROSS JOIN LATERAL (
-        SELECT contact_id, status, archived, muted, assignee, note, unread, last_message_id, last_in_at, created_at,
-               updated_at
-        FROM conversations WHERE channel_id = $1 AND contact_id = wanted.id LIMIT 1) v
-    CROSS JOIN LATERAL (
-        SELECT phone, COALESCE(given_name, name) AS name FROM contacts
-        WHERE channel_id = $1 AND id = wanted.id LIMIT 1) p
-    ORDER BY wanted.place"""
+TALK = ", ".join(Talk.__struct_fields__)  # of a conversation with its person
+ROW = ", ".join(name for name in Talk.__struct_fields__ if name not in ("phone", "name"))  # its own columns
+# Whom a conversation is with.
+PERSON = """(SELECT phone, COALESCE(given_name, name) AS name FROM contacts
+             WHERE channel_id = $1 AND id = contact_id LIMIT 1) p"""
+_TALK = f"""SELECT {TALK} FROM (
+        SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = $2) v CROSS JOIN LATERAL {PERSON}"""
 _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
 
 
 async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> Conversation | None:
     """One conversation of a channel."""
     async with db.connection() as conn:
-        found = await read_conversations(conn, channel_id, [contact_id])
-    return found[0] if found else None
+        return await read_conversation(conn, channel_id, contact_id)
 
 
-async def read_conversations(
-    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID]
-) -> list[Conversation]:
-    """These conversations in this order, with their labels and newest messages."""
-    talks = [_talk(row) for row in await conn.fetch(_TALK, channel_id, list(contact_ids))]
+async def read_conversation(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> Conversation | None:
+    """The same where a connection is at hand."""
+    talk = await _find(conn, channel_id, contact_id)
+    return (await complete(conn, channel_id, [talk]))[0] if talk else None
+
+
+async def complete(conn: "Connection[Any]", channel_id: UUID, talks: Sequence[Talk]) -> list[Conversation]:
+    """Conversations with their labels and newest messages."""
     labels = await labels_of(conn, channel_id, [talk.contact_id for talk in talks], CONVERSATION)
     newest = await _newest(conn, channel_id, talks)
     return [Conversation(talk, labels[talk.contact_id], newest.get(talk.contact_id)) for talk in talks]
@@ -81,16 +81,19 @@ async def read_conversations(
 
 async def _newest(conn: "Connection[Any]", channel_id: UUID, talks: Sequence[Talk]) -> dict[UUID, StoredMessage]:
     """The newest message of each conversation, by whole keys: either index of messages is right then."""
-    keys = [(talk.contact_id, talk.last_message_id) for talk in talks if talk.last_message_id]
+    keys = {talk.last_message_id: talk.contact_id for talk in talks if talk.last_message_id}
+    if not keys:
+        return {}
     rows = await conn.fetch(
         f"""SELECT m.* FROM unnest($2::uuid[], $3::uuid[]) AS wanted (contact_id, id) CROSS JOIN LATERAL (
                 SELECT {_MESSAGE} FROM messages
-                WHERE channel_id = $1 AND contact_id = wanted.contact_id AND id = wanted.id LIMIT 1) m""",
+                WHERE channel_id = $1 AND contact_id = wanted.contact_id AND id = wanted.id
+                  AND id BETWEEN $4 AND $5 LIMIT 1) m""",
         channel_id,
-        [contact_id for contact_id, _ in keys],
-        [message_id for _, message_id in keys],
+        list(keys.values()),
+        *keys_and_span(list(keys)),
     )
-    return {row["contact_id"]: stored(row) for row in rows}
+    return {message.contact_id: message for message in map(stored, rows)}
 
 
 async def list_history(
@@ -98,7 +101,7 @@ async def list_history(
 ) -> list[StoredMessage] | None:
     """Messages of a conversation, the newest first, older than the cursor; None when there is no such conversation."""
     async with db.connection() as conn:
-        if not await conn.fetch(_TALK, channel_id, [contact_id]):
+        if await _find(conn, channel_id, contact_id) is None:
             return None
         rows = await conn.fetch(
             f"""SELECT {_MESSAGE} FROM messages
@@ -113,7 +116,7 @@ async def list_history(
 
 async def change_conversation(change: Change, contact_id: UUID, wishes: Mapping[str, Any]) -> bool:
     """Sets what people wish, and tells which of it is new; False when there is no such conversation."""
-    talk = await _find(change, contact_id)
+    talk = await _find(change.conn, change.channel_id, contact_id)
     if talk is None:
         return False
     new = {name: value for name, value in wishes.items() if value != getattr(talk, name)}
@@ -137,7 +140,7 @@ async def read_all(change: Change, contact_id: UUID, since: datetime) -> Heard |
 
     Both in one commit: a message that comes later is neither counted as read nor shown as read.
     """
-    talk = await _find(change, contact_id)
+    talk = await _find(change.conn, change.channel_id, contact_id)
     if talk is None:
         return None
     if talk.unread:
@@ -157,10 +160,6 @@ def _tell(change: Change, talk: Talk, changed: Sequence[str]) -> None:
     change.scribe.tell(events.CHAT, "updated", data, talk.contact_id)
 
 
-async def _find(change: Change, contact_id: UUID) -> Talk | None:
-    row = await change.conn.fetchrow(_TALK, change.channel_id, [contact_id])
-    return _talk(row) if row else None
-
-
-def _talk(row: Any) -> Talk:
-    return Talk(**dict(row.items()))
+async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> Talk | None:
+    row = await conn.fetchrow(_TALK, channel_id, contact_id)
+    return Talk(*row) if row else None

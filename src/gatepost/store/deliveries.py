@@ -111,6 +111,7 @@ class Retries(msgspec.Struct, frozen=True):
 _RETRIES = """SELECT r.event_id, r.about AS line, e.body, e.type, e.about, d.attempts, d.begun, d.state{more} FROM
      (SELECT event_id, about FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
         AND event_id <> ALL ($5::uuid[]) AND (about IS NULL OR about <> ALL ($6::uuid[]))
+        AND ($7::uuid IS NULL OR event_id <= $7)
       ORDER BY next_at LIMIT $4) r
    LEFT JOIN LATERAL (SELECT body, type, about FROM events WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
    LEFT JOIN LATERAL (SELECT state, attempts, begun FROM deliveries
@@ -129,14 +130,16 @@ async def read_retries(
     *,
     ordered: bool = False,
     busy: Sequence[UUID] = (),
+    reach: UUID | None = None,
 ) -> Retries:
     """Deliveries whose next attempt is due, but for those under way; the limits of one mean look-ups by key.
 
-    An ordered endpoint leaves out conversations that are `busy`, and learns which ones have to stand behind others.
+    An ordered endpoint leaves out conversations that are `busy` and events beyond its `reach`, and learns which ones
+    have to stand behind others.
     """
     query = _RETRIES.format(more=_BEHIND if ordered else "")
     async with db.connection() as conn:
-        rows = await conn.fetch(query, channel_id, endpoint_id, now, most, list(under_way), list(busy))
+        rows = await conn.fetch(query, channel_id, endpoint_id, now, most, list(under_way), list(busy), reach)
     due = [_due(row, retried=True, blocked=ordered and row["blocked"]) for row in rows if _lives(row)]
     return Retries(sorted(due, key=lambda one: one.event_id), [row["event_id"] for row in rows if not _lives(row)])
 
@@ -158,20 +161,27 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 async def next_retry(
-    db: Database, channel_id: UUID, endpoint_id: UUID, under_way: Sequence[UUID], busy: Sequence[UUID] = ()
+    db: Database,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    under_way: Sequence[UUID],
+    busy: Sequence[UUID] = (),
+    reach: UUID | None = None,
 ) -> Ahead:
-    """What waits in delivery_retries, but for deliveries under way and conversations that are busy."""
+    """What waits in delivery_retries, but for deliveries under way, conversations that are busy, and beyond `reach`."""
     async with db.connection() as conn:
         row: Any = await conn.fetchrow(
             """SELECT (SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                          AND next_at < 'infinity' AND event_id <> ALL ($3::uuid[])
-                         AND (about IS NULL OR about <> ALL ($4::uuid[])) ORDER BY next_at LIMIT 1) AS at,
+                         AND (about IS NULL OR about <> ALL ($4::uuid[])) AND ($5::uuid IS NULL OR event_id <= $5)
+                       ORDER BY next_at LIMIT 1) AS at,
                       EXISTS (SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                                 AND next_at = 'infinity') AS waiting""",
             channel_id,
             endpoint_id,
             list(under_way),
             list(busy),
+            reach,
         )
     return Ahead(row["at"], row["waiting"])
 

@@ -23,6 +23,7 @@ from gatepost.store.pool import Database, keys_and_span
 SCHEDULED = -100  # asked for like a state; in the rows it is one that is queued for later
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
 _STATE = StoredMessage.__struct_fields__.index("state")
+_STATES = {state.value: state for state in State}
 _FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
             AND ($7::int[] IS NULL
                  OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
@@ -135,7 +136,7 @@ async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
 def stored(row: Any) -> StoredMessage:
     """A row of exactly a message's columns as a message: by their order, for a page has many."""
     values = list(row)
-    values[_STATE] = State(values[_STATE])
+    values[_STATE] = _STATES[values[_STATE]]
     return StoredMessage(*values)
 
 

@@ -16,12 +16,24 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, first_id
 from gatepost.store.contacts import find_contacts
-from gatepost.store.conversations import CLOSED, Conversation, read_conversations
+from gatepost.store.conversations import (
+    CLOSED,
+    PERSON,
+    ROW,
+    TALK,
+    Conversation,
+    Talk,
+    complete,
+    read_conversation,
+)
 from gatepost.store.labels import CONVERSATION
 from gatepost.store.pool import Connection, Database
 
 STEPS = 2_000  # how many conversations one page may look at
 RARE = 500  # a label that is on no more than these is looked up from its own side
+_GATHERED = (
+    25  # uses of a label, for each conversation of a page, that are rather read at once than asked for one by one
+)
 
 
 class InboxFilter(msgspec.Struct, frozen=True):
@@ -49,17 +61,16 @@ async def list_conversations(
     async with db.connection() as conn:
         if wanted.phone is not None:
             return await _of_phone(conn, channel_id, wanted, wanted.phone, before)
-        drive = await _drive(conn, channel_id, wanted)
-        found = await _pick(conn, channel_id, drive, wanted, before, most)
+        drive, check = await _drive(conn, channel_id, wanted, most)
+        found = await _pick(conn, channel_id, drive, check, wanted, before, most)
         following = found[-1]["last_message_id"] if len(found) == most else None
         if len(found) < most and drive is not _LABELLED:
             following = await _last_step(conn, channel_id, drive, wanted, before)
-        page = await read_conversations(conn, channel_id, [row["contact_id"] for row in found])
+        page = await complete(conn, channel_id, [Talk(*row) for row in found if row["phone"] is not None])
     return InboxPage(page, following)
 
 
-_STEP = "contact_id, last_message_id, status, archived, unread"
-_WALK = f"""SELECT {_STEP} FROM conversations
+_WALK = f"""SELECT {ROW} FROM conversations
     WHERE channel_id = $1 AND last_message_id < $2 AND last_message_id >= $3 {{also}}
     ORDER BY last_message_id DESC LIMIT {STEPS}"""
 _RECENT = _WALK.format(also="")
@@ -70,19 +81,31 @@ _LABELLED = f"""SELECT v.* FROM (
         SELECT contact_id FROM label_uses
         WHERE channel_id = $1 AND label_id = $7 AND target = 'conversation' OFFSET 0) u
     CROSS JOIN LATERAL (
-        SELECT {_STEP} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
+        SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
     WHERE v.last_message_id < $2 AND v.last_message_id >= $3"""
 
 # Not EXISTS: the planner might then rather read all uses of the label at once.
 _HAS_LABEL = f"""AND ($7::uuid IS NULL OR (
     SELECT true FROM label_uses l WHERE l.channel_id = $1 AND l.label_id = $7 AND l.target = '{CONVERSATION}'
       AND l.contact_id = w.contact_id LIMIT 1))"""
+# The limit, which is never met, tells the planner that they may be kept as a table of hashes.
+_AMONG_LABELLED = f"""AND ($7::uuid IS NULL OR w.contact_id IN (
+    SELECT contact_id FROM label_uses WHERE channel_id = $1 AND label_id = $7 AND target = '{CONVERSATION}'
+    LIMIT 10000))"""
 
 
-async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter) -> str:
-    """What the list is read from: the narrowest that there is an index for."""
-    if wanted.label_id is not None and await _is_rare(conn, channel_id, wanted.label_id):
-        return _LABELLED
+async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, most: int) -> tuple[str, str]:
+    """What the list is read from, the narrowest that there is an index for; and how the label is looked for there."""
+    check, gathered = _HAS_LABEL, max(RARE, _GATHERED * most)
+    if wanted.label_id is not None:
+        uses = await _count_uses(conn, channel_id, wanted.label_id, gathered + 1)
+        if uses <= RARE:
+            return _LABELLED, ""
+        check = _AMONG_LABELLED if uses <= gathered else _HAS_LABEL
+    return _index(wanted), check
+
+
+def _index(wanted: InboxFilter) -> str:
     if wanted.unread:
         return _UNREAD
     if wanted.archived:
@@ -90,26 +113,34 @@ async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter)
     return _CLOSED if wanted.status == CLOSED else _RECENT
 
 
-async def _is_rare(conn: "Connection[Any]", channel_id: UUID, label_id: UUID) -> bool:
-    uses = await conn.fetchval(
+async def _count_uses(conn: "Connection[Any]", channel_id: UUID, label_id: UUID, most: int) -> int:
+    uses: int = await conn.fetchval(
         f"""SELECT count(*) FROM (SELECT 1 FROM label_uses WHERE channel_id = $1 AND label_id = $2
-                AND target = '{CONVERSATION}' LIMIT {RARE + 1}) u""",
+                AND target = '{CONVERSATION}' LIMIT $3) u""",
         channel_id,
         label_id,
+        most,
     )
-    return int(uses) <= RARE
+    return uses
 
 
 async def _pick(
-    conn: "Connection[Any]", channel_id: UUID, drive: str, wanted: InboxFilter, before: UUID | None, most: int
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    drive: str,
+    check: str,
+    wanted: InboxFilter,
+    before: UUID | None,
+    most: int,
 ) -> list[Any]:
-    check = "" if drive is _LABELLED else _HAS_LABEL
     rows: list[Any] = await conn.fetch(
-        f"""SELECT w.contact_id, w.last_message_id FROM ({drive}) w
-            WHERE ($4::text IS NULL OR w.status = $4) AND ($5::boolean IS NULL OR w.archived = $5)
-              AND ($6::boolean IS NULL OR (w.unread > 0) = $6)
-              {check}
-            ORDER BY w.last_message_id DESC LIMIT $8""",
+        f"""SELECT {TALK} FROM (
+                SELECT * FROM ({drive}) w
+                WHERE ($4::text IS NULL OR w.status = $4) AND ($5::boolean IS NULL OR w.archived = $5)
+                  AND ($6::boolean IS NULL OR (w.unread > 0) = $6)
+                  {check}
+                ORDER BY w.last_message_id DESC LIMIT $8) v
+            LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
         channel_id,
         *_span(wanted, before),
         wanted.status,
@@ -139,8 +170,8 @@ async def _of_phone(
     conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, phone: str, before: UUID | None
 ) -> InboxPage:
     contact = (await find_contacts(conn, channel_id, {phone})).get(phone)
-    found = await read_conversations(conn, channel_id, [contact.id]) if contact else []
-    return InboxPage([one for one in found if _fits(one, wanted, before)], None)
+    one = await read_conversation(conn, channel_id, contact.id) if contact else None
+    return InboxPage([one] if one and _fits(one, wanted, before) else [], None)
 
 
 def _fits(one: Conversation, wanted: InboxFilter, before: UUID | None) -> bool:

@@ -66,8 +66,10 @@ async def labels_of(
         target,
     )
     found: dict[UUID, list[Label]] = {contact_id: [] for contact_id in contact_ids}
-    for row in rows:
-        found[row["contact_id"]].append(_label(row))
+    known: dict[UUID, Label] = {}
+    for contact_id, *fields in rows:
+        label = known.get(fields[0]) or known.setdefault(fields[0], Label(*fields))
+        found[contact_id].append(label)
     return found
 
 

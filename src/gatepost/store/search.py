@@ -23,7 +23,7 @@ from gatepost.model.words import Sought
 from gatepost.store.pool import Connection, Database
 
 _WALK = (8, 40)  # newest blocks that are looked into at first, and those after them where that will do
-_LOOKS = (0, 24, 64)  # blocks named by the index: after how many it is asked whether that is enough, or given up
+_LOOKS = (24, 64)  # blocks named by the index: after how many it is asked whether that is enough, or given up
 
 
 class Hits(msgspec.Struct, frozen=True):
@@ -71,11 +71,12 @@ class _Look(msgspec.Struct):
 
     async def take(self, blocks: Iterable[Any]) -> None:
         """Adds what these blocks hold. Of a block the ids are read only if they are needed."""
-        held = [(row["last_id"], places) for row in blocks if (places := _common(row))]
+        held = [(row, places) for row in blocks if (places := _common(row))]
         while held and self.missing:
             counts = accumulate(len(places) for _, places in held)
             some = 1 + next((i for i, count in enumerate(counts) if count >= self.missing), len(held))
-            named = await _read_ids(self.conn, self.channel_id, held[:some])
+            sent = await _ids_of(self, [row for row, _ in held[:some]])
+            named = (_id_at(ids, at) for ids, (_, places) in zip(sent, held, strict=False) for at in places)
             self.found += [id_ for id_ in named if self.span.start <= id_ < self.span.end][: self.missing]
             held = held[some:]
 
@@ -96,36 +97,49 @@ async def _walk(look: _Look) -> UUID | None:
 
 async def _ask_index(look: _Look, span: Span) -> UUID | None:
     """Looks into the blocks that have all words."""
-    newest = await _newest_blocks(look.conn, look.channel_id, look.sought, span, _LOOKS[-1])
-    for first, end in pairwise(_LOOKS):
-        keys = [block["last_id"] for block in newest[first:end]]
-        if keys and look.missing:
-            await look.take(await _look_into(look, keys))
-    return newest[-1]["first_id"] if len(newest) == _LOOKS[-1] else None
+    newest = await _newest_blocks(look, span, _LOOKS[-1])
+    # Each block that is named for one word holds at least one message: so many will do as are missing.
+    sure = 0 if look.sought.whole else min(look.missing, _LOOKS[0])
+    for first, end in pairwise((0, *sorted({sure, *_LOOKS} - {0}))):
+        if newest[first:end] and look.missing:
+            await look.take(await _look_into(look, newest[first:end]))
+    return await _begin(look, newest[-1]) if look.missing and len(newest) == _LOOKS[-1] else None
 
 
-async def _newest_blocks(
-    conn: "Connection[Any]", channel_id: UUID, sought: Sought, span: Span, most: int
-) -> Sequence[Any]:
-    """Blocks that have all words, by the index of words alone: IS TRUE keeps the planner from any other."""
-    found: Sequence[Any] = await conn.fetch(
-        """SELECT last_id, first_id FROM search_blocks
-           WHERE words @@ $2::text::tsquery
-             AND (channel_id = $1) IS TRUE AND (last_id >= $3) IS TRUE AND (first_id < $4) IS TRUE
-           ORDER BY last_id DESC LIMIT $5""",
-        channel_id,
-        query_text(channel_id, sought),
+async def _newest_blocks(look: _Look, span: Span, most: int) -> list[UUID]:
+    """The ends of blocks that have all words, by the index of words alone: IS TRUE keeps the planner from any other.
+
+    They are found in about the order they were written in, the oldest first. Sorting that way hardly costs anything;
+    keeping the newest of thousands the other way costs most of a search.
+    """
+    found: list[UUID] = await look.conn.fetchval(
+        """SELECT ends[greatest(1, cardinality(ends) + 1 - $5::int):] FROM (
+               SELECT array_agg(last_id) AS ends FROM (
+                   SELECT last_id FROM search_blocks
+                   WHERE words @@ $2::text::tsquery
+                     AND (channel_id = $1) IS TRUE AND (last_id >= $3) IS TRUE AND (first_id < $4) IS TRUE
+                   ORDER BY last_id) named) a""",
+        look.channel_id,
+        query_text(look.channel_id, look.sought),
         span.start,
         span.end,
         most,
     )
-    return found
+    return (found or [])[::-1]
+
+
+async def _begin(look: _Look, last_id: UUID) -> UUID:
+    """The first message of a block."""
+    first_id: UUID = await look.conn.fetchval(
+        "SELECT first_id FROM search_blocks WHERE channel_id = $1 AND last_id = $2", look.channel_id, last_id
+    )
+    return first_id
 
 
 async def _read_newest(look: _Look, span: Span, most: int) -> Sequence[Any]:
     """The newest blocks that cover a part of the span, with the places of the words, whether they have them or not."""
     found: Sequence[Any] = await look.conn.fetch(
-        f"""SELECT b.last_id, b.first_id, {_places(look.sought)} FROM (
+        f"""SELECT b.last_id, b.first_id, NULL::bytea AS ids, {_places(look.sought)} FROM (
                 SELECT last_id, first_id, places FROM search_blocks
                 WHERE channel_id = $1 AND last_id >= $4 AND first_id < $5 AND last_id <= COALESCE(
                     (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= $5
@@ -141,11 +155,12 @@ async def _read_newest(look: _Look, span: Span, most: int) -> Sequence[Any]:
 
 
 async def _look_into(look: _Look, keys: Sequence[UUID]) -> Sequence[Any]:
-    """The places of the words in each block, in the order of the keys."""
+    """The places of the words in each block, in the order of the keys; with the ids where they are needed for sure."""
+    sent = "NULL::bytea" if look.sought.whole else "array_send(b.ids)"
     found: Sequence[Any] = await look.conn.fetch(
-        f"""SELECT wanted.id AS last_id, {_places(look.sought)}
+        f"""SELECT wanted.id AS last_id, {sent} AS ids, {_places(look.sought)}
             FROM unnest($4::uuid[]) WITH ORDINALITY AS wanted (id, turn) CROSS JOIN LATERAL (
-                SELECT places FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
+                SELECT places, ids FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
             ORDER BY wanted.turn""",
         *look.asked,
         list(keys),
@@ -174,19 +189,20 @@ def _common(row: Any) -> list[int]:
     return sorted(map(int, set.intersection(*(set(text.split(",")) for text in lists))), reverse=True)
 
 
-async def _read_ids(
-    conn: "Connection[Any]", channel_id: UUID, held: Sequence[tuple[UUID, Sequence[int]]]
-) -> list[UUID]:
-    """The ids at these places of blocks."""
-    rows = await conn.fetch(
+async def _ids_of(look: _Look, blocks: Sequence[Any]) -> list[bytes]:
+    """The ids of each block: as they came with it, or else read now."""
+    sent = [block["ids"] for block in blocks]
+    if None not in sent:
+        return sent
+    rows = await look.conn.fetch(
         """SELECT array_send(b.ids) AS ids FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, turn)
            CROSS JOIN LATERAL (
                SELECT ids FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b
            ORDER BY wanted.turn""",
-        channel_id,
-        [last_id for last_id, _ in held],
+        look.channel_id,
+        [block["last_id"] for block in blocks],
     )
-    return [_id_at(row["ids"], place) for row, (_, places) in zip(rows, held, strict=True) for place in places]
+    return [row["ids"] for row in rows]
 
 
 def _id_at(sent: bytes, place: int) -> UUID:

@@ -136,6 +136,7 @@ class Round:
                 except StaleOwner:
                     break
                 except Unavailable:
+                    self._more, self._retries_known = True, False  # a look that was broken off found nothing
                     await asyncio.sleep(0.5)
         finally:
             self._post.share.leave(self)
@@ -180,7 +181,7 @@ class Round:
             return 0
         free = self._post.share.room(self)
         if own > 0 and not free:
-            self._post.share.wait(self, self._bell.set)
+            self._post.share.wait(self, self._take_place)
         return max(0, min(own, free))
 
     def _wanted(self) -> int:
@@ -196,14 +197,17 @@ class Round:
 
     async def _start_pending(self) -> None:
         self._more = False
-        most, manner, after = self._wanted(), self.target.manner, self._hand.read_to
+        most, manner, after, reach = self._wanted(), self.target.manner, self._hand.read_to, self._hand.reach
         self._hand.begin_read()
         channel_id, ordered = self._lease.channel_id, manner.ordered
         page = await read_pending(self._db, channel_id, self.target.id, after, most, ordered=ordered)
         if after != self._hand.read_to or manner != self.target.manner:
             self.ring()  # it was wound back meanwhile
             return
-        await self._place(self._hand.turn_page(page))
+        await self._place(self._hand.turn_page(page, most))
+        if reach != self._hand.reach:
+            self._retries_known = False
+            self._bell.set()
         if len(page) == most:
             self._more = True
             if self._wanted():
@@ -211,16 +215,14 @@ class Round:
 
     async def _start_retries(self, now: datetime) -> None:
         self._hand.begin_read()
-        hand, manner = self._hand, self.target.manner
-        found = await read_retries(
-            self._db,
-            self._lease.channel_id,
-            self.target.id,
-            now,
-            hand.retried,
+        hand, manner, most, who = (
+            self._hand,
+            self.target.manner,
             self._wanted(),
-            ordered=manner.ordered,
-            busy=hand.busy,
+            (self._lease.channel_id, self.target.id),
+        )
+        found = await read_retries(
+            self._db, *who, now, hand.retried, most, ordered=manner.ordered, busy=hand.busy, reach=hand.reach
         )
         if found.lost:
             await self._record([Lost(self.target.id, id_) for id_ in found.lost])
@@ -230,11 +232,11 @@ class Round:
 
     async def _look_at_retries(self) -> None:
         self._retries_known = True
-        channel_id, endpoint_id = self._lease.channel_id, self.target.id
-        ahead = await next_retry(self._db, channel_id, endpoint_id, self._hand.retried, self._hand.busy)
+        hand, who = self._hand, (self._lease.channel_id, self.target.id)
+        ahead = await next_retry(self._db, *who, hand.retried, hand.busy, hand.reach)
         self._next_retry, self._lines = ahead.at, ahead.waiting
         if ahead.waiting and not self.target.manner.ordered:
-            await break_lines(self._db, self._lease, endpoint_id, self._clock.now(), _LINES_AT_ONCE)
+            await break_lines(self._db, self._lease, self.target.id, self._clock.now(), _LINES_AT_ONCE)
             self._retries_known = False
             self._bell.set()
 
@@ -286,8 +288,14 @@ class Round:
         """What is in hand follows at once. The loop, which costs more, is woken only where it has something to do."""
         self._launch()
         more = (self._more or self._next_retry is not None) and self._wanted()
-        if more or self._standing.paused or not self._retries_known or not self._flying:
+        timed = self._hand.gathering or (self._hand.ready and self._rate.most)
+        if more or timed or self._standing.paused or not self._retries_known or not self._flying:
             self._bell.set()
+
+    def _take_place(self) -> None:
+        """A place may be free: taken here and now, or whoever gave it back would take it again, time after time."""
+        self._launch()
+        self._bell.set()
 
     async def _deliver(self, flight: Flight, target: Target, secrets: Sequence[Secret]) -> None:
         """One POST, from the signature to the record of it, and what follows."""
@@ -368,7 +376,8 @@ class Round:
     def _delay(self) -> float | None:
         now, monotonic, room = self._clock.now(), self._clock.monotonic(), self._room()
         probing = self._standing.paused and not self._flying
-        moments = [self._standing.tells_at(), self.next_work if room or probing else None]
+        reading = (room and self._wanted()) or probing
+        moments = [self._standing.tells_at(), self.next_work if reading else None]
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None]
         if self._hand.ripe_at is not None:
             waits.append(self._hand.ripe_at - monotonic)

@@ -30,11 +30,20 @@ class Hand:
         self._events: dict[UUID, bool] = {}  # all of them, and whether they stand in delivery_retries
         self._first: set[UUID] = set()  # those that were read behind the cursor
         self._settled: set[UUID] = set()  # those that were let go while a page was being read
+        self._whole = False  # whether all that waited behind the cursor was read
 
     @property
     def cursor(self) -> UUID:
         """Every delivery up to here has had its first attempt recorded, or stands in line."""
         return min(self.read_to, UUID(int=min(self._first).int - 1)) if self._first else self.read_to
+
+    @property
+    def reach(self) -> UUID | None:
+        """Up to which event an ordered endpoint may go on with those in line; None: with all of them.
+
+        Of those further on, earlier ones of their conversation may be unread: a former owner had them in memory only.
+        """
+        return self.read_to if self._order and not self._whole else None
 
     @property
     def gathering(self) -> int:
@@ -63,8 +72,9 @@ class Hand:
         if self._order:
             self._order.begin_read()
 
-    def turn_page(self, page: list[Due]) -> list[Due]:
+    def turn_page(self, page: list[Due], most: int) -> list[Due]:
         """What is new of deliveries read behind the cursor; from now on the cursor waits for them."""
+        self._whole = self._whole or len(page) < most
         if page:
             self.read_to = page[-1].event_id
         fresh = [due for due in page if due.event_id not in self._events and due.event_id not in self._settled]
@@ -134,7 +144,7 @@ class Hand:
         units = list(flying)
         self.ready.clear()
         self._gather.clear()
-        self.read_to, self._manner = self.cursor, manner
+        self.read_to, self._manner, self._whole = self.cursor, manner, False
         self._order = Order() if manner.ordered else None
         if self._order:
             self._order.take_up(key for unit in units for key in unit.keys)

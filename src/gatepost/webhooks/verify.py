@@ -18,7 +18,7 @@ from gatepost.webhooks.sign import signed_text
 
 TOLERANCE = 300  # seconds that a timestamp may be off, either way
 _NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
-_MANY = 50  # signatures looked at; we never send more than ten
+MANY = 10  # signatures looked at: an endpoint has no more live secrets
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def _hint(keys: Sequence[Kept], offered: list[tuple[str, bytes]], id_: str, stam
 
 def _offered(header: str) -> list[tuple[str, bytes]]:
     """The signatures of the header, as (version, text)."""
-    parts = [part.partition(",") for part in header.split()[:_MANY]]
+    parts = [part.partition(",") for part in header.split()[:MANY]]
     return [(version, text.encode(errors="replace")) for version, _, text in parts]
 
 

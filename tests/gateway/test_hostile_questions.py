@@ -1,0 +1,166 @@
+"""Questions that nobody asks in good faith, or by mistake only: each is refused in words, and costs the others nothing."""
+
+import asyncio
+import base64
+import time
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from gatepost.model.signing import decode_check, new_secret
+from gatepost.webhooks.sign import signature_headers
+from gatepost.webhooks.verify import MANY, Kept, verify
+from tests.gateway.checks import SEND, TEXT, check_refused
+from tests.house import House, running_house
+
+HOOKS = "/api/v1/webhooks"
+EVENTS = "/api/v1/events"
+ZERO = "00000000-0000-0000-0000-000000000000"
+
+
+async def _hook(house: House, **wishes: Any) -> Any:
+    made = await house.call("POST", HOOKS, {"url": "http://127.0.0.1:54321/hook", **wishes})
+    assert made.status == 201, made.body
+    return made.json()["data"]
+
+
+def _cursor(value: Any) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
+
+
+# -- cursors and parameters -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [32_768, 10**30, -1])
+async def test_a_cursor_with_a_number_that_no_attempt_has(house: House, number: int) -> None:
+    path = f"{HOOKS}/{(await _hook(house))['id']}/attempts?cursor="
+    raw = base64.urlsafe_b64encode(f'["{ZERO}",{number}]'.encode()).decode().rstrip("=")
+    check_refused(await house.call("GET", path + raw), 400, "invalid_cursor")
+    assert (await house.call("GET", path + _cursor([ZERO, 32_767]))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [(EVENTS, "limit"), (EVENTS + "/stream", "after"), ("/api/v1/contacts", "limit"), ("/api/v1/orders", "limit")],
+)
+async def test_a_parameter_that_is_given_twice(house: House, path: str, name: str) -> None:
+    check_refused(await house.call("GET", f"{path}?{name}=1&{name}=2"), 422, "invalid_field", name)
+
+
+async def test_options_names_every_method(house: House) -> None:
+    hook = (await _hook(house))["id"]
+    for path, methods in (
+        (SEND, {"POST"}),
+        (f"/callbacks/cloud/{house.channel}", {"GET", "POST"}),
+        (HOOKS, {"GET", "POST"}),
+        (f"{HOOKS}/{hook}", {"GET", "PATCH", "DELETE"}),
+        ("/metrics", {"GET"}),
+    ):
+        told, refused = await house.call("OPTIONS", path, key=""), await house.call("PUT", path)
+        assert (told.status, told.body) == (204, b"")
+        assert "content-length" not in told.headers
+        assert set(told.headers["allow"].split(", ")) == set(refused.headers["allow"].split(", ")), path
+        assert set(told.headers["allow"].split(", ")) == methods | {"OPTIONS"}, path
+
+
+# -- secrets ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_new_secret_is_not_to_be_stored_or_packed(house: House) -> None:
+    hook = await _hook(house, url="http://127.0.0.1:54321/" + "x" * 1500)
+    path = f"{HOOKS}/{hook['id']}/rotate-secret"
+    answer = await house.call("POST", path, {}, headers={"accept-encoding": "gzip"})
+    assert (answer.status, answer.headers["cache-control"]) == (200, "no-store")
+    assert "vary" not in answer.headers
+
+
+async def test_who_only_reads_sees_no_credential_of_an_endpoint(house: House) -> None:
+    sent = {"Authorization": "Bearer s3cret", "X-JWT": "s3cret", "X-Shop": "7"}
+    hook = await _hook(house, headers=sent)
+    reader = await house.new_key(await _channel(house), scopes=["read"])
+    for path in (HOOKS, f"{HOOKS}/{hook['id']}"):
+        seen = await house.call("GET", path, key=reader)
+        assert b"s3cret" not in seen.body
+        assert b'"X-Shop":"7"' in seen.body
+        assert b"Bearer s3cret" in (await house.call("GET", path)).body
+
+
+async def _channel(house: House) -> Any:
+    async with house.db.connection() as conn:
+        return await conn.fetchval("SELECT id FROM channels")
+
+
+@pytest.mark.parametrize("name", ["Expect", "TE", "Upgrade", "Keep-Alive", "Trailer", "Proxy-Authorization"])
+async def test_a_header_that_would_fail_every_delivery_is_refused_at_once(house: House, name: str) -> None:
+    wish = {"url": "http://127.0.0.1:54321/hook", "headers": {name: "x"}}
+    check_refused(await house.call("POST", HOOKS, wish), 422, "invalid_field", "headers")
+
+
+async def test_a_costly_check_holds_nobody_up(house: House) -> None:
+    """Ten public keys, ten signatures and the largest body: the loop goes on turning meanwhile."""
+    hook = (await _hook(house, signing="v1a"))["id"]
+    for _ in range(9):
+        assert (await house.call("POST", f"{HOOKS}/{hook}/rotate-secret", {"overlap": 600})).status == 200
+    forged = "v1a," + base64.b64encode(bytes(64)).decode()
+    headers = {"webhook-id": "evt_1", "webhook-timestamp": "1", "webhook-signature": " ".join([forged] * 100)}
+    question = {"headers": headers, "body": "x" * 1_000_000}
+    asking = asyncio.create_task(house.call("POST", f"{HOOKS}/{hook}/verify", question))
+    turns = [time.monotonic()]
+    while not asking.done():
+        await asyncio.sleep(0.001)
+        turns.append(time.monotonic())
+    assert (await asking).json()["data"]["valid"] is False
+    longest = max(after - before for before, after in pairwise(turns))
+    assert longest < (turns[-1] - turns[0]) / 2
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
+
+
+async def _hang_up(house: House, path: str) -> None:
+    """Asks, and is gone while it waits."""
+    place = urlsplit(house.url)
+    _, writer = await asyncio.open_connection(place.hostname, place.port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.key}\r\n\r\n".encode())
+    await writer.drain()
+    await asyncio.sleep(0.3)
+    writer.close()
+    await writer.wait_closed()
+
+
+@pytest.mark.parametrize("path", [f"{EVENTS}?wait=30", f"{EVENTS}/stream"])
+async def test_who_hangs_up_waits_no_longer(database_url: str, path: str) -> None:
+    async with running_house(database_url, api__streams=1) as house:
+        await _hang_up(house, path)
+        async with asyncio.timeout(10):  # far less than it would have waited
+            while (await house.call("GET", f"{EVENTS}?wait=1")).status == 429:
+                await asyncio.sleep(0.02)
+
+
+# -- two gateways in one process --------------------------------------------------------------------------------------
+
+
+async def test_gateways_of_one_process_share_no_limit_and_no_tenant(database_url: str, parted_database_url: str) -> None:
+    async with (
+        running_house(database_url, server__body_limit=2_000) as small,
+        running_house(parted_database_url) as large,
+    ):
+        long = {"url": "http://127.0.0.1:54321/hook", "headers": {f"X-{n}": "x" * 200 for n in range(15)}}
+        check_refused(await small.call("POST", HOOKS, long), 413, "body_too_large")
+        assert (await large.call("POST", HOOKS, long)).status == 201
+        check_refused(await small.call("GET", HOOKS, key=large.key), 401, "invalid_api_key")
+        assert (await small.call("GET", HOOKS)).json()["data"] == []
+        check_refused(await small.call("POST", SEND, TEXT | {"client_ref": "x" * 2_000}), 413, "body_too_large")
+
+
+def test_no_more_signatures_are_looked_at_than_there_can_be() -> None:
+    now, secret = datetime.now(UTC), new_secret()
+    headers = signature_headers([secret], "evt_1", int(now.timestamp()), b"{}")
+    kept = [Kept(decode_check(secret))]
+    for before, valid in ((MANY - 1, True), (MANY, False)):
+        padded = "v1,AAAA " * before + headers["webhook-signature"]
+        assert verify(kept, headers | {"webhook-signature": padded}, b"{}", now).valid is valid

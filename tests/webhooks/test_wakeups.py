@@ -1,0 +1,134 @@
+"""The loop of a round wakes whenever something can be done: beside POSTs that hang, and after the database was away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import ANA, BOB, Stage, shown
+
+DOWN, UP = Answer(500), Answer()
+
+
+@asynccontextmanager
+async def running(stage: Stage) -> AsyncIterator[None]:
+    """The loops, as the owner runs them, but for its look at them each second."""
+    loops = [asyncio.create_task(one.run()) for one in stage.rounds.values()]
+    yield
+    await asyncio.gather(*(one.stop() for one in stage.rounds.values()))
+    await asyncio.gather(*loops)
+
+
+def hanging(hold: asyncio.Event, *events: str) -> Callable[[Received], Awaitable[Answer]]:
+    """An endpoint that does not answer these, or these paths, before it is told to."""
+
+    async def answer(request: Received) -> Answer:
+        if any(event in request.body.decode() or event == request.path for event in events):
+            await hold.wait()
+        return UP
+
+    return answer
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(4):
+        while not true():
+            await asyncio.sleep(0.002)
+
+
+async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
+    hold = asyncio.Event()
+    hook = await stage.add(rate=2)
+    told = shown(await stage.tell(3))
+    stage.receiver.answer = hanging(hold, told[0])
+    await stage.take_over(in_flight=2)
+    async with running(stage):
+        await stage.receiver.wait_for(2)
+        await until(lambda: stage.rounds[hook].flying == 1)  # the second one ended, and the rate has no room yet
+        stage.clock.advance(1.1)
+        try:
+            await stage.receiver.wait_for(3, timeout=4)
+        finally:
+            hold.set()
+
+
+async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: Stage) -> None:
+    hold, first = asyncio.Event(), asyncio.Event()
+    hook = await stage.add(ordered=True, batch=2, batch_wait=0.05)
+    bob, ana = shown(await stage.tell(2, BOB)), shown(await stage.tell(3, ANA))
+    slow, quick = hanging(hold, bob[0]), hanging(first, ana[0])
+
+    async def answer(request: Received) -> Answer:
+        await slow(request)
+        return await quick(request)
+
+    stage.receiver.answer = answer
+    await stage.take_over()
+    async with running(stage):
+        await stage.receiver.wait_for(2)
+        await asyncio.sleep(0.1)
+        first.set()
+        await until(lambda: stage.rounds[hook].flying == 1)
+        stage.clock.advance(0.06)
+        try:
+            await stage.receiver.wait_for(3, timeout=4)
+        finally:
+            hold.set()
+
+
+async def test_nobody_starves_where_there_are_more_endpoints_than_places(stage: Stage) -> None:
+    """Two places, three endpoints that always have more: each gets its turn."""
+    paths = ("/one", "/two", "/three")
+    for path in paths:
+        await stage.add(path)
+    await stage.tell(60)
+    await stage.take_over(post=stage.new_post(total=2))
+    async with running(stage):
+        await stage.receiver.wait_for(60)
+        early = [request.path for request in stage.receiver.requests[:60]]
+        await stage.receiver.wait_for(180)
+    assert min(early.count(path) for path in paths) >= 5
+
+
+@asynccontextmanager
+async def away(url: str, table: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """A table that cannot be read; gives what breaks the connection of whoever tries."""
+    conn = await asyncpg.connect(url)
+
+    async def break_off() -> None:
+        async with asyncio.timeout(10):
+            while not await conn.fetch(
+                """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"""
+            ):
+                await asyncio.sleep(0.01)
+
+    async with conn.transaction():
+        await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield break_off
+    await conn.close()
+
+
+@pytest.mark.parametrize("table", ["deliveries", "delivery_retries"])
+async def test_a_look_that_the_database_broke_off_is_repeated(stage: Stage, common_url: str, table: str) -> None:
+    await stage.add()
+    await stage.take_over()
+    if table == "delivery_retries":
+        stage.receiver.answer = DOWN
+    told = shown(await stage.tell(1))
+    if table == "delivery_retries":
+        await stage.settle()
+        await stage.save()
+        stage.clock.advance(60)
+        stage.receiver.answer = UP
+    await stage.take_over()
+    before = len(stage.receiver.requests)
+    async with away(common_url, table) as break_off:
+        loops = [asyncio.create_task(one.run()) for one in stage.rounds.values()]
+        await break_off()
+    await stage.receiver.wait_for(before + 1)
+    assert stage.events_at()[before:] == told
+    await asyncio.gather(*(one.stop() for one in stage.rounds.values()))
+    await asyncio.gather(*loops)
