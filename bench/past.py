@@ -203,7 +203,9 @@ async def _add_blocks(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UU
 
 async def _add_words(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, texts: int) -> None:
     """What the blocks of one period hold, written as `store/word_blocks.py` writes it."""
-    await conn.execute("CREATE UNLOGGED TABLE bench_words (k bigint PRIMARY KEY, words tsvector, places text)")
+    await conn.execute(
+        "CREATE UNLOGGED TABLE bench_words (k bigint PRIMARY KEY, words tsvector, places text STORAGE EXTERNAL)"
+    )
     mark = f"{channel_id.hex[-10:]}:"
     for first in range(0, texts, BLOCK):
         rows = await conn.fetch(

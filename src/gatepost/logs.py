@@ -14,9 +14,7 @@ def console() -> structlog.dev.ConsoleRenderer:
 def configure_logs(level: str, format_: str) -> None:
     """Sets up structlog for this process."""
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
-    renderer: structlog.typing.Processor = (
-        console() if for_people else structlog.processors.JSONRenderer()
-    )
+    renderer: structlog.typing.Processor = console() if for_people else structlog.processors.JSONRenderer()
     processors: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -78,6 +78,7 @@ class Holding:
         self._marks: dict[UUID, Mark] = {}
         self._running: list[asyncio.Task[None]] = []
         self._refreshing: asyncio.Task[None] | None = None
+        self._one_look = asyncio.Lock()
         self._refreshed_at = 0.0
         self._stale = False
 
@@ -88,8 +89,10 @@ class Holding:
     async def begin(self, lane: Lane) -> None:
         self._lane = lane
         self._running = [asyncio.create_task(lane.run()), *(asyncio.create_task(duty.run()) for duty in self.duties)]
-        with contextlib.suppress(GatepostError):
-            await self._refresh()
+        self._stale = False
+        await self._look()
+        if self._stale:
+            self.refresh()
 
     def ring(self, *, sending: bool = True) -> None:
         """There may be something new: to send, to deliver, or a changed endpoint."""
@@ -104,7 +107,7 @@ class Holding:
     def refresh(self) -> None:
         """Settings or endpoints may have changed."""
         self._stale = True
-        if self._refreshing is None or self._refreshing.done():
+        if self._lane and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
@@ -112,8 +115,15 @@ class Holding:
         while self._stale and self.alive():
             await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
             self._stale = False
-            with contextlib.suppress(GatepostError):
+            await self._look()
+
+    async def _look(self) -> None:
+        """One at a time: two could each begin a round for the same endpoint. One that fails is repeated."""
+        async with self._one_look:
+            try:
                 await self._refresh()
+            except GatepostError:
+                self._stale = True
 
     @property
     def broken(self) -> bool:
@@ -122,8 +132,10 @@ class Holding:
 
     @property
     def idle(self) -> bool:
-        rounds, duties = (r.idle for r, _ in self._rounds.values()), (duty.idle for duty in self.duties)
-        return bool(self._lane and self._lane.idle) and all(rounds) and all(duties)
+        rounds = (
+            round_.idle and not task.done() for round_, task in self._rounds.values()
+        )  # one that broke is replaced
+        return bool(self._lane and self._lane.idle) and all(rounds) and all(duty.idle for duty in self.duties)
 
     def next_work(self) -> datetime | None:
         """When there will be something to do, as far as is known."""
@@ -142,6 +154,8 @@ class Holding:
         for id_, (round_, task) in list(self._rounds.items()):
             if id_ not in targets or task.done():
                 del self._rounds[id_]
+                if task.done() and not task.cancelled() and task.exception():
+                    log.error("round broke", endpoint=id_.hex, exc_info=task.exception())
                 await round_.stop()
         for target in targets.values():
             if target.id in self._rounds:

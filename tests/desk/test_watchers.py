@@ -1,7 +1,9 @@
 """Watchers: woken by rings and by what others wrote, never past a row, and no more of them than a key may have."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -122,3 +124,26 @@ async def test_an_end_wakes_all_and_lets_nobody_in(stage: Stage) -> None:
         assert [piece async for piece in follow(stage.db, wanted, watcher, beat=60)] == []
     with pytest.raises(Unavailable):
         watchers.open(stage.channel_id, KEY)
+
+
+class _Meanwhile(Database):
+    """The same database, where something happens right after each look into it."""
+
+    def __init__(self, db: Database, *happens: Callable[[], None]) -> None:
+        self._db = db
+        self._happens = list(happens)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        async with self._db.connection() as conn:
+            yield conn
+        self._happens.pop(0)()
+
+
+async def test_a_ring_right_after_the_read_is_heard(stage: Stage) -> None:
+    watchers = Watchers(stage.db, 10)
+    with watchers.watching(stage.channel_id, KEY) as watcher:
+        db = _Meanwhile(stage.db, watcher.wake, watcher.end)
+        async with asyncio.timeout(5):
+            piece = await next_piece(db, Wanted(stage.channel_id, ids.ZERO), watcher, 10, 60)
+        assert piece.events == []

@@ -161,6 +161,7 @@ async def test_pages_exports_and_the_reference(house: House) -> None:
         "/api/v1/messages/export?format=csv",
         "/openapi.json",
         "/docs/page.js",
+        "/docs/events/message_notification.json",
     ):
         bare, packed = await _get(house, path, "identity"), await _get(house, path, "gzip")
         assert (bare.status, packed.status) == (200, 200)

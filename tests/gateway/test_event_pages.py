@@ -51,6 +51,9 @@ async def test_the_page_shows_all_and_needs_nothing_from_elsewhere(house: House)
     }
     for script in ("<script", " onclick=", " style=", "src="):
         assert script not in text
+    assert "`" not in text  # what is code is shown as code
+    style = (await house.call("GET", "/docs/page.css", key="")).body.decode()
+    assert re.search(r"h2 code\b[^}]*text-transform: none", style)  # a type is written as it is
 
 
 async def test_events_in_the_reference_are_these(house: House) -> None:

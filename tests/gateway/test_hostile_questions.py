@@ -1,4 +1,4 @@
-"""Questions that nobody asks in good faith, or by mistake only: each is refused in words, and costs the others nothing."""
+"""Questions that nobody asks in good faith: each is refused in words, and costs the others nothing."""
 
 import asyncio
 import base64
@@ -144,7 +144,9 @@ async def test_who_hangs_up_waits_no_longer(database_url: str, path: str) -> Non
 # -- two gateways in one process --------------------------------------------------------------------------------------
 
 
-async def test_gateways_of_one_process_share_no_limit_and_no_tenant(database_url: str, parted_database_url: str) -> None:
+async def test_gateways_of_one_process_share_no_limit_and_no_tenant(
+    database_url: str, parted_database_url: str
+) -> None:
     async with (
         running_house(database_url, server__body_limit=2_000) as small,
         running_house(parted_database_url) as large,

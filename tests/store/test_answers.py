@@ -157,3 +157,16 @@ async def test_a_look_reads_one_row_of_many(database_url: str) -> None:
                 scans = [node for node in plan.nodes() if node["Node Type"] == "Seq Scan"]
                 assert not scans, plan.query
                 assert plan.buffers < (5000 if "generate_series" in plan.query else 40), plan.query
+
+
+async def test_what_another_body_began_is_never_written_over(stage: Stage) -> None:
+    """Two that saw the key free at the same moment: the second neither begins nor keeps."""
+    other = _once(stage, Key("POST /things", "one", b"other"))
+    async with stage.db.transaction() as conn:
+        await _once(stage).begin(conn, NOW)
+    for done in (other.renew(stage.db, NOW), _keep(stage, other)):
+        with pytest.raises(Conflict):
+            await done
+    await _keep(stage, _once(stage))
+    with pytest.raises(Replay):
+        await _once(stage).look(stage.db, NOW)

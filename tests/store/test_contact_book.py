@@ -107,6 +107,23 @@ async def test_a_search_goes_through_everybody_once(watched: Watched) -> None:
     assert len(seen) == len(set(seen)) == sum(str(i).startswith("1") for i in range(2, COUNT + 1, 2))
 
 
+async def test_a_search_begins_where_the_words_do(watched: Watched) -> None:
+    db, plans = watched
+    early, late = [await search_contacts(db, CHANNEL, words, ALL, None, 10) for words in ("ana", "bob nr9999")]
+    assert (len(early), [one.contact.name for one in late]) == (10, [])
+    late = await search_contacts(db, CHANNEL, "bob nr9998", ALL, None, 10)
+    assert [one.contact.name for one in late] == ["Bob Nr9998"]
+    assert all(plan.buffers <= 60 for plan in plans)  # all names before Bob fill a hundred pages of the index
+
+
+async def test_a_place_before_the_words_is_where_they_begin(watched: Watched) -> None:
+    db, _ = watched
+    whole = await search_contacts(db, CHANNEL, "bob", ALL, None, 10)
+    for place in (Match("ana", UUID(int=2**128 - 1)), Match("bo", UUID(int=2**128 - 1))):
+        assert await search_contacts(db, CHANNEL, "Bob", ALL, place, 10) == whole
+    assert await search_contacts(db, CHANNEL, "bob", ALL, Match("c", ids.ZERO), 10) == []
+
+
 async def test_people_by_their_numbers(watched: Watched) -> None:
     db, plans = watched
     numbers = [f"5511{i:07d}" for i in range(1, 101)]

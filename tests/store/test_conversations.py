@@ -134,6 +134,19 @@ async def test_a_page_takes_so_many_steps_and_the_next_goes_on(watched: Watched)
     assert [number for page in pages for number in page] == down(RARE + 1, RARE + 1 - 50)
 
 
+async def test_uses_of_a_label_are_read_at_once_for_a_large_page(watched: Watched) -> None:
+    db, plans = watched
+    first = await list_conversations(db, CHANNEL, InboxFilter(label_id=LOST), None, 100)
+    assert (first.conversations, first.following is not None) == ([], True)
+    looks = [
+        node["Actual Loops"] for plan in plans for node in plan.nodes() if node.get("Relation Name") == "label_uses"
+    ]
+    assert looks == [1, 1]  # counted, and gathered; not one for each step
+    second = await list_conversations(db, CHANNEL, InboxFilter(label_id=LOST), first.following, 100)
+    phones = [int(one.talk.phone) - 4_900_000_000 for one in second.conversations]
+    assert phones == down(RARE + 1, 100)
+
+
 async def test_one_persons_conversation_and_since_when(watched: Watched) -> None:
     db, plans = watched
     found, following = await numbers(db, InboxFilter(phone="4900000077", status="closed"))

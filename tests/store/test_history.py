@@ -268,6 +268,13 @@ async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
     assert (named, looked, ids_read) == (("words", 80), ("pkey", 24), ("pkey", 19))
 
 
+async def test_one_rare_word_is_looked_for_in_as_many_blocks_as_messages_are_missing(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("rar"), Span(), most=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    assert looks(plans) == [("pkey", 8), ("pkey", 1), ("words", 80), ("pkey", 19)]
+
+
 async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: Watched) -> None:
     db, plans = watched
     hits = await search_blocks(db, CHANNEL, read_query("hel"), Span(), most=20)

@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, PENDING, show_delivery_id
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.retrying import Key, endless, retry_deliveries
+from gatepost.store.retrying import MOST_ATTEMPTS, Again, Key, ask_again, endless, retry_deliveries
 from tests.outbound.stage import NOW, Stage
 from tests.store import told
 from tests.store.watching import Plan, fill, watched_database
@@ -124,6 +124,19 @@ async def test_what_cannot_be_made_again(stage: Stage) -> None:
     assert len(await stage.rows("deliveries", "AND state = 2")) == 5
     stranger = await retry_deliveries(stage.db, uuid4(), [(good, event)], judge, NOW)
     assert [refusal and refusal.code for refusal in stranger.values()] == ["not_found"]
+
+
+@pytest.mark.parametrize(("attempts", "code"), [(MOST_ATTEMPTS - 1, None), (MOST_ATTEMPTS, "wrong_state")])
+async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: str | None) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    await told.change(stage.db, "UPDATE deliveries SET attempts = $2 WHERE event_id = $1", event, attempts)
+    assert await retry(stage, (hook, event)) == {(hook, event): code}
+    wanted = [Again(hook, event, EXHAUSTED if code else PENDING, None, NOW)]  # as a recovery asks for it
+    async with stage.db.transaction() as conn:
+        assert await ask_again(conn, stage.channel_id, wanted, NOW) == (0 if code else 1)
+    assert len(await stage.rows("delivery_retries")) == (0 if code else 1)
 
 
 async def test_ids_that_are_none(stage: Stage) -> None:

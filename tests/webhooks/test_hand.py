@@ -42,3 +42,30 @@ def test_what_was_recorded_while_a_page_was_read_is_not_sent_again() -> None:
     hand.let_go(items[:1])
     hand.forget(items[:1])
     assert hand.turn_page(items, 10) == items[1:]
+
+
+def test_a_retry_that_was_recorded_while_retries_were_read_is_not_sent_again() -> None:
+    hand = Hand(UUID(int=9), Manner())
+    again = Due(UUID(int=5), b"{}", 1, retried=True)
+    hand.place([again], 0.0)
+    assert [hand.ready.popleft()] == [(again,)]
+    hand.begin_read()
+    hand.let_go([again])
+    hand.forget([again])
+    hand.place([again], 0.0)
+    assert not hand.ready
+    hand.begin_read()
+    hand.place([again], 0.0)
+    assert len(hand.ready) == 1
+
+
+def test_an_ordered_endpoint_goes_on_with_lines_as_far_as_it_has_read() -> None:
+    hand = Hand(UUID(int=4), Manner(ordered=True))
+    assert hand.reach == UUID(int=4)
+    hand.turn_page([due(5), due(6)], 2)
+    assert hand.reach == UUID(int=6)  # the page was full: there may be more
+    hand.turn_page([due(7)], 2)
+    assert hand.reach is None
+    hand.rewind(Manner(ordered=True), [])
+    assert hand.reach == UUID(int=4)
+    assert Hand(UUID(int=4), Manner()).reach is None

@@ -4,9 +4,12 @@ import gzip
 from contextlib import AsyncExitStack
 
 import psutil
+from tests.conftest import Answer
 from tests.webhooks.stage import Stage, shown
 from tests.webhooks.test_post import receiving, repeats, says, says_and_waits
 
+from gatepost.desk.deliveries import shown_answer
+from gatepost.store.attempt_log import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.post import BODY_LIMIT, Poster
 
@@ -53,3 +56,15 @@ async def test_a_healthy_endpoint_among_hostile_ones(stage: Stage) -> None:
             assert row["latency_ms"] < 5000
         assert grown < 60_000_000
     await stage.poster.close()
+
+
+async def test_a_header_that_looks_like_an_escape_is_logged_as_it_came(stage: Stage) -> None:
+    hook = await stage.add()
+    odd = "\\u0000 and \\"
+    stage.receiver.answer = Answer(headers={"x-odd": odd})
+    await stage.take_over()
+    await stage.tell(1)
+    await stage.settle()
+    (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
+    answer = shown_answer(attempt.answer_headers, attempt.answer_body)
+    assert dict(answer["headers"])["x-odd"] == odd

@@ -9,6 +9,10 @@ import pytest
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, Stage, shown
 
+from gatepost.store.heads import StaleOwner
+from gatepost.store.recording import break_lines
+from gatepost.webhooks import deliver
+
 DOWN, UP = Answer(500), Answer()
 
 
@@ -79,17 +83,20 @@ async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: St
 
 
 async def test_nobody_starves_where_there_are_more_endpoints_than_places(stage: Stage) -> None:
-    """Two places, three endpoints that always have more: each gets its turn."""
-    paths = ("/one", "/two", "/three")
+    """Two places, three endpoints that always have more: from when all have read theirs, each gets its turn."""
+    paths, hold = ("/one", "/two", "/three"), asyncio.Event()
     for path in paths:
         await stage.add(path)
-    await stage.tell(60)
+    await stage.tell(40)
+    stage.receiver.answer = hanging(hold, *paths)
     await stage.take_over(post=stage.new_post(total=2))
+    for one in stage.rounds.values():
+        await one.step()
+    hold.set()
     async with running(stage):
-        await stage.receiver.wait_for(60)
-        early = [request.path for request in stage.receiver.requests[:60]]
-        await stage.receiver.wait_for(180)
-    assert min(early.count(path) for path in paths) >= 5
+        await stage.receiver.wait_for(120)
+    early = [request.path for request in stage.receiver.requests[:40]]
+    assert min(early.count(path) for path in paths) >= 10
 
 
 @asynccontextmanager
@@ -132,3 +139,53 @@ async def test_a_look_that_the_database_broke_off_is_repeated(stage: Stage, comm
     assert stage.events_at()[before:] == told
     await asyncio.gather(*(one.stop() for one in stage.rounds.values()))
     await asyncio.gather(*loops)
+
+
+async def test_a_retry_that_is_due_does_not_make_a_slow_rate_turn_in_circles(stage: Stage) -> None:
+    """There is enough in hand, so that the retry is not read yet: the loop sleeps until the rate has room."""
+    hook = await stage.add(rate=1)
+    await stage.take_over()
+    stage.receiver.answer = DOWN
+    await stage.tell(1)
+    await stage.settle()
+    stage.receiver.answer = UP
+    await stage.tell(150)
+    await stage.settle()
+    stage.clock.advance(7)
+    await stage.settle()
+    wait = await stage.rounds[hook].step()
+    assert wait is not None
+    assert wait > 0.5
+
+
+async def test_not_more_than_a_number_ends_unrecorded(
+    stage: Stage, common_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While attempts cannot be written, POSTs stop after so many: a crash would repeat no more than those."""
+    monkeypatch.setattr(deliver, "_UNRECORDED", 5)
+    await stage.add()
+    await stage.tell(40)
+    await stage.take_over(in_flight=2)
+    (one,) = stage.rounds.values()
+    async with away(common_url, "attempts"):
+        await one.step()
+        await until(lambda: stage.post.share.used == 0)
+        await asyncio.sleep(0.1)
+        assert 5 <= len(stage.receiver.requests) <= 6
+    await stage.settle()
+    assert len(stage.receiver.requests) == 40
+
+
+async def test_who_owns_no_more_breaks_no_lines(stage: Stage) -> None:
+    hook = await stage.add(ordered=True)
+    await stage.take_over()
+    stage.receiver.answer = DOWN
+    await stage.tell(2, ANA)
+    await stage.settle()
+    stale = stage.lease
+    assert stale is not None
+    before = await stage.rows("delivery_retries", "ORDER BY event_id")
+    await stage.take_over()
+    with pytest.raises(StaleOwner):
+        await break_lines(stage.db, stale, hook, stage.clock.now(), 10)
+    assert await stage.rows("delivery_retries", "ORDER BY event_id") == before

@@ -22,6 +22,7 @@ _LONG = 32 * 1024  # bytes that are packed beside the loop, so that others need 
 _KINDS = frozenset(
     {
         b"application/json",
+        b"application/schema+json",
         b"application/x-ndjson",
         b"image/svg+xml",
         b"text/css",

@@ -1,5 +1,6 @@
 """The events for people and machines: a page that describes every field, and a JSON Schema of each type."""
 
+import re
 from functools import cache
 from html import escape
 from typing import Any
@@ -14,6 +15,7 @@ from gatepost.model.event import ALL_TYPES
 from gatepost.model.event_schema.schema import schema_of
 
 Schema = dict[str, Any]
+_CODE = re.compile(r"`([^`]+)`")
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
@@ -69,7 +71,7 @@ def _type(type_: str, schema: Schema) -> str:
     parts = "".join(_part(type_, name, part) for name, part in schema["$defs"].items() if name not in shown)
     data = "".join(_part(type_, name, part) for name, part in schema["$defs"].items() if name in shown)
     link = f'<a href="/docs/events/{type_}.json">JSON Schema</a>'
-    words = f"<p>{escape(schema['description'])} {link}</p>"
+    words = f"<p>{_words(schema['description'])} {link}</p>"
     return f'<section id="{type_}"><h2><code>{type_}</code></h2>{words}{actions}{data}{parts}</section>'
 
 
@@ -85,12 +87,17 @@ def _part(type_: str, name: str, part: Schema) -> str:
     required = set(part["required"])
     rows = "".join(
         f"<tr><td><code>{escape(field)}</code></td><td>{_kind(type_, value)}</td>"
-        f"<td>{'' if field in required else 'may be left out. '}{escape(value.get('description', ''))}</td></tr>"
+        f"<td>{'' if field in required else 'may be left out. '}{_words(value.get('description', ''))}</td></tr>"
         for field, value in part["properties"].items()
     )
     head = "<thead><tr><th>field</th><th>is</th><th></th></tr></thead>"
-    words = f'<p class="quiet">{escape(part.get("description", ""))}</p>'
+    words = f'<p class="quiet">{_words(part.get("description", ""))}</p>'
     return f'<h4 id="{type_}-{name}">{name}</h4>{words}<table>{head}<tbody>{rows}</tbody></table>'
+
+
+def _words(text: str) -> str:
+    """A description, with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _kind(type_: str, schema: Schema) -> str:

@@ -29,9 +29,11 @@ Handler = Callable[[Gateway, HTTPScope, Receive], Awaitable[Answer]]
 def hot_route(method: str, path: str) -> Handler | None:
     """The handler of a hot route; None when the framework has to look."""
     if path == SEND:
-        return {"POST": send_message, "OPTIONS": tell_methods}.get(method, wrong_method)
+        sending: Handler = _SENDING.get(method, wrong_method)
+        return sending
     if path.startswith(CALLBACKS):
-        return {"POST": take_callback, "GET": shake_hands, "OPTIONS": tell_methods}.get(method, wrong_method)
+        calling: Handler = _CALLING.get(method, wrong_method)
+        return calling
     return None
 
 
@@ -44,7 +46,7 @@ async def tell_methods(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -
 
 
 def _methods(scope: HTTPScope) -> str:
-    return "OPTIONS, POST" if scope["path"] == SEND else "GET, OPTIONS, POST"
+    return ", ".join(sorted(_SENDING if scope["path"] == SEND else _CALLING))
 
 
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
@@ -71,6 +73,10 @@ async def shake_hands(gateway: Gateway, scope: HTTPScope, _receive: Receive) -> 
     """The network's handshake when the callback address is set."""
     challenge = await verify_callback(gateway, _channel(scope), scope["query_string"])
     return Answer(200, challenge.encode(), _TEXT)
+
+
+_SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": tell_methods}
+_CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": tell_methods}
 
 
 def _channel(scope: HTTPScope) -> str:

@@ -25,7 +25,7 @@ from gatepost.store import delivery_log as store
 from gatepost.store.attempt_log import DeliveryAttempt, read_attempts
 from gatepost.store.delivery_log import Logged, Page, Place, Wanted
 from gatepost.store.pool import Database
-from gatepost.store.retrying import Asked, endless, retry_deliveries
+from gatepost.store.retrying import MOST_ATTEMPTS, Asked, endless, retry_deliveries
 
 FILTERS = ("endpoint", "status", "type", "from", "to", "tz")
 SCAN = 5_000  # deliveries that one answer may look at
@@ -230,4 +230,6 @@ def judge(asked: Asked | None) -> GatepostError | None:
     if asked.endpoint_state == DISABLED:
         why = f" ({asked.reason.rstrip('.')})" if asked.reason else ""
         return Conflict(f"The webhook {endpoint} is disabled{why}. Enable it first, then retry.")
+    if asked.attempts >= MOST_ATTEMPTS:
+        return Conflict(f"This delivery was tried {asked.attempts} times already, which is as often as can be counted.")
     return None

@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+import structlog
+
 from gatepost.model.errors import GatepostError, LimitReached, LimitState, Unavailable
 from gatepost.store.heads import ends_of
 from gatepost.store.pool import Database
 
+log = structlog.get_logger("gatepost.watchers")
 _LOOK = 0.25
 
 
@@ -117,8 +120,12 @@ class Watchers:
             if not self._of:
                 self._somebody.clear()
                 continue
-            with contextlib.suppress(GatepostError):
+            try:
                 await self.look()
+            except GatepostError:
+                pass  # the database is away: the next look finds what this one did not
+            except Exception:
+                log.exception("look at the channels broke")
             await asyncio.sleep(_LOOK)
 
     async def look(self) -> None:

@@ -86,7 +86,8 @@ _WAYS = (
 )
 _SEARCH = " UNION ALL ".join(
     f"""(SELECT {COLUMNS}, {key} AS key FROM contacts
-         WHERE channel_id = $1 AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_WISHES} ORDER BY {key}, id LIMIT $7)"""
+         WHERE channel_id = $1 AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_WISHES}
+         ORDER BY {key}, id LIMIT $7)"""
     for key, condition in _WAYS
 )
 

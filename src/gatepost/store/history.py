@@ -106,8 +106,8 @@ async def read_chosen(
         rows = await conn.fetch(
             f"""SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
                     SELECT {_COLUMNS} FROM messages
-                    WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 AND {_FITS} LIMIT 1) m
-                ORDER BY m.id DESC""",
+                    WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m
+                WHERE {_FITS} ORDER BY m.id DESC""",
             channel_id,
             first,
             last,

@@ -31,9 +31,7 @@ from gatepost.store.pool import Connection, Database
 
 STEPS = 2_000  # how many conversations one page may look at
 RARE = 500  # a label that is on no more than these is looked up from its own side
-_GATHERED = (
-    25  # uses of a label, for each conversation of a page, that are rather read at once than asked for one by one
-)
+_GATHERED = 25  # up to so many uses of a label, for each line of a page, are read at once and not one by one
 
 
 class InboxFilter(msgspec.Struct, frozen=True):

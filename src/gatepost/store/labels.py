@@ -54,10 +54,12 @@ async def labels_of(
 ) -> dict[UUID, list[Label]]:
     """The labels on each of these conversations or contacts, by name."""
     rows = await conn.fetch(
-        f"""SELECT wanted.id AS contact_id, l.* FROM unnest($2::uuid[]) AS wanted (id)
-            CROSS JOIN LATERAL (
-                SELECT label_id FROM label_uses
-                WHERE channel_id = $1 AND contact_id = wanted.id AND target = $3 OFFSET 0) u
+        f"""SELECT u.contact_ids, l.* FROM (
+                SELECT on_them.label_id, array_agg(wanted.id) AS contact_ids FROM unnest($2::uuid[]) AS wanted (id)
+                CROSS JOIN LATERAL (
+                    SELECT label_id FROM label_uses
+                    WHERE channel_id = $1 AND contact_id = wanted.id AND target = $3 OFFSET 0) on_them
+                GROUP BY on_them.label_id) u
             CROSS JOIN LATERAL (
                 SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 AND id = u.label_id LIMIT 1) l
             ORDER BY lower(l.name)""",
@@ -66,10 +68,10 @@ async def labels_of(
         target,
     )
     found: dict[UUID, list[Label]] = {contact_id: [] for contact_id in contact_ids}
-    known: dict[UUID, Label] = {}
-    for contact_id, *fields in rows:
-        label = known.get(fields[0]) or known.setdefault(fields[0], Label(*fields))
-        found[contact_id].append(label)
+    for labelled, *fields in rows:
+        label = Label(*fields)
+        for contact_id in labelled:
+            found[contact_id].append(label)
     return found
 
 

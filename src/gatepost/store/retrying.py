@@ -17,6 +17,7 @@ from gatepost.model.errors import GatepostError
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Key = tuple[UUID, UUID]  # endpoint and event
+MOST_ATTEMPTS = 32_000  # the database counts them in a small integer: nobody may ask beyond it
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -151,7 +152,7 @@ async def _begin_anew(conn: "Connection[Any]", channel_id: UUID, wanted: Sequenc
         """UPDATE deliveries d SET state = 0, begun = d.attempts, next_at = $5, settled_at = NULL
            FROM unnest($2::uuid[], $3::uuid[], $4::smallint[]) AS k (endpoint_id, event_id, state)
            WHERE d.channel_id = $1 AND d.endpoint_id = k.endpoint_id AND d.event_id = k.event_id
-             AND d.event_id = ANY ($3) AND d.event_id BETWEEN $6 AND $7 AND d.state = k.state
+             AND d.event_id = ANY ($3) AND d.event_id BETWEEN $6 AND $7 AND d.state = k.state AND d.attempts < $8
            RETURNING d.endpoint_id, d.event_id""",
         channel_id,
         [one.endpoint_id for one in wanted],
@@ -160,6 +161,7 @@ async def _begin_anew(conn: "Connection[Any]", channel_id: UUID, wanted: Sequenc
         now,
         first,
         last,
+        MOST_ATTEMPTS,
     )
     return {(row["endpoint_id"], row["event_id"]) for row in rows}
 

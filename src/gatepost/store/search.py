@@ -160,7 +160,8 @@ async def _look_into(look: _Look, keys: Sequence[UUID]) -> Sequence[Any]:
     found: Sequence[Any] = await look.conn.fetch(
         f"""SELECT wanted.id AS last_id, {sent} AS ids, {_places(look.sought)}
             FROM unnest($4::uuid[]) WITH ORDINALITY AS wanted (id, turn) CROSS JOIN LATERAL (
-                SELECT places, ids FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
+                SELECT places, ids FROM search_blocks
+                WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
             ORDER BY wanted.turn""",
         *look.asked,
         list(keys),

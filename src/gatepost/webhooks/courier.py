@@ -108,7 +108,7 @@ def attempts_of(sent: Sent) -> list[Attempt]:
 def _attempt(sent: Sent, item: Due, verdict: Verdict, *, behind: bool) -> Attempt:
     target, answer, unit = sent.target, sent.answer, sent.unit
     first, several = item is unit.items[0], target.manner.batch > 1
-    headers = _encode(answer.headers).decode().replace("\\u0000", "") if answer.headers and first else None
+    headers = _encode(answer.headers).decode() if answer.headers and first else None
     return Attempt(
         endpoint_id=target.id,
         event_id=item.event_id,

@@ -65,4 +65,6 @@ class Share:
 
     def _wake(self, most: int) -> None:
         for who in list(islice(self._waiting, most)):
+            if self.used >= self._total:
+                return  # those before took it all: whoever would find nothing keeps its turn
             self._waiting.pop(who)()

@@ -1,0 +1,114 @@
+"""What an owner knows of a channel's endpoints: read again after the database was away, and never twice at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+import pytest
+from tests.conftest import Answer
+from tests.outbound import stage as outbound
+from tests.webhooks.stage import Stage, open_secrets
+from tests.webhooks.test_wakeups import away, until
+
+from gatepost.clock import SystemClock
+from gatepost.model.endpoint import Health
+from gatepost.outbound.lane import Lane
+from gatepost.owner import Holding
+from gatepost.store.deliveries import Target, read_targets
+from gatepost.store.endpoints import EndpointChange, switch_endpoint
+from gatepost.store.heads import Lease
+from gatepost.webhooks.deliver import Round
+
+
+class Held:
+    """A channel as its owner holds it, with the lane of another stage: nothing is sent here."""
+
+    def __init__(self, stage: Stage, lane: Lane, lease: Lease) -> None:
+        self.stage, self.lane, self.made = stage, lane, 0
+        self.holding = Holding(stage.db, SystemClock(), lease, float("inf"), self.make_round, self.tune)
+        self.lease = lease
+
+    def make_round(self, _holding: Holding, target: Target) -> Round:
+        self.made += 1
+        return Round(self.stage.post, self.lease, self.stage.ref, target, open_secrets, 8, self.holding.alive)
+
+    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+        pass
+
+
+@pytest.fixture
+async def held(stage: Stage) -> AsyncIterator[Held]:
+    await stage.take_over()
+    assert stage.lease is not None
+    sending = await outbound.make_stage(stage.db)
+    one = Held(stage, await sending.take_over(), stage.lease)
+    yield one
+    await one.holding.end()
+
+
+async def test_rings_before_it_begins_make_no_round(held: Held) -> None:
+    """Until then nobody knows how the channel's events name it."""
+    await held.stage.add()
+    held.holding.ring()
+    await asyncio.sleep(0.1)
+    assert held.made == 0
+    await held.holding.begin(held.lane)
+    held.holding.ring()
+    await held.stage.tell(1)
+    held.holding.ring()
+    await held.stage.receiver.wait_for(1)
+    assert held.made == 1
+
+
+async def test_a_look_at_endpoints_that_failed_is_repeated(held: Held, common_url: str) -> None:
+    await held.holding.begin(held.lane)
+    await held.stage.add()
+    async with away(common_url, "endpoints") as break_off:
+        held.holding.refresh()
+        await break_off()
+    await until(lambda: held.made == 1)
+
+
+async def test_a_round_that_broke_begins_anew(held: Held, common_url: str) -> None:
+    """Its table is gone for a moment, which is no outage: the owner notices, though nothing else happens."""
+    await held.stage.add()
+    conn = await asyncpg.connect(common_url)
+    await conn.execute("ALTER TABLE deliveries RENAME TO elsewhere")
+    try:
+        await held.holding.begin(held.lane)
+        await until(lambda: held.lane.idle)
+        await asyncio.sleep(0.2)
+    finally:
+        await conn.execute("ALTER TABLE elsewhere RENAME TO deliveries")
+        await conn.close()
+    assert not held.holding.idle
+    held.holding.refresh()
+    await until(lambda: held.made == 2)
+
+
+async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: Stage) -> None:
+    hook = await stage.add()
+    await stage.take_over()
+    stage.receiver.answer = Answer(500)
+    await stage.tell(1)
+    await stage.settle()
+    stage.clock.advance(1)
+    on = EndpointChange(state="active")
+    await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, on, stage.clock.now())
+    await stage.save()  # by a round that has not heard of it
+    health = (await stage.endpoint(hook)).health
+    assert (health.failures, health.failing_since) == (0, None)
+
+
+async def test_a_row_that_was_read_before_our_own_change_is_not_taken_over(stage: Stage) -> None:
+    hook = await stage.add()
+    await stage.take_over()
+    one, (target,) = stage.rounds[hook], await read_targets(stage.db, stage.channel_id)
+    old = msgspec.structs.replace(target, health=Health(stage.clock.now(), 7), updated_at=stage.clock.now())
+    assert not one.change(old, one.writes - 1)
+    assert one.mark.health.failures == 0
+    later = msgspec.structs.replace(old, updated_at=stage.clock.now() + timedelta(seconds=1))
+    assert one.change(later, one.writes)
+    assert one.mark.health.failures == 7
