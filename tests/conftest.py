@@ -99,14 +99,26 @@ async def database_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
 def parted_template(postgres_server: PostgresServer) -> str:
     """Give the name of a database that has today's partitions besides: making them is most of a gateway's start."""
     run_apart(administer(postgres_server, "CREATE DATABASE gatepost_parted TEMPLATE gatepost STRATEGY FILE_COPY"))
-    run_apart(_part(postgres_server.url("gatepost_parted")))
+    run_apart(_part(postgres_server.url("gatepost_parted"), datetime.now(UTC)))
     return "gatepost_parted"
 
 
-async def _part(url: str) -> None:
+async def _part(url: str, at: datetime) -> None:
     db = await Database.connect(url, connections=1)
-    await make_partitions(db, datetime.now(UTC), days=7)
+    await make_partitions(db, at, days=7)
     await db.close()
+
+
+@contextmanager
+def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
+    """Make a database that many tests share, as strangers share a real one, with the partitions of a moment."""
+    name = f"test_{uuid.uuid4().hex}"
+    run_apart(administer(server, f"CREATE DATABASE {name} TEMPLATE gatepost STRATEGY FILE_COPY"))
+    try:
+        run_apart(_part(server.url(name), at))
+        yield server.url(name)
+    finally:
+        run_apart(administer(server, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 @pytest.fixture

@@ -42,11 +42,18 @@ class Tail:
         return self._program.returncode, err
 
 
+def _hear_ctrl_c() -> None:
+    """As at a terminal: whoever runs the tests in the background of a script has it ignored, in all children too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @asynccontextmanager
 async def tailing(house: House, *arguments: str) -> AsyncIterator[Tail]:
     command = ["-m", "gatepost.cli", "tail", *arguments, "--database-url", house.settings.database.url]
     pipe = asyncio.subprocess.PIPE
-    program = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe)
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, *command, stdout=pipe, stderr=pipe, preexec_fn=_hear_ctrl_c
+    )
     try:
         yield Tail(program)
     finally:

@@ -1,31 +1,19 @@
 """One database for all of these tests: each sets a stage of its own, as strangers share a real one."""
 
-import uuid
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from tests.conftest import PostgresServer, administer, run_apart
+from tests.conftest import PostgresServer, common_database
 from tests.outbound.stage import NOW, Stage, make_stage
 
 
 @pytest.fixture(scope="package")
 def common_url(postgres_server: PostgresServer) -> Iterator[str]:
     """Give a database with partitions for the days that the clocks are moved through."""
-    name = f"test_{uuid.uuid4().hex}"
-    run_apart(administer(postgres_server, f"CREATE DATABASE {name} TEMPLATE gatepost STRATEGY FILE_COPY"))
-    url = postgres_server.url(name)
-    run_apart(prepare(url))
-    yield url
-    run_apart(administer(postgres_server, f"DROP DATABASE {name} WITH (FORCE)"))
-
-
-async def prepare(url: str) -> None:
-    db = await Database.connect(url, connections=1)
-    await make_partitions(db, NOW, 7)
-    await db.close()
+    with common_database(postgres_server, NOW) as url:
+        yield url
 
 
 @pytest.fixture

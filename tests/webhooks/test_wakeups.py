@@ -111,6 +111,7 @@ async def away(url: str, table: str) -> AsyncIterator[Callable[[], Awaitable[Non
                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"""
             ):
                 await asyncio.sleep(0.01)
+                await conn.execute("SELECT pg_stat_clear_snapshot()")  # or it would see the same picture all along
 
     async with conn.transaction():
         await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")

@@ -1,0 +1,80 @@
+"""A chore: work that a channel's owner does in pieces, beside sending and delivering, when somebody rings.
+
+ring ─► work, as far as it goes ─► a pause, so that what comes meanwhile is done together ─► the next ring
+
+Whatever goes wrong in it, the channel goes on: it is noted, and tried again after a while.
+"""
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+
+from gatepost.model.errors import GatepostError
+from gatepost.store.heads import Lease, StaleOwner
+
+log = structlog.get_logger("gatepost.chore")
+_AFTER_TROUBLE = 5.0
+
+
+class Chore(ABC):
+    """One kind of such work for one channel, as long as we own it."""
+
+    name = "chore"
+    next_work: datetime | None = None
+
+    def __init__(self, lease: Lease, alive: Callable[[], bool], pause: float) -> None:
+        self._lease = lease
+        self._alive = alive
+        self._pause = pause
+        self._bell = asyncio.Event()
+        self._bell.set()
+        self._stopping = False
+        self._busy = True
+
+    @abstractmethod
+    async def work(self) -> float | None:
+        """Does what there is to do; returns the seconds to the next look, None: until there is a ring."""
+
+    @property
+    def idle(self) -> bool:
+        return not self._busy and not self._bell.is_set()
+
+    @property
+    def going(self) -> bool:
+        """Whether it may go on with the next piece."""
+        return not self._stopping and self._alive()
+
+    def ring(self) -> None:
+        """There may be something to do."""
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Until stopped, or until the lease is lost."""
+        while self.going:
+            self._bell.clear()
+            self._busy = True
+            wait = await self._try()
+            self._busy = False
+            if not self._stopping:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._bell.wait(), wait)
+                await asyncio.sleep(self._pause)
+
+    async def stop(self) -> None:
+        self._stopping = True
+        self._bell.set()
+
+    async def _try(self) -> float | None:
+        try:
+            return await self.work()
+        except StaleOwner:
+            self._stopping = True
+        except GatepostError as error:
+            log.warning(f"{self.name} waits", channel=self._lease.channel_id.hex, reason=error.message)
+        except Exception:
+            log.exception(f"{self.name} broke", channel=self._lease.channel_id.hex)
+        return _AFTER_TROUBLE
