@@ -12,8 +12,9 @@ SOURCES := $(shell find src -name '*.py' -o -name '*.sql' -o -name '*.toml' 2>/d
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
+test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/dev
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/dev
 	@$(BIN)/ruff check .
@@ -40,6 +41,7 @@ lock: $(UV)
 	@$(UV) venv -q --allow-existing .venv
 	@$(UV) pip sync -q --require-hashes requirements-dev.txt
 	@$(UV) pip install -q --no-deps -e .
+	@$(BIN)/gatepost qr install > /dev/null
 	@touch $@
 
 .uv/bin/uv:

@@ -11,6 +11,7 @@ import inspect
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import time
 import uuid
@@ -30,6 +31,7 @@ from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
+from tests.authority import trust_only_one
 
 T = TypeVar("T")
 
@@ -52,6 +54,19 @@ def scratch_folder() -> Path:
     # Under root the server runs as another user, who has to get through this folder of ours.
     folder.chmod(0o711)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Spare every client, here and in the programs that tests start, what it would read and compile for nothing."""
+    bytecodes = tempfile.TemporaryDirectory(prefix="gatepost-tests-", ignore_cleanup_errors=True)
+    with bytecodes as bytecode, pytest.MonkeyPatch.context() as patch:
+        for name, value in trust_only_one(tmp_path_factory.mktemp("authority")).items():
+            patch.setenv(name, value)
+        if sys.dont_write_bytecode:  # the programs share what the first of them has compiled, and it goes with the run
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
+        yield
 
 
 class PostgresServer(msgspec.Struct, frozen=True):
@@ -84,7 +99,10 @@ def postgres_server() -> Iterator[PostgresServer]:
 async def forget_the_disk(server: PostgresServer) -> None:
     """Spare the tests the waiting for the disk; killed processes lose nothing by it, only a power cut would."""
     await administer(server, "ALTER SYSTEM SET fsync = off")
+    await administer(server, "ALTER SYSTEM SET full_page_writes = off")
     await administer(server, "ALTER SYSTEM SET max_wal_size = '256MB'")
+    # Whether a table has statistics is the test's to say, and not to hang on when somebody came by.
+    await administer(server, "ALTER SYSTEM SET autovacuum = off")
     await administer(server, "SELECT pg_reload_conf()")
 
 

@@ -7,15 +7,17 @@ async with running_house(database_url) as house:
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import UUID
 
 import msgspec
+import pytest
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.request import RequestBuilder
 
+from gatepost import owner
 from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
@@ -36,7 +38,9 @@ QUICK = {
     "webhooks.allow": ["127.0.0.0/8"],
     "api.rate": 100_000,
     "api.burst": 100_000,
+    "api.wrong_keys": 0,
 }
+REVIEW = 3600.0  # seconds of the network's clock: a template is reviewed when a test moves it, and never in its middle
 FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0, "window": 0}
 
 
@@ -213,7 +217,7 @@ async def running_house(
 ) -> AsyncIterator[House]:
     """A gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
     network = sandbox or _quick_sandbox()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _looking_often():
         async with running_sandbox(network) as sandbox_url:
             link_url = f"ws{sandbox_url.removeprefix('http')}/qr/link"
             wishes = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
@@ -239,11 +243,20 @@ async def running_house(
                 await db.close()
 
 
+@contextmanager
+def _looking_often() -> Iterator[None]:
+    """An owner sees a changed endpoint within a tenth of a second, not within a second, which many tests would wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, "_REFRESH_EVERY", 0.1)
+        yield
+
+
 def _quick_sandbox() -> SandboxSettings:
     return msgspec.convert(
         {
             "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.05},
             "limits": {"throughput": None, "pair_interval": None},
+            "management": {"review_delay": REVIEW},
             "callbacks": {"connections": 1},  # statuses come in their order, so that every test sees each of them
         },
         SandboxSettings,

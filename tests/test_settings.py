@@ -189,6 +189,7 @@ CHOSEN = {
     "log.format": '"json"',
     "pace.ladder": "[250, 2000]",
     "pace.qr_growth": "2.5",
+    "qr.engine": '"baileys"',
     "qr.groups": "true",
 }
 

@@ -22,6 +22,8 @@ from gatepost.api.cache import TimedCache
 from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
+from gatepost.api.minute import PerMinute
+from gatepost.api.webhook_trial import TRIALS
 from gatepost.clock import Clock
 from gatepost.desk.media import Files
 from gatepost.desk.recovering import Recovering
@@ -88,7 +90,8 @@ class Gatepost:
             db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
         )
         self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
-        self._gate = Gate(db, clock, settings.api.rate, settings.api.burst, settings.security.key_cache_seconds)
+        api, cached = settings.api, settings.security.key_cache_seconds
+        self._gate = Gate(db, clock, api.rate, api.burst, cached, api.wrong_keys)
         self._watchers = Watchers(db, settings.api.streams)
         self._housekeeper = Housekeeper(settings, db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
@@ -157,6 +160,7 @@ class Gatepost:
             business=self._ways.business,
             speak=self._speak,
             watchers=self._watchers,
+            trials=PerMinute(TRIALS, self._clock),
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,

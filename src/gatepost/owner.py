@@ -81,6 +81,7 @@ class Holding:
         self._one_look = asyncio.Lock()
         self._refreshed_at = 0.0
         self._stale = False
+        self._ended = False
 
     def alive(self) -> bool:
         """Whether we may still act for the channel."""
@@ -107,7 +108,7 @@ class Holding:
     def refresh(self) -> None:
         """Settings or endpoints may have changed."""
         self._stale = True
-        if self._lane and (self._refreshing is None or self._refreshing.done()):
+        if self._lane and not self._ended and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
@@ -174,7 +175,11 @@ class Holding:
             self._marks |= changed
 
     async def end(self) -> None:
-        """Stops everything, letting what is in flight come to its end."""
+        """Stops everything, letting what is in flight come to its end. A look that goes on would begin new rounds."""
+        self._ended = True
+        if self._refreshing:
+            self._refreshing.cancel()
+            await asyncio.wait([self._refreshing])
         rounds = [round_ for round_, _ in self._rounds.values()]
         await asyncio.gather(*(round_.stop() for round_ in rounds), *([self._lane.stop()] if self._lane else []))
         await asyncio.gather(*(duty.stop() for duty in self.duties))  # the lane's last messages need the link

@@ -56,6 +56,7 @@ class Api(_Section, frozen=True):
     burst: Count
     queue: Count
     streams: Count
+    wrong_keys: Annotated[int, msgspec.Meta(ge=0)]
     heartbeat: Annotated[float, msgspec.Meta(gt=0, le=60)]
     cors_origins: tuple[Origin, ...]
 
@@ -102,6 +103,7 @@ class Cloud(_Section, frozen=True):
 
 class Qr(_Section, frozen=True):
     link_url: str
+    engine: Literal["neonize", "baileys"]
     device_store: str
     groups: bool
 

@@ -14,7 +14,7 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
 from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
-from gatepost.networks.qr.child import ChildDriver
+from gatepost.networks.qr.child import ChildDriver, Devices
 from gatepost.networks.qr.dial import WebSocketDriver
 from gatepost.networks.qr.driver import Driver
 from gatepost.outbound import pace
@@ -59,10 +59,13 @@ class Ways:
         url = config.network.get("link_url") or self._settings.qr.link_url
         driver = self._drivers.get(url)
         if driver is None:
-            store = self._settings.qr.device_store or self._database_url
-            driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(store)
+            driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(self._devices())
             await driver.start()
         return driver
+
+    def _devices(self) -> Devices:
+        qr = self._settings.qr
+        return Devices(qr.device_store or self._database_url, qr.engine, self._vault.derived(b"linked devices"))
 
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> Limits:
         """What the network allows a number: what is set for it, and otherwise the settings."""

@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
+from typer import testing
+from typer.main import get_command
 
 from gatepost.cli.root import app
 
 Run = Callable[..., "Ran"]
+# All commands are made once: the library makes them for each run, which takes longer than most commands do.
+setattr(testing, "_get_command", cache(get_command))  # noqa: B010
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -35,7 +39,7 @@ class Ran(msgspec.Struct, frozen=True):
 
 def invoke(*arguments: str) -> Ran:
     """Runs one command in this process."""
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False, env={"NO_COLOR": "1"})
+    result = testing.CliRunner().invoke(app, list(arguments), catch_exceptions=False, env={"NO_COLOR": "1"})
     return Ran(result.exit_code, result.stdout, result.stderr)
 
 

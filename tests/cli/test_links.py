@@ -20,8 +20,8 @@ PHONE = "15550003333"
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
-    async with running_house(database_url) as made:
+async def house(parted_database_url: str) -> AsyncIterator[House]:
+    async with running_house(parted_database_url) as made:
         yield made
 
 

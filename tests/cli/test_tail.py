@@ -17,8 +17,8 @@ from tests.house import House, running_house
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
-    async with running_house(database_url) as made:
+async def house(parted_database_url: str) -> AsyncIterator[House]:
+    async with running_house(parted_database_url) as made:
         yield made
 
 

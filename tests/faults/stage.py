@@ -50,10 +50,10 @@ SHORT = QUICK | {
     "security.secret_key": SECRET_KEY,
     "log.format": "json",
 }
-# Started once for all gateways, with everything imported, also what the web framework would import late: a gateway is
+# Started once for all gateways, with everything imported and the web framework set up: a gateway is
 # then a fork away.
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.faults.doomed", "litestar.plugins.pydantic.dto"])
+_processes.set_forkserver_preload(["tests.faults.doomed", "tests.faults.warm"])
 
 
 class Node:

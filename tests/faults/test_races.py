@@ -35,7 +35,7 @@ async def test_a_message_is_sent_or_canceled_but_never_both(database_url: str, r
         [row] = await stage.rows("SELECT id, contact_id FROM messages")
         lease = await claim_channel(stage.db, stage.channel_id, uuid4(), 60)
         assert lease is not None
-        intent = Intent(row["id"], row["contact_id"], 1, True)
+        intent = Intent(row["id"], 1, True)
         conn: Any = await asyncpg.connect(database_url)
         try:
             async with conn.transaction():

@@ -17,7 +17,7 @@ async def house(parted_database_url: str) -> AsyncIterator[House]:
 
 
 @pytest.fixture
-async def standing(database_url: str) -> AsyncIterator[House]:
+async def standing(parted_database_url: str) -> AsyncIterator[House]:
     """Give a house whose clock stands still, so that nothing is tried again by itself."""
-    async with running_house(database_url, clock=MovableClock(datetime.now(UTC))) as one:
+    async with running_house(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one

@@ -17,8 +17,8 @@ _LEFT = re.compile(r'"api";r=(\d+);t=(\d+)')
 # -- ids --------------------------------------------------------------------------------------------------------------
 
 
-async def test_every_answer_has_an_id_of_its_own(database_url: str) -> None:
-    async with running_house(database_url, server__body_limit=1024, server__callback_limit=1024) as house:
+async def test_every_answer_has_an_id_of_its_own(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, server__body_limit=1024, server__callback_limit=1024) as house:
         callback = f"/callbacks/cloud/{house.channel}"
         asked: list[tuple[int, str, str, Any]] = [
             (200, "POST", SEND, TEXT),
@@ -62,9 +62,9 @@ def _left(answer: Answer) -> tuple[int, int]:
     return int(found.group(1)), int(found.group(2))
 
 
-async def test_what_is_left_of_the_rate(database_url: str) -> None:
+async def test_what_is_left_of_the_rate(parted_database_url: str) -> None:
     """One request in 100 seconds, so that none comes back while the test runs."""
-    async with running_house(database_url, api__rate=0.01, api__burst=5) as house:
+    async with running_house(parted_database_url, api__rate=0.01, api__burst=5) as house:
         stranger = await house.new_stranger()
         for left, (method, path, body) in zip(
             (4, 3, 2, 1, 0),
@@ -120,8 +120,8 @@ async def test_no_page_may_call_unless_it_is_set(house: House) -> None:
         assert "origin" not in asked.headers.get("vary", "").lower()
 
 
-async def test_the_pages_that_are_set_may_call(database_url: str) -> None:
-    async with running_house(database_url, api__cors_origins=[PAGE, "http://localhost:3000"]) as house:
+async def test_the_pages_that_are_set_may_call(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__cors_origins=[PAGE, "http://localhost:3000"]) as house:
         for origin in (PAGE, "http://localhost:3000"):
             for path in (SEND, CHANNEL, "/api/v1/contacts/import", "/nothing"):
                 asked = await _preflight(house, path, origin)
@@ -153,8 +153,8 @@ async def test_the_pages_that_are_set_may_call(database_url: str) -> None:
                 assert "access-control-allow-credentials" not in answer.headers
 
 
-async def test_no_other_page_may(database_url: str) -> None:
-    async with running_house(database_url, api__cors_origins=[PAGE]) as house:
+async def test_no_other_page_may(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__cors_origins=[PAGE]) as house:
         near = (
             "https://shop.example.com.evil.com",
             "http://shop.example.com",

@@ -135,8 +135,8 @@ async def test_reply_to(house: House) -> None:
     await check_all(house, [(TEXT | {"reply_to": id_}, "invalid_field", "reply_to") for id_ in bad])
 
 
-async def test_body_sizes(database_url: str) -> None:
-    async with running_house(database_url, server__body_limit=8192) as house:
+async def test_body_sizes(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, server__body_limit=8192) as house:
         spare = 8192 - len(msgspec.json.encode(TEXT))
         exact = msgspec.json.encode(TEXT) + b" " * spare
         assert (await house.call("POST", SEND, raw=exact)).status == 200
@@ -146,8 +146,8 @@ async def test_body_sizes(database_url: str) -> None:
         assert await written(house) == before
 
 
-async def test_a_body_without_a_length_is_measured_too(database_url: str) -> None:
-    async with running_house(database_url, server__body_limit=8192) as house:
+async def test_a_body_without_a_length_is_measured_too(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, server__body_limit=8192) as house:
         before = await written(house)
         check_refused(await house.call_in_pieces("POST", SEND, [b" " * 5000] * 2), 413, "body_too_large")
         assert await written(house) == before

@@ -80,9 +80,9 @@ def _noted(route: Route) -> Any:
 
 
 @pytest.fixture
-async def stage(database_url: str) -> AsyncIterator[Stage]:
+async def stage(parted_database_url: str) -> AsyncIterator[Stage]:
     """Give a house with one of everything."""
-    async with running_house(database_url) as house:
+    async with running_house(parted_database_url) as house:
         document = await served(house)
         routes = [route for route in routes_of(document) if route.key in ALSO or _creates(route)]
         tenant = await move_in(house, {name for route in routes for name in route.ids}, 1)

@@ -44,8 +44,8 @@ async def test_request_ids_differ(house: House) -> None:
     assert len({answer.headers["x-request-id"] for answer in answers}) == 20
 
 
-async def test_too_many_requests_with_one_key(database_url: str) -> None:
-    async with running_house(database_url, api__rate=0.1, api__burst=5) as house:
+async def test_too_many_requests_with_one_key(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__rate=0.1, api__burst=5) as house:
         stranger = await house.new_stranger()
         for _ in range(5):
             assert (await house.call("GET", "/api/v1/channel")).status == 200
@@ -61,8 +61,8 @@ async def test_too_many_requests_with_one_key(database_url: str) -> None:
         assert (await house.call("GET", "/healthz")).status == 200
 
 
-async def test_waiting_as_told_gets_through(database_url: str) -> None:
-    async with running_house(database_url, api__rate=4, api__burst=1) as house:
+async def test_waiting_as_told_gets_through(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__rate=4, api__burst=1) as house:
         assert (await house.call("POST", SEND, TEXT)).status == 200
         answer = await house.call("POST", SEND, TEXT)
         check_refused(answer, 429, "rate_limited")
@@ -104,8 +104,8 @@ async def test_unsigned_and_senseless_callbacks(house: House) -> None:
     assert await written(house) == before
 
 
-async def test_a_callback_may_be_large_but_not_endless(database_url: str) -> None:
-    async with running_house(database_url, server__callback_limit=4096, server__body_limit=1024) as house:
+async def test_a_callback_may_be_large_but_not_endless(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, server__callback_limit=4096, server__body_limit=1024) as house:
         address = f"/callbacks/cloud/{house.channel}"
         large = b'{"entry": []}'.ljust(4096)
         signed = {"x-hub-signature-256": f"sha256={_sign(large)}"}
@@ -117,8 +117,8 @@ def _sign(body: bytes) -> str:
     return hmac.new(b"app-secret", body, hashlib.sha256).hexdigest()
 
 
-async def test_more_than_can_be_written_is_refused_and_not_lost(database_url: str) -> None:
-    async with running_house(database_url, api__queue=2) as house:
+async def test_more_than_can_be_written_is_refused_and_not_lost(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__queue=2) as house:
         answers = await asyncio.gather(*(house.call("POST", SEND, TEXT) for _ in range(60)))
         taken = [answer for answer in answers if answer.status == 200]
         refused = [answer for answer in answers if answer.status != 200]

@@ -50,10 +50,10 @@ async def test_no_route_says_so_today(house: House) -> None:
     _check_silent(await house.call("GET", "/api/v1/labels"))
 
 
-async def test_a_route_that_ends_says_so(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for route in (LABEL, MESSAGE):
         monkeypatch.setitem(ENDINGS, route, END)
-    async with running_house(database_url) as house:
+    async with running_house(parted_database_url) as house:
         label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
         for answer in (
             await house.call("GET", f"/api/v1/labels/{label}"),
@@ -74,10 +74,10 @@ async def test_a_route_that_ends_says_so(database_url: str, monkeypatch: pytest.
             _check_silent(await house.call(method, path))
 
 
-async def test_a_start_with_too_short_a_notice_fails(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_with_too_short_a_notice_fails(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENDINGS, LABEL, Ending(SINCE, SINCE + timedelta(days=179), ""))
     with pytest.raises(ValueError, match="180 days"):
-        async with running_house(database_url):
+        async with running_house(parted_database_url):
             pass
 
 

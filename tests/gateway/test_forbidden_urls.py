@@ -13,8 +13,8 @@ MORE = ["http://files.example:22/a", "http://93.184.215.14:5432/a"]
 URLS = [*(f"http://{host}/a" for host in LITERALS), *MORE]
 
 
-async def test_no_door_takes_a_forbidden_address(database_url: str) -> None:
-    async with running_house(database_url, webhooks__allow=[]) as house:
+async def test_no_door_takes_a_forbidden_address(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, webhooks__allow=[]) as house:
         hook = (await house.call("POST", HOOKS, {"url": "https://93.184.215.14/hook"})).json()["data"]
         for url in URLS:
             check_refused(await house.call("POST", HOOKS, {"url": url}), 422, "forbidden_url", "url", about=url)

@@ -133,8 +133,8 @@ async def _hang_up(house: House, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [f"{EVENTS}?wait=30", f"{EVENTS}/stream"])
-async def test_who_hangs_up_waits_no_longer(database_url: str, path: str) -> None:
-    async with running_house(database_url, api__streams=1) as house:
+async def test_who_hangs_up_waits_no_longer(parted_database_url: str, path: str) -> None:
+    async with running_house(parted_database_url, api__streams=1) as house:
         await _hang_up(house, path)
         async with asyncio.timeout(10):  # far less than it would have waited
             while (await house.call("GET", f"{EVENTS}?wait=1")).status == 429:

@@ -81,11 +81,11 @@ async def test_two_bodies_race_for_one_key(house: House) -> None:
     assert (await written(house))["messages"] == 1
 
 
-async def test_a_restart_forgets_nothing(database_url: str) -> None:
-    async with running_house(database_url, security__secret_key=SECRET) as house:
+async def test_a_restart_forgets_nothing(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, security__secret_key=SECRET) as house:
         key, first = house.key, await _send(house, "order-1")
         await house.until_status(first.json()["data"]["key"]["id"], "READ")
-    async with running_house(database_url, security__secret_key=SECRET) as house:
+    async with running_house(parted_database_url, security__secret_key=SECRET) as house:
         again = await _send(house, "order-1", key=key)
         assert (again.status, again.body) == (200, first.body)
         assert again.headers["idempotent-replayed"] == "true"
@@ -111,9 +111,9 @@ async def test_a_new_api_key_of_the_channel_knows_the_old_requests(house: House)
     assert (again.status, again.body) == (200, first.body)
 
 
-async def test_a_refusal_is_not_remembered(database_url: str) -> None:
+async def test_a_refusal_is_not_remembered(parted_database_url: str) -> None:
     small: dict[str, Any] = {"plans__small__title": "Small", "plans__small__messages_per_month": 1}
-    async with running_house(database_url, security__key_cache_seconds=0, **small) as house:
+    async with running_house(parted_database_url, security__key_cache_seconds=0, **small) as house:
         await accounts.change_plan(house.db, house.account_id, "small", plans=house.settings.plans)
         assert (await _send(house, "order-1")).status == 200
         check_refused(await _send(house, "order-2"), 429, "plan_quota_exceeded")

@@ -138,13 +138,13 @@ async def test_trial_add_on_and_suspension(database_url: str) -> None:
         assert (await house.call("POST", SEND, TEXT)).status == 200
 
 
-async def test_last_use_is_recorded(database_url: str) -> None:
-    async with running_house(database_url) as house:
+async def test_last_use_is_recorded(parted_database_url: str) -> None:
+    async with running_house(parted_database_url) as house:
         unused = await house.new_key((await _only_key(house)).channel_id)
         before = datetime.now(UTC)
         await house.call("GET", CHANNEL)
         check_refused(await house.call("GET", CHANNEL, key=unused + "x"), 401, "invalid_api_key")
-    conn = await asyncpg.connect(database_url)
+    conn = await asyncpg.connect(parted_database_url)
     used, never = await conn.fetch("SELECT last_used_at FROM api_keys ORDER BY id")
     await conn.close()
     assert before <= used[0] <= datetime.now(UTC)

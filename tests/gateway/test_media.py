@@ -186,8 +186,8 @@ async def test_each_type_has_its_limit(house: House) -> None:
         assert len(kept(house)) == await rows(house) == count
 
 
-async def test_a_body_without_a_length_is_counted_as_it_comes(database_url: str) -> None:
-    async with running_house(database_url, media__most_bytes=300_000) as house:
+async def test_a_body_without_a_length_is_counted_as_it_comes(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, media__most_bytes=300_000) as house:
 
         async def chunked(size: int) -> int:
             async def body() -> AsyncIterator[bytes]:

@@ -220,8 +220,8 @@ async def test_a_name_of_the_outside_is_not_this_machine(house: House, host: str
     assert answer.status == (200 if local else 404)
 
 
-async def test_with_a_token_only_its_bearer_may_read(database_url: str) -> None:
-    async with running_house(database_url, metrics__token="a-token") as house:
+async def test_with_a_token_only_its_bearer_may_read(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, metrics__token="a-token") as house:
         assert await scrape(house, "a-token")
         for key in ("", "a-toke", "a-token2", house.key):
             check_refused(await house.call("GET", "/metrics", key=key), 401, "invalid_api_key", about=key)

@@ -39,12 +39,12 @@ async def test_messages_to_one_person_keep_their_order(house: House) -> None:
     assert await _order_of_arrival(house, 10) == [f"Line {number}" for number in range(10)]
 
 
-async def test_one_node_accepts_and_another_sends(database_url: str, receiver: Receiver) -> None:
-    async with running_house(database_url, role="api", lease__sweep=5) as house:
+async def test_one_node_accepts_and_another_sends(parted_database_url: str, receiver: Receiver) -> None:
+    async with running_house(parted_database_url, role="api", lease__sweep=5) as house:
         waiting = await house.send(**TEXT)
         assert (await house.call("GET", "/readyz", key="")).status == 200
-        db = await Database.connect(database_url, connections=4)
-        worker = Gatepost(house.settings, db, database_url, SystemClock(), "worker")
+        db = await Database.connect(parted_database_url, connections=4)
+        worker = Gatepost(house.settings, db, parted_database_url, SystemClock(), "worker")
         await worker.start()
         try:
             await house.until_status(waiting, "READ")
@@ -59,10 +59,10 @@ async def test_one_node_accepts_and_another_sends(database_url: str, receiver: R
             await db.close()
 
 
-async def test_a_worker_answers_for_its_health_only(database_url: str) -> None:
-    async with running_house(database_url) as house:
-        db = await Database.connect(database_url, connections=2)
-        worker = Gatepost(house.settings, db, database_url, SystemClock(), "worker")
+async def test_a_worker_answers_for_its_health_only(parted_database_url: str) -> None:
+    async with running_house(parted_database_url) as house:
+        db = await Database.connect(parted_database_url, connections=2)
+        worker = Gatepost(house.settings, db, parted_database_url, SystemClock(), "worker")
         await worker.start()
         try:
             async with serve_app(worker.web) as url:

@@ -38,8 +38,8 @@ def _check_over(answer: Answer, now: datetime) -> None:
     assert answer.headers["ratelimit"].startswith('"plan-month";r=0;t=')
 
 
-async def test_one_unit_left_and_two_hundred_who_want_it(database_url: str) -> None:
-    async with running_house(database_url, **SMALL) as house:
+async def test_one_unit_left_and_two_hundred_who_want_it(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, **SMALL) as house:
         account_id, (key,) = await _tenant(house)
         for _ in range(4):
             assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
@@ -59,8 +59,8 @@ async def test_one_unit_left_and_two_hundred_who_want_it(database_url: str) -> N
         assert (await house.sandbox("GET", "/control/ledger/summary"))["total"]["accepted"] == 5
 
 
-async def test_two_channels_share_the_accounts_plan(database_url: str) -> None:
-    async with running_house(database_url, **SMALL) as house:
+async def test_two_channels_share_the_accounts_plan(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, **SMALL) as house:
         account_id, both = await _tenant(house, channels=2)
         assert (await house.call("POST", SEND, TEXT)).status == 200
         answers = await asyncio.gather(*(house.call("POST", SEND, TEXT, key=both[i % 2]) for i in range(100)))
@@ -70,8 +70,8 @@ async def test_two_channels_share_the_accounts_plan(database_url: str) -> None:
         assert (await house.call("POST", SEND, TEXT)).status == 200
 
 
-async def test_a_refused_send_takes_nothing_of_the_plan(database_url: str) -> None:
-    async with running_house(database_url, **SMALL) as house:
+async def test_a_refused_send_takes_nothing_of_the_plan(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, **SMALL) as house:
         account_id, (key,) = await _tenant(house)
         for bad in ({"phone": "x", "body": "Hello"}, TEXT | {"body": ""}, TEXT | {"reply_to": "0" * 32}):
             assert (await house.call("POST", SEND, bad, key=key)).status == 422
@@ -93,8 +93,8 @@ async def test_a_new_month_begins_anew(database_url: str) -> None:
         assert await _used(house, account_id) == 1
 
 
-async def test_a_larger_plan_helps_at_once(database_url: str) -> None:
-    async with running_house(database_url, security__key_cache_seconds=0, **SMALL) as house:
+async def test_a_larger_plan_helps_at_once(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, security__key_cache_seconds=0, **SMALL) as house:
         account_id, (key,) = await _tenant(house)
         answers = [await house.call("POST", SEND, TEXT, key=key) for _ in range(6)]
         _check_over(answers[-1], datetime.now(UTC))

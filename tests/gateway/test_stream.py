@@ -77,8 +77,8 @@ async def test_no_gap_and_no_double_over_many_cuts(house: House) -> None:
     assert heard == await feed(house)
 
 
-async def test_what_another_node_writes(database_url: str) -> None:
-    calm = running_house(database_url, api__heartbeat=60)  # longer than an ear's patience
+async def test_what_another_node_writes(parted_database_url: str) -> None:
+    calm = running_house(parted_database_url, api__heartbeat=60)  # longer than an ear's patience
     async with calm as house, another_node(house) as (url, _), listening(house, url=url) as ear:
         message_id = await house.send(**TEXT)
         assert (await ear.events(3))[2]["data"]["key"]["id"] == message_id
@@ -92,8 +92,8 @@ async def test_strangers_hear_nothing_of_us(house: House) -> None:
         assert ours not in str(await ear.events(3))
 
 
-async def test_a_sign_of_life_and_where_it_stands(database_url: str) -> None:
-    calm = running_house(database_url, api__heartbeat=0.05)
+async def test_a_sign_of_life_and_where_it_stands(parted_database_url: str) -> None:
+    calm = running_house(parted_database_url, api__heartbeat=0.05)
     async with calm as house, listening(house, "?types=order_notifications") as ear:
         assert await ear.block() == {"": ""}
         await house.until_status(await house.send(**TEXT), "READ")
@@ -116,8 +116,8 @@ async def test_questions_that_make_no_sense(house: House) -> None:
     check_refused(await house.call("GET", STREAM, key=""), 401, "missing_api_key")
 
 
-async def test_so_many_streams_and_no_more(database_url: str) -> None:
-    async with running_house(database_url, api__streams=2) as house:
+async def test_so_many_streams_and_no_more(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__streams=2) as house:
         other = await house.new_key(UUID(hex=house.channel[3:]))
         async with listening(house):
             async with listening(house):
@@ -141,8 +141,8 @@ async def _until_room(house: House) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_it_ends_when_its_key_is_revoked(database_url: str) -> None:
-    async with running_house(database_url, api__heartbeat=0.05) as house:
+async def test_it_ends_when_its_key_is_revoked(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, api__heartbeat=0.05) as house:
         channel_id = UUID(hex=house.channel[3:])
         made = await keys.create_key(house.db, channel_id, "short", now=house.clock.now())
         async with listening(house, key=made.text) as ear:

@@ -30,13 +30,13 @@ OTHER_BODY = {"type": "BODY", "text": "Your order has left our house and will ar
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
+async def house(parted_database_url: str) -> AsyncIterator[House]:
     """Give a gateway whose channel has a business account, at a network that reviews in a minute of its own clock."""
     network = msgspec.convert(
         {"management": {"review_delay": REVIEW, "reject_pattern": "lottery"}, "callbacks": {"connections": 1}},
         SandboxSettings,
     )
-    async with running_house(database_url, sandbox=network) as one:
+    async with running_house(parted_database_url, sandbox=network) as one:
         channel = await one.new_channel(one.account_id, "15550007777", "100000000000007", waba_id=WABA)
         one.key = await one.new_key(channel.id)
         yield one

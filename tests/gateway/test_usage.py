@@ -19,8 +19,8 @@ async def usage(house: House) -> Any:
     return answer.json()["data"]
 
 
-async def test_a_plan_with_its_rest(database_url: str) -> None:
-    async with running_house(database_url, **SMALL) as house:
+async def test_a_plan_with_its_rest(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, **SMALL) as house:
         account_id = await house.new_account("small")
         channel = await house.new_channel(account_id, "15550007777", "100000000000007")
         house.key = await house.new_key(channel.id)

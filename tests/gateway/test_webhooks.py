@@ -104,11 +104,11 @@ async def test_bad_endpoints(house: House) -> None:
     assert (await house.call("GET", f"{HOOKS}/{hook}")).json()["data"]["url"] == url
 
 
-async def test_addresses_that_no_customer_may_name(database_url: str) -> None:
+async def test_addresses_that_no_customer_may_name(parted_database_url: str) -> None:
     inside = ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "localhost", "LOCALHOST.", "x.localhost", "0.0.0.0"]
     inside += ["169.254.169.254", "10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1", "[::1]", "[::]", "[fd00::1]"]
     inside += ["[::ffff:127.0.0.1]", "[fe80::1]", "[64:ff9b::7f00:1]", "224.0.0.1", "255.255.255.255"]
-    async with running_house(database_url, webhooks__allow=[]) as house:
+    async with running_house(parted_database_url, webhooks__allow=[]) as house:
         for host in inside:
             answer = await house.call("POST", HOOKS, {"url": f"http://{host}:8080/hook"})
             check_refused(answer, 422, "forbidden_url", "url", about=host)

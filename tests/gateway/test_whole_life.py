@@ -6,8 +6,8 @@ from tests.conftest import Receiver
 from tests.house import running_house
 
 
-async def test_message_goes_all_the_way(database_url: str, receiver: Receiver) -> None:
-    async with running_house(database_url) as house:
+async def test_message_goes_all_the_way(parted_database_url: str, receiver: Receiver) -> None:
+    async with running_house(parted_database_url) as house:
         made = await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
         message_id = await house.send(phone="5511999998888", body="Hello", client_ref="order-1")
         await house.until_status(message_id, "READ")

@@ -6,7 +6,7 @@ import pytest
 
 from gatepost.model.errors import Invalid, TooLarge, WrongMediaType
 from gatepost.model.limits import FILES
-from gatepost.model.media import check_media, largest, types_for
+from gatepost.model.media import check_media, largest
 from gatepost.model.window import WINDOW, check_window, window_ends
 
 MB = 1024 * 1024
@@ -53,10 +53,7 @@ def test_any_document_goes_by_a_linked_phone() -> None:
             check_media("document", mime_type, 1, kind=kind)
 
 
-def test_what_a_file_may_be_sent_as() -> None:
-    assert types_for("image/png") == ("image",)
-    assert types_for("image/webp") == ("sticker",)
-    assert types_for("application/x-unknown") == ()
+def test_the_largest_file_of_all() -> None:
     assert largest() == 100 * MB
 
 

@@ -36,16 +36,6 @@ async def test_a_file_goes_there_and_comes_back(world: Sandboxed) -> None:
     assert not failed.value.retry
 
 
-@pytest.mark.parametrize("size", [len(CONTENT), None])
-async def test_a_file_goes_there_piece_by_piece(world: Sandboxed, size: int | None) -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        for start in range(0, len(CONTENT), 1000):
-            yield CONTENT[start : start + 1000]
-
-    handle = await world.network.put_stream(pieces(), "application/pdf", None, size=size)
-    assert await world.network.get_media(RemoteMedia(handle, "application/pdf", SHA), 100_000) == CONTENT
-
-
 async def test_a_file_that_is_deleted_is_gone(world: Sandboxed) -> None:
     handle = await world.network.put_media(CONTENT, "application/pdf", "a.pdf")
     await world.network.delete_media(handle)

@@ -60,13 +60,6 @@ async def test_a_template_that_breaks_a_rule_is_refused_with_advice(world: Sandb
     assert failed.value.error.advice is not None
 
 
-async def test_a_template_that_is_not_paused_cannot_be_let_go_on(world: Sandboxed) -> None:
-    made = await world.account.create_template("order_ok", "en_US", "UTILITY", [BODY])
-    with pytest.raises(CallFailed) as failed:
-        await world.account.unpause_template(made.network_id)
-    assert not failed.value.retry
-
-
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
 async def test_all_pages_are_read(receiver: Receiver, count: int) -> None:
     def page(request: Received) -> Answer:
@@ -145,20 +138,6 @@ async def test_the_profile_is_read_and_changed(world: Sandboxed) -> None:
     profile = await world.account.read_profile()
     assert (profile["about"], profile["email"]) == ("We sell", "a@example.com")
     assert "messaging_product" not in profile
-
-
-async def test_the_account_is_subscribed(world: Sandboxed) -> None:
-    await world.account.subscribe()
-
-
-async def test_callbacks_may_go_to_an_address_of_their_own(receiver: Receiver) -> None:
-    receiver.answer = Answer(body=b'{"success":true}')
-    async with make_client(5, 2) as client:
-        account = CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret")
-        await account.subscribe("https://mine.example/cb", "verify")
-    (request,) = receiver.requests
-    assert (request.method, request.path) == ("POST", f"/v25.0/{WABA}/subscribed_apps")
-    assert request.json() == {"override_callback_uri": "https://mine.example/cb", "verify_token": "verify"}
 
 
 @pytest.mark.parametrize("typing", [False, True])

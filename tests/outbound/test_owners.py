@@ -140,21 +140,20 @@ async def test_an_owner_past_its_lease_calls_nobody(stage: Stage) -> None:
 async def test_intents_of_a_stale_lease_are_refused(stage: Stage) -> None:
     await stage.take_over()
     id_ = await stage.accept(PHONES[0])
-    old, contact_id = stage.lease, (await stage.message(id_)).contact_id
+    old = stage.lease
     await stage.take_over()
     with pytest.raises(StaleOwner):
-        await mark_sending(stage.db, old, [Intent(id_, contact_id, 1, True)], stage.clock.now())
+        await mark_sending(stage.db, old, [Intent(id_, 1, True)], stage.clock.now())
     assert (await stage.rows("conversations"))[0]["opened_at"] is None
 
 
 async def test_a_message_is_canceled_or_sent_but_never_both(stage: Stage) -> None:
     await stage.take_over()
     ids = await stage.accept_many([PHONES[i % 60] for i in range(120)])
-    contacts = {row["id"]: row["contact_id"] for row in await stage.rows("messages")}
     now = stage.clock.now()
 
     async def race(id_: UUID) -> tuple[bool, bool]:
-        going = mark_sending(stage.db, stage.lease, [Intent(id_, contacts[id_], 1, False)], now)
+        going = mark_sending(stage.db, stage.lease, [Intent(id_, 1, False)], now)
         canceling = cancel_message(stage.db, stage.ref, stage.channel_id, id_, now)
         ((intended,), (before, _)) = await asyncio.gather(going, canceling)
         return intended.go, before is State.QUEUED

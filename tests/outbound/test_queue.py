@@ -75,11 +75,11 @@ class Traffic(RuleBasedStateMachine):
         if to == PARKED:
             self.queue.park(recipient, self.now + 3)
         elif to == BUSY:
-            self.story[recipient.phone].flying = message
+            self.story[message.phone].flying = message
 
     def check(self, found: tuple[Recipient, Queued]) -> tuple[Recipient, Queued]:
-        recipient, message = found
-        story = self.story[recipient.phone]
+        _, message = found
+        story = self.story[message.phone]
         assert story.flying is None, "one message in flight per recipient"
         assert message is story.first(), "in order, chat before bulk"
         assert message.not_before <= self.now, "not before its time"
@@ -93,13 +93,12 @@ class Traffic(RuleBasedStateMachine):
         story = data.draw(st.sampled_from([s for s in self.story.values() if s.flying]))
         message, story.flying = story.flying, None
         assert message is not None
-        recipient = self.queue.recipient_of(message)
         if outcome == "done":
             story.waiting.remove(message)
             self.queue.forget(message, self.now)
         else:
             message.not_before = self.now + (4 if outcome == "again" else 30)
-        self.queue.line_up(recipient, self.now)
+        self.queue.land(message, self.now)
 
     @precondition(lambda self: len(self.queue) > 0)
     @rule(data=st.data())
@@ -119,7 +118,7 @@ class Traffic(RuleBasedStateMachine):
     @rule()
     def free_the_tier(self) -> None:
         for recipient, message in self.queue.waiting_for_tier():
-            assert message is self.story[recipient.phone].first()
+            assert message is self.story[message.phone].first()
             self.queue.line_up(recipient, self.now)
 
     @invariant()
@@ -143,7 +142,7 @@ class Traffic(RuleBasedStateMachine):
         for story in self.story.values():
             if story.flying:
                 message, story.flying = story.flying, None
-                self.queue.line_up(self.queue.recipient_of(message), self.now)
+                self.queue.land(message, self.now)
         for _ in range(self.count * 3 + 1):
             self.wait(100)
             self.free_the_tier()
@@ -155,7 +154,7 @@ class Traffic(RuleBasedStateMachine):
                     story.flying = None
                     story.waiting.remove(landed)
                     self.queue.forget(landed, self.now)
-                    self.queue.line_up(self.queue.recipient_of(landed), self.now)
+                    self.queue.land(landed, self.now)
         assert len(self.queue) == 0
 
 
@@ -175,7 +174,7 @@ def test_many_recipients_are_served_in_turn() -> None:
         queue.take(recipient, BUSY)
         served.append(message.id.int)
         queue.forget(message, 0.0)
-        queue.line_up(recipient, 0.0)
+        queue.land(message, 0.0)
     assert served == list(range(1, 10))
 
 
@@ -199,7 +198,7 @@ def test_idle_recipients_are_forgotten_but_not_while_their_pair_limit_counts() -
         found[0].pair_due = 50.0 if number < 10 else 1.0
         queue.take(found[0], BUSY)
         queue.forget(message, 0.0)
-        queue.line_up(found[0], 0.0)
+        queue.land(message, 0.0)
     for number in (20_001, 20_002):
         queue.add(queued(number, PHONES[0]), 10.0)
     remembered = queue.recipient_of(queued(0, "5511900000003"))

@@ -1,6 +1,6 @@
 """The plans of looking contacts and orders up: a page reads about as many rows as it shows, however many there are."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -19,19 +19,35 @@ from gatepost.store.contact_book import (
 )
 from gatepost.store.order_book import OrderFilter, list_orders
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
 from tests.store.test_desk_plans import rows_of
-from tests.store.watching import Plan, watched_database
+from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, OTHER, LABEL = UUID(int=1), UUID(int=2), UUID(int=3)
 COUNT = 20_000
 Watched = tuple[Database, list[Plan]]
 
 
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_book) as names:
+        yield names
+
+
 @pytest.fixture(params=["fresh", "analyzed"])
-async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
     """Give a database with thousands of people on two channels, without statistics or with them."""
-    conn = await asyncpg.connect(database_url)
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_book(url: str) -> None:
+    """Thousands of people on two channels, each with a label and an order."""
+    conn = await asyncpg.connect(url)
     for channel_id in (CHANNEL, OTHER):
         await conn.execute(
             """INSERT INTO contacts (channel_id, id, phone, name, given_name, opted_out, created_at, updated_at)
@@ -55,11 +71,7 @@ async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIte
             channel_id,
             NOW,
         )
-    if request.param == "analyzed":
-        await conn.execute("ANALYZE")
     await conn.close()
-    async with watched_database(database_url) as found:
-        yield found
 
 
 ALL = ContactFilter()

@@ -1,7 +1,7 @@
 """Conversations in the store: lists by the right index whatever the statistics say, in bounded steps, none missed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,10 +16,11 @@ from gatepost.store.inbox import RARE, STEPS, InboxFilter, list_conversations
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.telling import changing
+from tests.conftest import PostgresServer
 from tests.inbound.hearing import ANA, contact_of, data, hear, said
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_desk_plans import rows_of
-from tests.store.watching import Plan, watched_database
+from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, STRANGER = UUID(int=1), UUID(int=2)
 COMMON, SELDOM, LOST = UUID(int=3), UUID(int=4), UUID(int=5)
@@ -27,26 +28,30 @@ COUNT, PAGE = 2 * STEPS + 100, 20
 Watched = tuple[Database, list[Plan]]
 
 
-@pytest.fixture(scope="module", params=["fresh", "analyzed"])
-def statistics(request: pytest.FixtureRequest) -> str:
-    """Give whether the tables have statistics."""
-    return str(request.param)
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_inboxes) as names:
+        yield names
 
 
-@pytest.fixture
-async def watched(statistics: str, database_url: str) -> AsyncIterator[Watched]:
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
     """Give a channel with thousands of conversations, and a stranger's beside."""
-    plain = await Database.connect(database_url, connections=1)
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_inboxes(url: str) -> None:
+    plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW, 7)
     await plain.close()
-    conn = await asyncpg.connect(database_url)
+    conn = await asyncpg.connect(url)
     for channel_id in (CHANNEL, STRANGER):
         await fill(conn, channel_id)
-    if statistics == "analyzed":
-        await conn.execute("ANALYZE")
     await conn.close()
-    async with watched_database(database_url) as found:
-        yield found
 
 
 async def fill(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID) -> None:

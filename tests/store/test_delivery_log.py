@@ -1,13 +1,12 @@
 """The log of deliveries: pages show everything once, whatever is asked, and no question reads a whole channel."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-import asyncpg
 import pytest
 
 from gatepost.desk.deliveries import SCAN, show_whole
@@ -19,9 +18,10 @@ from gatepost.store.attempt_log import list_attempts, read_attempts
 from gatepost.store.delivery_log import Logged, Place, Wanted, get_logged, read_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage
 from tests.store import told
-from tests.store.watching import Plan, fill, watched_database
+from tests.store.watching import Plan, fill, filled_once, watched_copy
 
 CHANNEL, ENDPOINT = UUID(int=1), UUID(int=7)
 Key = tuple[UUID, UUID]
@@ -155,23 +155,32 @@ async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
 Watched = tuple[Database, list[Plan]]
 
 
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_log) as names:
+        yield names
+
+
 @pytest.fixture(params=["fresh", "analyzed"])
-async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
     """Give a database with ten weeks of deliveries, without statistics or with them."""
-    plain = await Database.connect(database_url, connections=1)
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_log(url: str) -> None:
+    """Ten weeks of deliveries to one endpoint, a few days of them to three more."""
+    plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
     await make_partitions(plain, NOW, 7)
     await plain.close()
-    await fill(database_url, CHANNEL, ENDPOINT, count=12_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    await fill(url, CHANNEL, ENDPOINT, count=12_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
     for number in range(1, 4):
         end = NOW - timedelta(days=number)
-        await fill(database_url, CHANNEL, UUID(int=7 + number), count=300, start=end, end=NOW, salt=f"{number}")
-    if request.param == "analyzed":
-        conn = await asyncpg.connect(database_url)
-        await conn.execute("ANALYZE")
-        await conn.close()
-    async with watched_database(database_url) as found:
-        yield found
+        await fill(url, CHANNEL, UUID(int=7 + number), count=300, start=end, end=NOW, salt=f"{number}")
 
 
 def looked_at(plans: list[Plan], table: str) -> int:

@@ -1,6 +1,6 @@
 """The plans of what a batch asks about templates, and of the newest message of a conversation: by the keys alone."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -12,22 +12,38 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.reading import newest_heard
 from gatepost.store.templates import TemplateChange, apply_template_news, find_templates
+from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
-from tests.store.watching import Plan, fill, watched_database
+from tests.store.watching import Plan, fill, filled_once, watched_copy
 
 CHANNEL, CONTACT = UUID(int=1), UUID(int=2)
 Watched = tuple[Database, list[Plan]]
 
 
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_desk) as names:
+        yield names
+
+
 @pytest.fixture(params=["fresh", "analyzed"])
-async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
     """Give a database with thousands of templates and messages, without statistics or with them."""
-    plain = await Database.connect(database_url, connections=1)
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_desk(url: str) -> None:
+    """Thousands of templates and messages, and one conversation that is looked at."""
+    plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
     await make_partitions(plain, NOW, 7)
     await plain.close()
-    await fill(database_url, CHANNEL, uuid4(), count=2_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
-    conn = await asyncpg.connect(database_url)
+    await fill(url, CHANNEL, uuid4(), count=2_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    conn = await asyncpg.connect(url)
     await conn.execute(
         """INSERT INTO templates (channel_id, id, network_id, name, language, category, status, quality,
                                   parameter_format, components, created_at, updated_at)
@@ -40,11 +56,7 @@ async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIte
         "INSERT INTO conversations (channel_id, contact_id, created_at) VALUES ($1, $2, $3)", CHANNEL, CONTACT, NOW
     )
     await add_messages(conn)
-    if request.param == "analyzed":
-        await conn.execute("ANALYZE")
     await conn.close()
-    async with watched_database(database_url) as found:
-        yield found
 
 
 async def add_messages(conn: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -1,7 +1,7 @@
 """Looking back: what is found is what is there, whether in blocks or not, and no question reads a whole channel."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -21,8 +21,9 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.search import read_closed, search_blocks
 from gatepost.store.word_blocks import forget_blocks, index_more
+from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store.watching import Plan, fill, watched_database
+from tests.store.watching import Plan, fill, filled_once, watched_copy
 
 PHONE = "5511999998888"
 LATE = NOW - timedelta(hours=1)
@@ -193,15 +194,30 @@ CHANNEL = UUID(int=0x5EA7C4)
 Watched = tuple[Database, list[Plan]]
 
 
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_weeks) as names:
+        yield names
+
+
 @pytest.fixture(params=["fresh", "analyzed"])
-async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Watched]:
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
     """Give a channel with ten weeks behind it, without statistics or with them."""
-    plain = await Database.connect(database_url, connections=1)
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_weeks(url: str) -> None:
+    """Ten weeks of messages, the words of each in a block of its own."""
+    plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
     await make_partitions(plain, NOW, 7)
     await plain.close()
-    await fill(database_url, CHANNEL, uuid4(), count=8_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
-    conn = await asyncpg.connect(database_url)
+    await fill(url, CHANNEL, uuid4(), count=8_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    conn = await asyncpg.connect(url)
     await conn.execute("UPDATE messages SET contact_id = $1 WHERE network_id LIKE '%77'", UUID(int=7))
     await conn.execute(
         """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
@@ -212,11 +228,7 @@ async def watched(request: pytest.FixtureRequest, database_url: str) -> AsyncIte
         CHANNEL,
         f"{CHANNEL.hex[-10:]}:",
     )
-    if request.param == "analyzed":
-        await conn.execute("ANALYZE")
     await conn.close()
-    async with watched_database(database_url) as found:
-        yield found
 
 
 def rows_of(plan: Plan, *tables: str) -> int:

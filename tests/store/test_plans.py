@@ -125,9 +125,8 @@ async def read_the_queue(s: Scene) -> None:
 
 async def send(s: Scene) -> None:
     await s.stage.take_over()
-    contact = (await s.stage.message(s.waiting[0])).contact_id
     now = s.stage.clock.now()
-    await mark_sending(s.stage.db, s.stage.lease, [Intent(id_, contact, 1, True) for id_ in s.waiting], now)
+    await mark_sending(s.stage.db, s.stage.lease, [Intent(id_, 1, True) for id_ in s.waiting], now)
     results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in s.waiting]
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, results, now)
     assert set((await read_states(s.stage.db, s.stage.channel_id, s.waiting)).values()) == {State.SENT}

@@ -3,17 +3,18 @@
 So the SQL stays where it lives, and what is judged is the plan that the program gets, with its own session settings.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any, ClassVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 import msgspec
 
 from gatepost.store import pool
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, administer, copied_database, run_apart
 
 BIG = ("messages", "events", "deliveries", "attempts")
 
@@ -97,14 +98,19 @@ class _Watched(asyncpg.Connection):
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
         """Prepared, so that the plan is chosen as for the real thing: `plan_cache_mode` counts here too."""
         await super().execute(f"PREPARE watched AS {query}")
+        try:
+            with_values = f"EXECUTE watched ({', '.join(map(literal, args))})" if args else "EXECUTE watched"
+            await self._explain_with(query, with_values)
+        finally:
+            await super().execute("DEALLOCATE watched")
+
+    async def _explain_with(self, query: str, execute: str) -> None:
         undone = self.transaction()
         await undone.start()
         try:
-            with_values = f"EXECUTE watched ({', '.join(map(literal, args))})" if args else "EXECUTE watched"
-            text = await super().fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {with_values}")
+            text = await super().fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {execute}")
         finally:
             await undone.rollback()
-            await super().execute("DEALLOCATE watched")
         (told,) = msgspec.json.decode(text)
         self.seen.append(Plan(query, told["Plan"], told["Planning Time"] + told["Execution Time"]))
 
@@ -127,21 +133,57 @@ def _quoted(text: str) -> str:
 
 
 @asynccontextmanager
-async def watched_database(url: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
+async def watched_database(
+    url: str, kind: type[_Watched] = _Watched, connections: int = 4
+) -> AsyncIterator[tuple[Database, list[Plan]]]:
     """A database with the program's own settings, and the list of the plans it has used so far."""
     _Watched.seen = []
     made = await asyncpg.create_pool(
         url,
         min_size=1,
-        max_size=4,
+        max_size=connections,
         server_settings=pool._SESSION,
-        connection_class=_Watched,
+        connection_class=kind,
         reset=pool._leave_as_is,
     )
     try:
         yield Database(made), _Watched.seen
     finally:
         await made.close()
+
+
+@contextmanager
+def filled_once(
+    server: PostgresServer, fill_it: Callable[[str], Coroutine[Any, Any, None]]
+) -> Iterator[dict[str, str]]:
+    """A full database to copy from, without statistics ("fresh") and with them ("analyzed"): filling takes seconds."""
+    names = {statistics: f"filled_{uuid4().hex}" for statistics in ("fresh", "analyzed")}
+    try:
+        run_apart(_copy(server, "gatepost", names["fresh"]))
+        run_apart(fill_it(server.url(names["fresh"])))
+        run_apart(_copy(server, names["fresh"], names["analyzed"]))
+        run_apart(_analyze(server.url(names["analyzed"])))
+        yield names
+    finally:
+        for name in names.values():
+            run_apart(administer(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+
+
+async def _copy(server: PostgresServer, template: str, name: str) -> None:
+    await administer(server, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+
+
+async def _analyze(url: str) -> None:
+    conn = await asyncpg.connect(url)
+    await conn.execute("ANALYZE")
+    await conn.close()
+
+
+@asynccontextmanager
+async def watched_copy(server: PostgresServer, filled: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
+    """A copy of a full database for one test, watched."""
+    async with copied_database(server, filled) as url, watched_database(url) as found:
+        yield found
 
 
 _ID = """(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5({salt} || i), 1, 3)

@@ -14,7 +14,9 @@ from pathlib import Path
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gatepost.model.errors import GatepostError
 from gatepost.store.embedded.lock import make_data_folder
@@ -35,12 +37,17 @@ class Vault:
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
             raise VaultError(f"The secret key must have {KEY_BYTES} bytes, but has {len(key)}.")
+        self._key = key
         self._cipher = AESGCM(key)
 
     def seal(self, secret: bytes, context: bytes) -> bytes:
         """The secret, readable only with this key and in this context."""
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._cipher.encrypt(nonce, secret, context)
+
+    def derived(self, purpose: bytes) -> bytes:
+        """Another key, for somebody who must not have this one."""
+        return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=b"gatepost " + purpose).derive(self._key)
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
         """The secret behind `seal`, or VaultError."""

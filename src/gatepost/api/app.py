@@ -169,9 +169,13 @@ async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
     """Every route names the scope that it needs, or says that it is public."""
+    scope: Any = connection.scope
+    if scope["state"].get("head"):  # the way is found: from here on it counts that nobody wants a body
+        scope["method"] = "HEAD"
     if not handler.opt.get("public") and connection.scope.get("method") != "OPTIONS":  # which only names the methods
         gate, authorization = _gateway(connection.scope).gate, connection.headers.get("authorization")
-        caller, left = await gate.admit(authorization, handler.opt["scope"])
+        client = connection.client
+        caller, left = await gate.admit(authorization, handler.opt["scope"], client.host if client else None)
         connection.scope["state"].update(caller=caller, left=left)
 
 

@@ -56,7 +56,8 @@ async def show_qr(request: Request[Any, Any, Any], gateway: Door, caller: Who) -
     format_ = check_query(request.query_params, "format").get("format", "json")
     if format_ not in ("json", *_TYPES):
         raise invalid_field("format", f"must be one of: json, {', '.join(_TYPES)}")
-    code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), _WAIT)
+    wait = 0.0 if request.method == "HEAD" else _WAIT
+    code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
     if format_ == "json":
         return answer({"code": code.text, "until": times.show(code.until)})
     return Response(link.picture(code, format_), media_type=_TYPES[format_], headers=_NO_STORE)

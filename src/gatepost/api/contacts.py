@@ -7,13 +7,13 @@ import msgspec
 from litestar import Request, Response, delete, get, patch, post
 from litestar.datastructures import MultiDict
 from litestar.params import FromPath
-from litestar.response import Stream
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.once import REPLAYED, Hashed, create_once, read_key
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
+from gatepost.api.streaming import Streamed
 from gatepost.api.upload import open_upload
 from gatepost.desk import contacts as desk
 from gatepost.desk.contact_import import Importer, export_csv, export_fields, export_ndjson
@@ -131,8 +131,8 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Door, caller
     try:
         await importer.begin(table, once)
     except Replay as before:
-        return Stream(unpack_report(before.answer), media_type=_NDJSON, headers=REPLAYED)
-    return Stream(importer.run(table, once), media_type=_NDJSON)
+        return Streamed(unpack_report(before.answer), media_type=_NDJSON, headers=REPLAYED)
+    return Streamed(importer.run(table, once), media_type=_NDJSON)
 
 
 @get(_PATH + "/export", opt={"scope": "read"}, summary="Export contacts")
@@ -142,10 +142,10 @@ async def export_contacts(request: Request[Any, Any, Any], gateway: Door, caller
     kind, wanted = read_choice("format", query.get("format", "csv"), ("csv", "ndjson")), _filter(query)
     headers = {"Content-Disposition": f'attachment; filename="contacts.{kind}"'}
     if kind == "ndjson":
-        return Stream(export_ndjson(gateway.db, caller.channel_id, wanted), media_type=_NDJSON, headers=headers)
+        return Streamed(export_ndjson(gateway.db, caller.channel_id, wanted), media_type=_NDJSON, headers=headers)
     fields = await export_fields(gateway.db, caller.channel_id)
     table = export_csv(gateway.db, caller.channel_id, wanted, fields)
-    return Stream(table, media_type="text/csv", headers=headers)
+    return Streamed(table, media_type="text/csv", headers=headers)
 
 
 def _made(row: ContactRow) -> bytes:

@@ -65,7 +65,8 @@ class Farewell:
 
     def headers(self, scope: HTTPScope) -> Headers:
         """For the answer to a request that has found its route; nothing for all others."""
-        route = f"{scope['method']} {scope.get('path_template') or scope['path']}"
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = f"{method} {scope.get('path_template') or scope['path']}"
         if route not in self._headers:
             return ()
         caller = scope.get("state", {}).get("caller")

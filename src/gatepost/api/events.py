@@ -10,12 +10,12 @@ from uuid import UUID
 import msgspec
 from litestar import Request, Response, get
 from litestar.background_tasks import BackgroundTask
-from litestar.response import Stream
 
 from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query, read_limit
 from gatepost.api.sse import KIND, write_stream
+from gatepost.api.streaming import Streamed
 from gatepost.desk.feed import Wanted, next_piece
 from gatepost.desk.watchers import Watcher
 from gatepost.model import ids
@@ -39,7 +39,7 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
     wanted = Wanted(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
     limit = read_limit(query.get("limit"))
     piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
-    if wait and not piece.events:
+    if wait and not piece.events and request.method != "HEAD":
         onward = msgspec.structs.replace(wanted, after=piece.reached)
         with gateway.watchers.watching(caller.channel_id, caller.key_id) as watcher, _ending_with(request, watcher):
             piece = await next_piece(gateway.db, onward, watcher, limit, wait)
@@ -49,7 +49,7 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
 
 
 @get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
-async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Stream:
+async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
     """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have."""
     query = check_query(request.query_params, "after", "types")
     types = _types(query.get("types"))
@@ -60,7 +60,7 @@ async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: 
     pieces = write_stream(gateway, wanted, watcher, request.headers.get("authorization"), note)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
     done = BackgroundTask(gateway.watchers.close, watcher)
-    return Stream(pieces, media_type=KIND, headers=headers, background=done)
+    return Streamed(pieces, media_type=KIND, headers=headers, background=done)
 
 
 @contextmanager

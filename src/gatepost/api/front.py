@@ -2,12 +2,12 @@
 
 On the way out every answer gets what the route itself does not know of: the request's id, what the key has left of its
 rate, who may read it in a browser (`origins.py`), and that the route will end (`endings.py`). Answers of the framework,
-which may be large, go through `compress.py`.
+which may be large, go through `compress.py`. HEAD is led to where GET goes, and hears everything but the body.
 """
 
 import itertools
 import os
-from typing import Any
+from typing import Any, cast
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
@@ -39,6 +39,8 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             return  # the routes have no life of their own: `app.py` starts and stops what is behind them
+        if scope["method"] == "HEAD":  # a copy: the server below knows by its own that no body follows
+            scope, send = _as_get(scope), _without_body(send)
         request_id = f"{self._process}{next(self._numbers):08x}"
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
         asked = self._origins.preflight(scope) if self._origins else None
@@ -75,6 +77,18 @@ class Front:
         """Nothing, as long as nothing is set and no route ends."""
         farewell = self._farewell.headers(scope) if self._farewell else ()
         return (*farewell, *self._origins.headers(scope)) if self._origins else farewell
+
+
+def _as_get(scope: HTTPScope) -> HTTPScope:
+    changed: Any = {**scope, "method": "GET", "state": {**scope.get("state", {}), "head": True}}
+    return cast("HTTPScope", changed)
+
+
+def _without_body(send: Send) -> Send:
+    async def bodiless(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return bodiless
 
 
 async def send_answer(send: Send, answer: Answer, request_id: str, more: Headers = ()) -> None:

@@ -2,9 +2,11 @@
 
 import time
 from datetime import datetime
+from ipaddress import ip_address, ip_network
 from uuid import UUID
 
 from gatepost.api.cache import TimedCache
+from gatepost.api.minute import MINUTE, PerMinute
 from gatepost.clock import Clock
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, key_hash
 from gatepost.model.errors import LimitReached, LimitState, NotAuthenticated
@@ -22,7 +24,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class Gate:
     """Lets requests through by their key."""
 
-    def __init__(self, db: Database, clock: Clock, rate: float, burst: int, cache_seconds: float) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, rate: float, burst: int, cache_seconds: float, wrong_keys: int
+    ) -> None:
         self._db = db
         self._clock = clock
         self._rate = rate
@@ -33,11 +37,27 @@ class Gate:
         self._shown: dict[int, Headers] = {}
         self._due: dict[UUID, float] = {}
         self._used: dict[UUID, datetime] = {}
+        self._wrong = PerMinute(wrong_keys, clock) if wrong_keys else None
 
-    async def admit(self, authorization: str | None, scope: str) -> tuple[Caller, Headers]:
+    async def admit(self, authorization: str | None, scope: str, address: str | None) -> tuple[Caller, Headers]:
         """The caller behind a request and what their key has left of its rate, or the reason why not."""
-        caller = await self.check(authorization, scope)
+        try:
+            caller = await self.check(authorization, scope)
+        except NotAuthenticated:
+            self._count_wrong(address)
+            raise
         return caller, self._check_rate(caller)
+
+    def _count_wrong(self, address: str | None) -> None:
+        """Whoever tries keys from one address hears no more of them until it slows down; a good key is not asked."""
+        wait = self._wrong.take(_neighbourhood(address), always=True) if self._wrong and address else 0.0
+        if self._wrong and wait:
+            raise LimitReached(
+                f"More than {self._wrong.most} requests in a minute came from your address with a wrong API key, or "
+                "none. Put the key right, then wait as long as Retry-After says.",
+                retry_after=wait,
+                limit=LimitState("wrong-keys", self._wrong.most, int(MINUTE), 0, int(wait) + 1),
+            ) from None
 
     async def check(self, authorization: str | None, scope: str) -> Caller:
         """The same for a request that was let in already and goes on: may it still?"""
@@ -81,6 +101,15 @@ class Gate:
         left = b'"api";r=%d;t=%d' % (max(0, self._burst - used), int(used / self._rate) + 1)
         shown = self._shown[used] = self._policy, (b"ratelimit", left)
         return shown
+
+
+def _neighbourhood(address: str) -> str:
+    """Who an address stands for: with IPv6 everybody has a whole network of them."""
+    try:
+        known = ip_address(address)
+    except ValueError:  # a socket in the file system
+        return address
+    return address if known.version == 4 else str(ip_network((known, 64), strict=False))
 
 
 def _bearer(header: str | None) -> str:

@@ -12,6 +12,7 @@ from gatepost.admin.vault import Vault
 from gatepost.api.cache import TimedCache
 from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
+from gatepost.api.minute import PerMinute
 from gatepost.clock import Clock
 from gatepost.desk.business import OpenBusiness
 from gatepost.desk.media import Files
@@ -52,6 +53,7 @@ class Gateway(msgspec.Struct, frozen=True):
     business: OpenBusiness
     speak: Speak
     watchers: Watchers
+    trials: PerMinute  # test events to one endpoint
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
     doorsteps: TimedCache[UUID, Doorstep | None]
     ring: Callable[[UUID], None]

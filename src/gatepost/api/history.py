@@ -6,11 +6,11 @@ from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, get
-from litestar.response import Stream
 
 from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.api.streaming import Streamed
 from gatepost.desk.asking import FILTERS, read_asked, read_parameters, resolve
 from gatepost.desk.export import FORMATS, open_export
 from gatepost.desk.history import find_page
@@ -37,7 +37,7 @@ async def list_messages(request: Request[Any, Any, Any], gateway: Door, caller: 
 
 
 @get(_PATH + "/export", opt={"scope": "read"}, summary="Export messages")
-async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Stream:
+async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
     """All messages that fit, the newest first, as NDJSON or CSV, written while it is sent."""
     given = _parameters(request, ("format",))
     asked, format_ = read_asked(given), given.get("format", "ndjson")
@@ -47,7 +47,7 @@ async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller
     pieces = await open_export(gateway.db, caller.channel_id, wanted, asked.sought, format_, now)
     name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{format_}"'
     headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
-    return Stream(pieces, media_type=FORMATS[format_], headers=headers)
+    return Streamed(pieces, media_type=FORMATS[format_], headers=headers)
 
 
 def _parameters(request: Request[Any, Any, Any], further: Sequence[str]) -> dict[str, str]:

@@ -52,7 +52,8 @@ def _methods(scope: HTTPScope) -> str:
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
     """Accepts a message for sending. The answer comes once it is durable."""
     headers = read_headers(scope)
-    caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send")
+    client = scope.get("client")
+    caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send", client[0] if client else None)
     check_json(headers.get(b"content-type"))
     body = await read_all(headers, receive, gateway.body_limit)
     key = idempotency_key(headers.get(b"idempotency-key"), body)

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 from litestar import MediaType, Request, Response, delete, get, post
 from litestar.params import FromPath
-from litestar.response import Stream
 
 from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.ranges import Span, read_range
+from gatepost.api.streaming import Streamed
 from gatepost.api.upload import open_upload
 from gatepost.desk.media import NewFile, check_ready, show_media
 from gatepost.model.file import check_file_type, clean_filename
@@ -49,7 +49,7 @@ async def get_content(
         return Response(b"", status_code=304, headers={"ETag": _etag(media)})
     span = read_range(_wanted_range(request, media), size)
     pieces = await gateway.media.content(media, span.start, span.end)
-    return Stream(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
+    return Streamed(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
 
 
 @delete(_PATH + "/{media_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete a file")

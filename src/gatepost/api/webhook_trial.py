@@ -10,14 +10,17 @@ from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.minute import MINUTE, PerMinute
 from gatepost.api.webhooks import PATH, read_endpoint_id
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
+from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ALL_TYPES, ChannelRef
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.sign import decode_secret
 from gatepost.webhooks.trial import Trial, choose_type, make_parcel, post_trial
 
+TRIALS = 10  # to one endpoint in a minute
 EventType = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(ALL_TYPES)})]
 
 
@@ -37,12 +40,26 @@ async def try_webhook(
     """Posts a signed example event to the endpoint, paused or disabled as well, and answers with the attempt."""
     body, _ = await read_body(request, _test)
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    trial = await _try(gateway, caller, endpoint, body.type)
+    type_ = choose_type(body.type, endpoint.events)
+    _count(gateway.trials, endpoint)
+    trial = await _try(gateway, caller, endpoint, type_)
     return answer(show_trial(trial), "Delivered" if trial.delivered else "Not delivered")
 
 
-async def _try(gateway: Gateway, caller: Caller, endpoint: Endpoint, wish: str | None) -> Trial:
-    type_, now = choose_type(wish, endpoint.events), gateway.clock.now()
+def _count(trials: PerMinute, endpoint: Endpoint) -> None:
+    """Each one is a request to somebody else's server, at once and past the endpoint's own rate."""
+    wait = trials.take(endpoint.id)
+    if wait:
+        raise LimitReached(
+            f"This webhook has had {trials.most} test events within a minute. Wait as long as Retry-After says; to try "
+            "a receiver with many events, send messages in the sandbox.",
+            retry_after=wait,
+            limit=LimitState("webhook-test", trials.most, int(MINUTE), 0, int(wait) + 1),
+        )
+
+
+async def _try(gateway: Gateway, caller: Caller, endpoint: Endpoint, type_: str) -> Trial:
+    now = gateway.clock.now()
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]

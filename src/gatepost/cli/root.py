@@ -9,6 +9,7 @@ from gatepost.cli import (
     keys,
     links,
     plans,
+    qr,
     running,
     sandbox,
     tail,
@@ -30,6 +31,7 @@ app.add_typer(plans.group, name="plan")
 links.register(channels.group)
 app.add_typer(channels.group, name="channel")
 app.add_typer(keys.group, name="key")
+app.add_typer(qr.group, name="qr")
 webhook_signing.register(webhooks.group)
 deliveries.register(webhooks.group)
 app.add_typer(webhooks.group, name="webhook")

@@ -1,6 +1,7 @@
 """`gatepost webhook rotate-secret`, `test` and `verify`: the secrets of an endpoint, and whether they do their work."""
 
 import sys
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from gatepost.store.endpoints import Endpoint
     from gatepost.webhooks.trial import Trial
 
-_ANY = "The secret (whsec_…) or public key (whpk_…). May be repeated."
+_ANY = "The secret (whsec_…) or public key (whpk_…). May be repeated. - asks for it, or reads a line of standard input."
+_VARIABLE = "GATEPOST_WEBHOOK_SECRET"  # unlike an option it is not seen in the list of processes
 
 
 async def rotate_secret(
@@ -77,7 +79,7 @@ def verify(
     _: None,
     file: Annotated[str, typer.Argument(help="File with the body as it came; - for standard input.")] = "-",
     *,
-    secret: Annotated[list[str], typer.Option(help=_ANY)],
+    secret: Annotated[list[str], typer.Option(help=_ANY, envvar=_VARIABLE)],
     header: Annotated[list[str], typer.Option(help="A header as it came: 'Name: value'. May be repeated.")],
 ) -> Answer:
     """Say whether a delivery is genuine; exit code 1 when it is not. Needs no gateway."""
@@ -87,9 +89,20 @@ def verify(
     from gatepost.webhooks.verify import Kept
     from gatepost.webhooks.verify import verify as judge
 
+    keys = [Kept(_read_secret(_ask(file) if one == "-" else one)) for one in secret]
     body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    keys = [Kept(_read_secret(one)) for one in secret]
     return Answer(verdict_view(judge(keys, read_headers(header), body, SystemClock().now())))
+
+
+def _ask(file: str) -> str:
+    """The secret as somebody types it, unseen, or as another program writes it."""
+    from gatepost.model.errors import invalid_field
+
+    if sys.stdin.isatty():
+        return getpass("Secret: ")
+    if file == "-":
+        raise invalid_field("secret", f"standard input has the body already; name a file, or set {_VARIABLE}")
+    return sys.stdin.readline().strip()
 
 
 def _read_secret(written: str) -> Any:

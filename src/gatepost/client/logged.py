@@ -90,7 +90,7 @@ class Recovery(Named, frozen=True):
 
     endpoint: str
     since: datetime
-    until: datetime
+    until: datetime | None  # none: nothing has happened since
     status: str
     progress: float
     recovered: int

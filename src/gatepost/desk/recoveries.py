@@ -94,7 +94,7 @@ def show_recovery(one: Recovery) -> dict[str, Any]:
         "id": ids.show("rec", one.id),
         "endpoint": ids.show("we", one.endpoint_id),
         "since": times.show(ids.time_of(one.first_id)),
-        "until": times.show(ids.time_of(one.end_id)),
+        "until": times.show(ids.time_of(one.end_id)) if one.end_id > one.first_id else None,  # no event since
         "types": None if one.types is None else list(one.types),
         "statuses": None if one.states is None else [_NAMES[state] for state in one.states],
         "status": "running" if one.ended_at is None else "done",

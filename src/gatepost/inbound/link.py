@@ -110,9 +110,10 @@ class Keeper:
         """Ends the connection; the phone stays linked."""
         self._stopping = True
         self._bell.set()
+        stood = self.network is not None  # looked at first: it is gone once the link has closed
         if self._link is not None:
             await self._link.close()
-        if self.network is not None:
+        if stood:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), _GOODBYE)
 

@@ -24,11 +24,6 @@ def check_media(
         raise TooLarge(f"{field}: {why}", "media_too_large", fields=(FieldProblem(field, why),))
 
 
-def types_for(mime_type: str) -> tuple[str, ...]:
-    """The types of message that take a file of this MIME type."""
-    return tuple(type_ for type_, row in FILES.items() if bare_type(mime_type) in row.types)
-
-
 def largest() -> int:
     """The size of the largest file that any message takes."""
     return max(row.animated or row.max for row in FILES.values())

@@ -110,12 +110,6 @@ class Attacher:
             names[link] = name
         return names
 
-    async def forget(self, channel_id: UUID, content: str) -> None:
-        """The network no longer knows the files of a message: the next attempt uploads them again."""
-        for media_id in media_ids(content):
-            self._sessions.get(channel_id, (None, {}))[1].pop(media_id, None)
-            await note_network_id(self._db, channel_id, media_id, None, None)
-
     async def _name(
         self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
     ) -> str | Receipt:

@@ -20,7 +20,7 @@ from gatepost.model.message import State
 from gatepost.networks.base import Network, NetworkError, Outgoing, Quote, Reaction, Receipt, Refused, Sent, Unsent
 from gatepost.outbound.holds import Holds
 from gatepost.outbound.ledger import Ledger
-from gatepost.outbound.queue import BUSY, Queue, Recipient
+from gatepost.outbound.queue import Queue, Recipient
 from gatepost.outbound.throttle import Throttle
 from gatepost.outbound.verdict import UNKNOWN_OUTCOME, Again, Await, End, Hold, Rules, judge
 from gatepost.store.heads import Lease, StaleOwner
@@ -81,7 +81,7 @@ class Carrier:
             if message.state is State.SENDING and self._gives_up(message, wall):
                 await self.finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
-            intent = Intent(message.id, message.contact_id, message.attempt + 1, opens)
+            intent = Intent(message.id, message.attempt + 1, opens)
             intended = await self._ledger.intend(self._lease, intent)
             counted = opens and not intended.opened
             if not intended.go:
@@ -100,8 +100,7 @@ class Carrier:
             self.opening -= opens
             if counted:
                 self._opened.remove(wall)
-            if recipient.place == BUSY:
-                self._queue.line_up(recipient, self._clock.monotonic())
+            self._queue.land(message, self._clock.monotonic())
 
     def _gives_up(self, message: Queued, wall: datetime) -> bool:
         """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
@@ -167,7 +166,6 @@ class Carrier:
             State.QUEUED,
             error=verdict.error,
             next_at=next_at,
-            contact_id=message.contact_id,
             unopened=unopened,
         )
         if await self._commit(result) is State.QUEUED:
@@ -193,7 +191,6 @@ class Carrier:
             end.network_id,
             end.error,
             send_at=message.send_at,
-            contact_id=message.contact_id,
             alias=alias,
             told=told,
             unopened=unopened,

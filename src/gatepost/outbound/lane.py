@@ -201,7 +201,7 @@ class Lane:
         """Ends messages whose time in the queue is over. Those with a lost answer are resolved first."""
         wall = self._clock.now()
         for message in [m for m in self._queue.messages() if m.expires_at <= wall and m.state is State.QUEUED]:
-            if self._place(message) != BUSY or not self._queue.recipient_of(message).leads(message):
+            if message not in self._queue.recipient_of(message).flying:
                 self._spawn(self._expire(message))
 
     async def _expire(self, message: Queued) -> None:

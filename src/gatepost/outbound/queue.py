@@ -5,30 +5,34 @@
                      ─► parked until t                 (pair limit, back-off, waiting for a lost answer)
                      ─► tier: waits until a conversation may be opened again
 
-A recipient stands in one place at a time. Chat goes ahead of bulk. No clock and no I/O in here.
+A recipient stands in one place at a time. Chat goes ahead of bulk. No clock and no I/O in here. A recipient is one
+person: by number or by contact; two that turn out to be one go on in one line.
 """
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from uuid import UUID
 
 from gatepost.store.sending import Queued
+from gatepost.store.waiting import Standing
 
 IDLE, CHAT, BULK, PARKED, TIER, BUSY = "idle", "chat", "bulk", "parked", "tier", "busy"
 _REMEMBERED = 10_000
+Name = str | UUID  # a number, or a contact
 
 
 class Recipient:
     """One conversation's messages, in their order, and its share of the pair limit."""
 
-    __slots__ = ("bulk", "burst_started", "chat", "pair_due", "phone", "place", "refusals")
+    __slots__ = ("bulk", "burst_started", "chat", "flying", "names", "pair_due", "place", "refusals")
 
-    def __init__(self, phone: str) -> None:
-        self.phone = phone
+    def __init__(self) -> None:
+        self.names: set[Name] = set()
         self.chat: deque[Queued] = deque()
         self.bulk: deque[Queued] = deque()
+        self.flying: list[Queued] = []  # one; more only when two recipients became one meanwhile
         self.place = IDLE
         self.burst_started = 0.0
         self.pair_due = 0.0
@@ -44,10 +48,15 @@ class Recipient:
         for message in (*self.chat, *self.bulk):
             message.opened_at = None
 
-    def leads(self, message: Queued) -> bool:
-        """Whether it is the first of its kind, and so the one that may be in flight."""
-        line = self.bulk if message.bulk else self.chat
-        return bool(line) and line[0] is message
+    def take_in(self, other: "Recipient") -> None:
+        """Goes on for both: their messages in the order in which they came, and the longer of their waits."""
+        self.names |= other.names
+        self.chat, self.bulk = _in_turn(self.chat, other.chat), _in_turn(self.bulk, other.bulk)
+        self.flying += other.flying
+        started, due = max((self.pair_due, self.burst_started), (other.pair_due, other.burst_started))[::-1]
+        self.burst_started, self.pair_due = started, due
+        self.refusals = max(self.refusals, other.refusals)
+        other.chat, other.bulk, other.flying, other.place = deque(), deque(), [], IDLE
 
     @property
     def head(self) -> Queued | None:
@@ -56,11 +65,15 @@ class Recipient:
         return self.bulk[0] if self.bulk else None
 
 
+def _in_turn(one: Iterable[Queued], other: Iterable[Queued]) -> deque[Queued]:
+    return deque(sorted((*one, *other), key=lambda message: message.turn))
+
+
 class Queue:
     """All that is unsettled on a channel."""
 
     def __init__(self) -> None:
-        self._recipients: dict[str, Recipient] = {}
+        self._recipients: dict[Name, Recipient] = {}
         self._ready: dict[str, deque[Recipient]] = {CHAT: deque(), BULK: deque()}
         self._parked: list[tuple[float, int, Recipient]] = []
         self._ticket = 0
@@ -85,16 +98,42 @@ class Queue:
 
     def add(self, message: Queued, now: float) -> None:
         """Puts a message behind the others of its recipient."""
-        if len(self._recipients) > len(self._messages) + _REMEMBERED:
+        if len(self._recipients) > 2 * (len(self._messages) + _REMEMBERED):
             self._forget_idle(now)
-        recipient = self._recipients.get(message.phone)
-        if recipient is None:
-            recipient = self._recipients[message.phone] = Recipient(message.phone)
+        recipient = self._find(message, now)
+        self._ticket += 1
+        message.turn = self._ticket
         (recipient.bulk if message.bulk else recipient.chat).append(message)
         self._messages[message.id] = message
         self.bulk_count += message.bulk
         if recipient.place == IDLE or (recipient.place == BULK and not message.bulk):
             self.line_up(recipient, now)
+
+    def _find(self, message: Queued, now: float) -> Recipient:
+        """Whom it is for: known by number or by contact, and one person where both are known."""
+        recipient = self._recipients.get(message.phone) or Recipient()
+        other = self._recipients.get(message.contact_id, recipient)
+        recipient.names |= {message.phone, message.contact_id}
+        if other is not recipient:
+            recipient.take_in(other)
+            self._place_again(recipient, now)
+        for name in recipient.names if other is not recipient else (message.phone, message.contact_id):
+            self._recipients[name] = recipient
+        return recipient
+
+    def _place_again(self, recipient: Recipient, now: float) -> None:
+        if recipient.flying:
+            recipient.place = BUSY
+        else:
+            self.line_up(recipient, now)
+
+    def meet(self, standing: Standing, now: float) -> None:
+        """A message's recipient turned out to be another contact: it goes on in that one's line."""
+        message = self._messages.get(standing.id)
+        if message is not None and message.contact_id != standing.contact_id:
+            message.contact_id = standing.contact_id
+            message.last_in_at, message.opened_at = standing.last_in_at, standing.opened_at
+            self._find(message, now)
 
     def withdraw(self, message: Queued, now: float) -> None:
         """Takes a message out of its line; it still counts as unsettled."""
@@ -155,13 +194,23 @@ class Queue:
         return None
 
     def take(self, recipient: Recipient, place: str) -> None:
-        """Moves the recipient that `peek` showed to another place."""
+        """Moves the recipient that `peek` showed to another place; a busy one has its first message in flight."""
         self._ready[recipient.place].popleft()
         recipient.place = place
+        if place == BUSY and recipient.head is not None:
+            recipient.flying.append(recipient.head)
+
+    def land(self, message: Queued, now: float) -> None:
+        """A message is no longer in flight: its recipient's next one may come up."""
+        recipient = self._recipients[message.phone]
+        recipient.flying.remove(message)
+        if not recipient.flying:
+            self.line_up(recipient, now)
 
     def waiting_for_tier(self) -> list[tuple[Recipient, Queued]]:
-        return [(r, r.head) for r in self._recipients.values() if r.place == TIER and r.head is not None]
+        waiting = {id(r): r for r in self._recipients.values() if r.place == TIER}
+        return [(r, r.head) for r in waiting.values() if r.head is not None]
 
     def _forget_idle(self, now: float) -> None:
         """Recipients with nothing to send are remembered only as long as the pair limit needs it."""
-        self._recipients = {phone: r for phone, r in self._recipients.items() if r.place != IDLE or r.pair_due > now}
+        self._recipients = {name: r for name, r in self._recipients.items() if r.place != IDLE or r.pair_due > now}

@@ -11,7 +11,8 @@ from gatepost.model.message import State
 from gatepost.outbound.queue import Queue
 from gatepost.outbound.verdict import Rules
 from gatepost.store.pool import Database
-from gatepost.store.sending import Marks, Queued, read_marks, read_queue, read_scheduled, read_start
+from gatepost.store.sending import Queued, read_queue, read_scheduled, read_start
+from gatepost.store.waiting import Marks, read_marks, read_standing
 
 _PAGE = 500
 
@@ -26,6 +27,7 @@ class Reader:
         self._queue = queue
         self._rules = rules
         self._cursors: dict[bool, UUID] = {}
+        self._joined = 0  # how often contacts had been joined when the queue was last held against them
         self.more = True
         self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
         self.next_scheduled: datetime | None = None
@@ -53,12 +55,21 @@ class Reader:
         self.more, self._behind = False, set()
         try:
             marks = await self._look()
+            await self._follow_joined(marks.joined)
             for bulk in (False, True):
                 if marks.last_message_id > self._cursors[bulk]:
                     await self._read_on(bulk, marks.last_message_id)
         except GatepostError:  # the bell has rung, and nobody rings again for the same news
             self.more = True
             raise
+
+    async def _follow_joined(self, joined: int) -> None:
+        """Contacts that turned out to be one person: what waits for them goes on in one line."""
+        waiting = [message.id for message in self._queue.messages()]
+        if waiting and joined != self._joined:
+            for standing in await read_standing(self._db, self._channel_id, waiting):
+                self._queue.meet(standing, self._clock.monotonic())
+        self._joined = joined
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
         while self._waiting(bulk) < self._rules.read_ahead:

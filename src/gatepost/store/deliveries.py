@@ -85,6 +85,10 @@ _PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.about{mo
 FIRST_IN_LINE = """SELECT *, ctid AS place FROM delivery_retries WHERE about IS NOT NULL
      AND (channel_id, endpoint_id, about, event_id) >= ($1, {endpoint}, {about}, '00000000-0000-0000-0000-000000000000')
    ORDER BY channel_id, endpoint_id, about, event_id LIMIT 1"""
+# One that waits, by its key, for the same reason: the index of what is due knows the endpoint too, and would read all.
+WAITING_BY_KEY = """SELECT *, ctid AS place FROM delivery_retries
+     WHERE (channel_id, endpoint_id, event_id) >= ($1, {endpoint}, {event})
+   ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
 _KEY = "COALESCE(e.about, '00000000-0000-0000-0000-000000000000')"
 _BLOCKED = f""", COALESCE((
    SELECT (f.channel_id, f.endpoint_id, f.about) = ($1, $2, {_KEY})

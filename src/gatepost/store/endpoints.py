@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health, Manner
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
 from gatepost.store.answers import NEVER, Once
-from gatepost.store.heads import lock_head
+from gatepost.store.heads import lock_head, lock_out
 from gatepost.store.pool import Connection, Database
 from gatepost.store.telling import changing
 
@@ -223,8 +223,12 @@ async def replace_secret(
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:
-    """Removes an endpoint and its retries, and keeps its deliveries as a log; False when there is none."""
-    async with db.connection() as conn:
+    """Removes an endpoint and its retries, and keeps its deliveries as a log; False when there is none.
+
+    Whoever writes a retry holds the head first and then looks whether the endpoint is there: none is left behind.
+    """
+    async with db.transaction() as conn:
+        await lock_out(conn, channel_id)
         done = await conn.fetchval(
             """WITH retries AS (DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2)
                DELETE FROM endpoints WHERE channel_id = $1 AND id = $2 RETURNING 1""",

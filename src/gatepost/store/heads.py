@@ -47,6 +47,11 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
     return Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
 
 
+async def lock_out(conn: "Connection[Any]", channel_id: UUID) -> None:
+    """The strong lock: waits for everybody who holds the head in any way, and keeps them all out until the end."""
+    await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
+
+
 def no_such_channel() -> NotFound:
     return NotFound("There is no such channel any more.")
 

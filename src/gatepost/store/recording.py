@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.deliveries import FIRST_IN_LINE, DeliveryState
+from gatepost.store.deliveries import FIRST_IN_LINE, WAITING_BY_KEY, DeliveryState
 from gatepost.store.heads import Lease, StaleOwner, hold_epoch
 from gatepost.store.pool import Connection, Database
 
@@ -162,7 +162,9 @@ async def _take_out(conn: "Connection[Any]", channel_id: UUID, notes: Sequence[N
     if not over:
         return set()
     rows = await conn.fetchmany(
-        """DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3
+        f"""DELETE FROM delivery_retries WHERE ctid = (
+               SELECT place FROM ({WAITING_BY_KEY.format(endpoint="$2", event="$3")} FOR UPDATE) f
+               WHERE (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, $3))
            RETURNING endpoint_id, about""",
         [(channel_id, note.endpoint_id, note.event_id) for note in over],
     )

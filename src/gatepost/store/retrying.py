@@ -14,6 +14,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
+from gatepost.store.deliveries import FIRST_IN_LINE, WAITING_BY_KEY
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Key = tuple[UUID, UUID]  # endpoint and event
@@ -102,7 +103,7 @@ async def wake(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None
 async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> list[Asked]:
     events, first, last = keys_and_span([event_id for _, event_id in keys])
     rows = await conn.fetch(
-        """SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.about, p.state AS endpoint_state, p.reason,
+        f"""SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.about, p.state AS endpoint_state, p.reason,
                   p.ordered, p.cursor, r.next_at AS due_at
            FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, event_id)
            CROSS JOIN LATERAL (SELECT state, attempts FROM deliveries
@@ -112,8 +113,8 @@ async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) 
                WHERE channel_id = $1 AND id = k.event_id AND id BETWEEN $4 AND $5 LIMIT 1) e
            LEFT JOIN LATERAL (SELECT state, reason, ordered, cursor FROM endpoints
                WHERE channel_id = $1 AND id = k.endpoint_id LIMIT 1) p ON true
-           LEFT JOIN LATERAL (SELECT next_at FROM delivery_retries
-               WHERE channel_id = $1 AND endpoint_id = k.endpoint_id AND event_id = k.event_id LIMIT 1) r ON true""",
+           LEFT JOIN LATERAL ({WAITING_BY_KEY.format(endpoint="k.endpoint_id", event="k.event_id")}) r
+               ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, k.endpoint_id, k.event_id)""",
         channel_id,
         [endpoint_id for endpoint_id, _ in keys],
         events,
@@ -183,19 +184,19 @@ async def _add(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[Again
 
 async def _push_first(conn: "Connection[Any]", channel_id: UUID, behind: Sequence[Asked], now: datetime) -> None:
     """What waits behind another event keeps its place: the one at the head of its line is tried now."""
-    if not behind:
+    lines = sorted({(one.endpoint_id, one.about or ids.ZERO) for one in behind})
+    if not lines:
         return
     await conn.execute(
-        """UPDATE delivery_retries r SET next_at = $4
-           FROM (SELECT DISTINCT f.endpoint_id, f.event_id
-                 FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, about) CROSS JOIN LATERAL (
-                     SELECT endpoint_id, event_id FROM delivery_retries
-                     WHERE channel_id = $1 AND endpoint_id = k.endpoint_id AND about = k.about
-                     ORDER BY event_id LIMIT 1) f) f
-           WHERE r.channel_id = $1 AND r.endpoint_id = f.endpoint_id AND r.event_id = f.event_id AND r.next_at > $4""",
+        f"""UPDATE delivery_retries r SET next_at = $4
+           FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, about),
+                LATERAL ({FIRST_IN_LINE.format(endpoint="k.endpoint_id", about="k.about")}) first
+           WHERE r.ctid = first.place AND r.channel_id = $1
+             AND (first.channel_id, first.endpoint_id, first.about) = ($1, k.endpoint_id, k.about)
+             AND first.next_at > $4""",
         channel_id,
-        [one.endpoint_id for one in behind],
-        [one.about or ids.ZERO for one in behind],
+        [endpoint_id for endpoint_id, _ in lines],
+        [about for _, about in lines],
         now,
     )
 

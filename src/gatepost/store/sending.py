@@ -47,12 +47,13 @@ class Queued(msgspec.Struct):
     opened_at: datetime | None
     target: Quoted | None = None
     not_before: float = 0.0  # on the owner's monotonic clock
+    turn: int = 0  # its place in the owner's queue
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
               m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
 # Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
-_JOINS = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
+ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
@@ -60,7 +61,7 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
     """The unsettled messages behind the cursor, in the order of their acceptance."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM messages m {_JOINS}
+            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
                 WHERE m.channel_id = $1 AND m.id > $2 AND NOT m.incoming AND m.state IN (0, 1)
                   AND m.bulk = $3 AND m.send_at IS NULL
                 ORDER BY m.id LIMIT $4""",
@@ -89,7 +90,7 @@ async def read_scheduled(
         if not wanted:
             return []
         rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM messages m {_JOINS}
+            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
                 WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4 AND m.state IN (0, 1)
                 ORDER BY m.send_at, m.id""",
             channel_id,
@@ -108,28 +109,6 @@ async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: date
             until,
             sorted(settled),
         )
-
-
-class Marks(msgspec.Struct, frozen=True):
-    """What there is to read: up to which message, and when the next scheduled one is due."""
-
-    last_message_id: UUID
-    next_scheduled: datetime | None
-
-
-async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> Marks:
-    """One small look that tells whether the queue need be read at all. `loaded`: scheduled messages known already."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """SELECT last_message_id,
-                      (SELECT send_at FROM scheduled WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
-                       ORDER BY send_at LIMIT 1) AS next_scheduled
-               FROM channel_heads WHERE channel_id = $1""",
-            channel_id,
-            list(loaded),
-        )
-    assert row is not None
-    return Marks(row["last_message_id"], row["next_scheduled"])
 
 
 class SendStart(msgspec.Struct, frozen=True):
@@ -167,7 +146,6 @@ class Intent(msgspec.Struct, frozen=True):
     """About to be sent: committed before the network is called."""
 
     message_id: UUID
-    contact_id: UUID
     attempt: int
     opens: bool
 
@@ -183,6 +161,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     """Notes the attempts. A message that was settled meanwhile (canceled, or its status came) may not go.
 
     One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
+    Whose conversation opens is what the message's own row says: its contact may have been joined with another.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     async with db.connection() as conn:
@@ -196,19 +175,18 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
                ), closed AS (
-                   SELECT c.* FROM held, unnest($8::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
-                       SELECT ctid AS place, contact_id FROM conversations
-                       WHERE channel_id = $1 AND contact_id = wanted.id
+                   SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
+                                    ORDER BY contact_id) wanted CROSS JOIN LATERAL (
+                       SELECT ctid AS place FROM conversations
+                       WHERE channel_id = $1 AND contact_id = wanted.contact_id
                          AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
                        LIMIT 1 FOR NO KEY UPDATE) c
                ), opened AS (
                    UPDATE conversations v SET opened_at = $5 FROM closed
-                   WHERE v.channel_id = $1 AND v.ctid = closed.place
-                     AND EXISTS (SELECT 1 FROM going WHERE going.contact_id = closed.contact_id)
-                   RETURNING v.contact_id
+                   WHERE v.channel_id = $1 AND v.ctid = closed.place RETURNING v.contact_id
                )
                SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
-                      ARRAY(SELECT contact_id FROM opened) AS opened""",
+                      ARRAY(SELECT going.id FROM going JOIN opened USING (contact_id)) AS opened""",
             lease.channel_id,
             [intent.message_id for intent in intents_by_id],
             [intent.attempt for intent in intents_by_id],
@@ -216,14 +194,14 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
             now,
             intents_by_id[0].message_id,
             intents_by_id[-1].message_id,
-            sorted({intent.contact_id for intent in intents if intent.opens}),
+            [intent.message_id for intent in intents_by_id if intent.opens],
             now - _DAY,
         )
     assert row is not None
     if row["epoch"] is None:
         raise StaleOwner
     going, opened = set(row["going"]), set(row["opened"])
-    return [Intended(i.message_id in going, i.contact_id in opened) for i in intents]
+    return [Intended(i.message_id in going, i.message_id in opened) for i in intents]
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -236,7 +214,6 @@ class Result(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
     next_at: datetime | None = None
     send_at: datetime | None = None
-    contact_id: UUID | None = None
     alias: str | None = None  # the recipient's number as the network writes it, where it writes another
     told: dict[str, Any] | None = None
     unopened: bool = False  # its intent opened a conversation, and the network would not have it
@@ -248,27 +225,32 @@ async def mark_results(
     """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
     async with db.transaction() as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
-        rows = await conn.fetch(
-            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id,
-                      EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
-               FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
-            lease.channel_id,
-            *keys_and_span([result.message_id for result in results]),
-        )
+        current, scribe = await _current(conn, lease.channel_id, results), Scribe(head, now)
+        if await _note_aliases(People(conn, lease.channel_id, now), results, current, scribe):
+            current = await _current(conn, lease.channel_id, results)  # some may be for another contact now
         known = [r.network_id for r in results if r.network_id]
-        parked = await take_parked(conn, lease.channel_id, known) if rows and rows[0]["some_parked"] else {}
-        current = {row["id"]: row for row in rows}
+        some_parked = any(row["some_parked"] for row in current.values())
+        parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        scribe = Scribe(head, now)
-        await _note_aliases(People(conn, lease.channel_id, now), results, current, scribe)
         await write_changes(conn, head, channel, changes, now, told=scribe.told)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await _unschedule(conn, lease.channel_id, ended)
-        unopened = {r.contact_id for r in results if r.unopened and r.contact_id}
+        unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
             await close_unopened(conn, lease.channel_id, sorted(unopened))
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
+
+
+async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[Result]) -> dict[UUID, Any]:
+    rows = await conn.fetch(
+        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id,
+                  EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
+           FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_span([result.message_id for result in results]),
+    )
+    return {row["id"]: row for row in rows}
 
 
 def _change_for(row: Any, result: Result, parked: dict[str, list[Parked]], now: datetime) -> Change | None:
@@ -327,11 +309,13 @@ async def cancel_message(
     return before, State.CANCELED
 
 
-async def _note_aliases(people: People, results: Sequence[Result], current: Mapping[UUID, Any], scribe: Scribe) -> None:
+async def _note_aliases(people: People, results: Sequence[Result], current: Mapping[UUID, Any], scribe: Scribe) -> bool:
     """Some numbers are written in two ways: an answer from the other one is to find the same contact."""
-    for alias, phone in sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias}):
+    aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
+    for alias, phone in aliases:
         await people.same(alias, phone)
     people.tell_renewed(scribe)
+    return bool(aliases)
 
 
 async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[Queued]:

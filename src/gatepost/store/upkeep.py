@@ -43,7 +43,8 @@ async def forget_lost_retries(db: Database, before: UUID) -> int:
                 """DELETE FROM delivery_retries WHERE ctid = ANY (ARRAY(
                        SELECT lost.ctid FROM endpoints p, LATERAL (
                            SELECT ctid FROM delivery_retries WHERE channel_id = p.channel_id AND endpoint_id = p.id
-                             AND event_id < $1 AND about IS NULL LIMIT $2) lost LIMIT $2)) RETURNING 1""",
+                             AND event_id < $1 AND about IS NULL
+                           ORDER BY event_id LIMIT $2) lost LIMIT $2)) RETURNING 1""",
                 before,
                 _CHUNK,
             )

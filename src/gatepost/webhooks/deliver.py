@@ -42,6 +42,7 @@ class Flight(msgspec.Struct):
 
     unit: Unit
     posting: bool = True
+    over: bool = False  # all is done, and its conversations went on: nobody is to wait for it any more
 
 
 class Round:
@@ -317,6 +318,7 @@ class Round:
             await self._judge(sent)
         if self.target.manner.ordered:
             await self._go_on(sent)
+        flight.over = True
 
     async def _judge(self, sent: Sent) -> None:
         """What a POST means for the endpoint that failed, or that was failing."""
@@ -346,7 +348,7 @@ class Round:
             self._retries_known = False
 
     def _rewind(self) -> None:
-        self._hand.rewind(self.target.manner, [flight.unit for flight in self._flying.values()])
+        self._hand.rewind(self.target.manner, [flight.unit for flight in self._flying.values() if not flight.over])
         self._retries_known = False
         self.ring()
 

@@ -73,7 +73,6 @@ class Order:
         return None
 
     def take_up(self, keys: Iterable[UUID]) -> None:
-        """Conversations that have a POST under way from before; a page that is being read knows nothing of them."""
+        """Conversations that have a POST under way from before: what comes is held behind it, as ever."""
         for key in keys:
             self._busy.setdefault(key, deque())
-            self._turned.add(key)

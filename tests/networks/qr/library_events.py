@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gatepost.networks.qr.neonize_driver.people import jid
-from gatepost.networks.qr.neonize_driver.protos import e2e, neo
+from gatepost.networks.qr.phone.people import jid
+from gatepost.networks.qr.phone.protos import e2e, neo
 
 AT = 1_763_200_000
 NOBODY = neo.JID(User="", Server="", Device=0, RawAgent=0, Integrator=0, IsEmpty=True)

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.qr.neonize_driver import build, handles, vcards
-from gatepost.networks.qr.neonize_driver.people import jid_of
-from gatepost.networks.qr.neonize_driver.protos import e2e, neo
-from gatepost.networks.qr.neonize_driver.store_address import store_address
-from gatepost.networks.qr.neonize_driver.translate_message import message as translate_message
-from gatepost.networks.qr.neonize_driver.troubles import problem, reason_of_end
+from gatepost.networks.qr.phone import build, handles, vcards
+from gatepost.networks.qr.phone.by_neonize.store_address import store_address
+from gatepost.networks.qr.phone.engine import Uploaded
+from gatepost.networks.qr.phone.people import jid_of
+from gatepost.networks.qr.phone.protos import e2e
+from gatepost.networks.qr.phone.translate_message import message as translate_message
+from gatepost.networks.qr.phone.troubles import problem, reason_of_end
 from tests.networks.qr.library_events import ADDRESS, message
 
 TO = jid_of({"phone": "15550003333"})
@@ -25,15 +26,9 @@ CARD = {
 
 
 def uploaded(kind: str = "image") -> str:
-    done = neo.UploadResponse(
-        url=ADDRESS["URL"],
-        DirectPath=ADDRESS["directPath"],
-        Handle="",
-        MediaKey=ADDRESS["mediaKey"],
-        FileEncSHA256=ADDRESS["fileEncSHA256"],
-        FileSHA256=ADDRESS["fileSHA256"],
-        FileLength=ADDRESS["fileLength"],
-    )
+    address: dict[str, Any] = ADDRESS
+    keys = (address["mediaKey"], address["fileSHA256"], address["fileEncSHA256"])
+    done = Uploaded(address["URL"], address["directPath"], *keys, size=address["fileLength"])
     return handles.uploaded(kind, f"{kind}/x", done)
 
 

@@ -12,7 +12,7 @@ from structlog.testing import LogCapture
 
 from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unknown
 from gatepost.networks.qr import child
-from gatepost.networks.qr.child import ChildDriver
+from gatepost.networks.qr.child import ChildDriver, Devices
 from gatepost.networks.qr.dial import WebSocketDriver
 from gatepost.networks.qr.driver import Driver, Health, next_wait
 from gatepost.networks.qr.link import Deadlines
@@ -103,7 +103,7 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=program, sleep=sleep)
+    driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=program, sleep=sleep)
     await driver.start()
     link, other = driver.link("ch_1"), driver.link("ch_2")
     await link.open("15550002222")
@@ -138,7 +138,7 @@ async def test_a_child_that_does_not_leave_is_ended(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("gatepost.networks.qr.child.END_WITHIN", 0.1)
     script = tmp_path / "stubborn.py"
     script.write_text(CHILD + "\nimport time\ntime.sleep(60)\n")
-    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(sys.executable, str(script)))
+    driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(sys.executable, str(script)))
     await driver.start()
     await driver.link("ch_1").open("15550002222")
     assert driver.pid
@@ -149,7 +149,7 @@ async def test_a_child_that_does_not_leave_is_ended(tmp_path: Path, monkeypatch:
 
 async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
     waits = Waits(2)
-    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(str(tmp_path / "none"),), sleep=waits)
+    driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(str(tmp_path / "none"),), sleep=waits)
     await driver.start()
     async with asyncio.timeout(5):
         await waits.enough.wait()

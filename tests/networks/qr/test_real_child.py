@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unsent
-from gatepost.networks.qr.child import PROGRAM, ChildDriver, environment
+from gatepost.networks.qr.child import PROGRAM, ChildDriver, Devices, environment
 from gatepost.networks.qr.driver import Health
 from gatepost.networks.qr.link import Link
 
@@ -39,7 +39,7 @@ async def store(database_url: str) -> str:
 
 @pytest.fixture
 async def driver(store: str) -> AsyncIterator[ChildDriver]:
-    one = ChildDriver(store, health=Health(first_wait=0.05))
+    one = ChildDriver(Devices(store), health=Health(first_wait=0.05))
     await one.start()
     yield one
     await one.close()
@@ -127,7 +127,7 @@ async def test_a_killed_child_ends_every_link_and_is_started_again(driver: Child
 
 
 async def test_the_child_leaves_with_the_driver(store: str) -> None:
-    driver = ChildDriver(store)
+    driver = ChildDriver(Devices(store))
     await driver.start()
     link = driver.link("ch_1")
     await link.open("15550002222")
@@ -139,7 +139,7 @@ async def test_the_child_leaves_with_the_driver(store: str) -> None:
 
 
 async def test_a_store_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
-    driver = ChildDriver(f"postgresql://nobody@/nowhere?host={tmp_path}")
+    driver = ChildDriver(Devices(f"postgresql://nobody@/nowhere?host={tmp_path}"))
     await driver.start()
     link = driver.link("ch_1")
     await link.open("15550002222")
@@ -159,10 +159,8 @@ async def test_a_store_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
 )
 async def test_what_cannot_be_loaded_is_told_in_a_clear_sentence(tmp_path: Path, breakage: str, says: str) -> None:
     script = tmp_path / "broken.py"
-    script.write_text(
-        f"import sys\n{breakage}\nfrom gatepost.networks.qr.neonize_driver.__main__ import main\nmain()\n"
-    )
-    driver = ChildDriver("postgresql://127.0.0.1:1/none", program=(sys.executable, str(script)))
+    script.write_text(f"import sys\n{breakage}\nfrom gatepost.networks.qr.phone.__main__ import main\nmain()\n")
+    driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(sys.executable, str(script)))
     await driver.start()
     link = driver.link("ch_1")
     await link.open("15550002222")
@@ -176,9 +174,11 @@ async def test_what_cannot_be_loaded_is_told_in_a_clear_sentence(tmp_path: Path,
 
 def test_no_secret_of_the_gateway_reaches_the_child() -> None:
     ours = {"PATH": "/bin", "GATEPOST_VAULT_KEY": "s3cret", "DATABASE_URL": "x", "https_proxy": "http://127.0.0.1:1"}
-    assert environment("postgresql://here", ours) == {
+    assert environment(Devices("postgresql://here", "baileys", b"\1\2\3"), ours) == {
         "PATH": "/bin",
         "https_proxy": "http://127.0.0.1:1",
         "GATEPOST_QR_STORE": "postgresql://here",
+        "GATEPOST_QR_ENGINE": "baileys",
+        "GATEPOST_QR_KEY": "AQID",
     }
     assert PROGRAM[0] == sys.executable

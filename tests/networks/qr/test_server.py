@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import socket
-import threading
 from collections.abc import AsyncIterator
 from enum import Enum
 from functools import partial
@@ -16,10 +15,11 @@ from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.line import Wire
 from gatepost.networks.qr.lines import Lines
 from gatepost.networks.qr.link import Link
-from gatepost.networks.qr.neonize_driver.native import Callbacks
-from gatepost.networks.qr.neonize_driver.people import jid, written
-from gatepost.networks.qr.neonize_driver.protos import common, e2e, neo
-from gatepost.networks.qr.neonize_driver.serve import Server
+from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
+from gatepost.networks.qr.phone.engine import Callbacks
+from gatepost.networks.qr.phone.people import jid, written
+from gatepost.networks.qr.phone.protos import common, e2e, neo
+from gatepost.networks.qr.phone.serve import Server
 from tests.networks.qr.library_events import SHOP, message, said
 from tests.networks.qr.scripted import PairWire
 
@@ -38,9 +38,9 @@ class Words:
 
 
 class Library:
-    """Stands where the native library stands: `run` blocks until `stop`, calls are noted and answered."""
+    """Stands where the native library stands: `run` lasts until `stop`, calls are noted and answered."""
 
-    words = Words
+    own_ids = False
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -48,24 +48,27 @@ class Library:
         self.devices: set[str] = set()
         self.failure: Exception | None = None
         self.files: dict[bytes, bytes] = {}
-        self._ends: dict[str, threading.Event] = {}
+        self._ends: dict[str, asyncio.Event] = {}
         self._sent = 0
 
-    def holds(self, device: str) -> bool:
+    async def holds(self, device: str) -> bool:
         return device in self.devices
 
-    def run(self, session: str, device: str | None, to: Callbacks) -> str:
-        end = self._ends[session] = threading.Event()
-        self.to[session.partition("/")[0]] = to
-        end.wait(10)
+    async def run(self, life: str, device: str | None, to: Callbacks) -> str:
+        end = self._ends[life] = asyncio.Event()
+        self.to[life.partition("/")[0]] = to
+        await end.wait()
         return ""
 
-    def stop(self, session: str) -> None:
-        if session in self._ends:
-            self._ends[session].set()
+    async def stop(self, life: str) -> None:
+        if life in self._ends:
+            self._ends[life].set()
 
-    def commands(self, _session: str) -> Any:
-        return self
+    async def stop_all(self) -> None:
+        pass
+
+    def phone(self, _life: str) -> NeonizePhone:
+        return NeonizePhone(self, Words)
 
     def get_me(self) -> Any:
         return neo.Device(
@@ -131,7 +134,7 @@ async def wire_to(library: Library) -> Wire:
     reader, writer = await asyncio.open_connection(sock=theirs)
 
     async def serve() -> None:
-        server, lines = Server(library, writer), Lines()  # type: ignore[arg-type]
+        server, lines = Server(library, writer), Lines()
         while data := await reader.read(1 << 16):
             for line in lines.feed(data):
                 server.take(line)

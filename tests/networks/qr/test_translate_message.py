@@ -8,11 +8,11 @@ import pytest
 
 from gatepost.networks.base import Incoming, Person, RemoteMedia
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.neonize_driver.handles import unpack
-from gatepost.networks.qr.neonize_driver.people import jid
-from gatepost.networks.qr.neonize_driver.protos import common, e2e
-from gatepost.networks.qr.neonize_driver.translate_event import translate
-from gatepost.networks.qr.neonize_driver.translate_message import message as translate_message
+from gatepost.networks.qr.phone.handles import unpack
+from gatepost.networks.qr.phone.people import jid
+from gatepost.networks.qr.phone.protos import common, e2e
+from gatepost.networks.qr.phone.translate_event import translate
+from gatepost.networks.qr.phone.translate_message import message as translate_message
 from gatepost.networks.qr.translate import updates_of
 from tests.networks.qr import library_events as lib
 from tests.networks.qr.library_events import ADDRESS, ANA, ANA_HIDDEN, GROUP, NOBODY, SHOP, message, said

@@ -8,10 +8,10 @@ from neonize.events import EVENT_TO_INT  # type: ignore[import-untyped]
 
 from gatepost.networks.base import ConnectionNews, ContactNews, Incoming, Person, Status, Update
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.neonize_driver import translate_link
-from gatepost.networks.qr.neonize_driver.people import jid, read, written
-from gatepost.networks.qr.neonize_driver.protos import history, neo
-from gatepost.networks.qr.neonize_driver.translate_event import SILENT, TRANSLATED, translate
+from gatepost.networks.qr.phone import translate_link
+from gatepost.networks.qr.phone.people import jid, read, written
+from gatepost.networks.qr.phone.protos import history, neo
+from gatepost.networks.qr.phone.translate_event import SILENT, TRANSLATED, translate
 from gatepost.networks.qr.reasons import REASONS
 from gatepost.networks.qr.translate import updates_of
 from tests.networks.qr.library_events import ANA, ANA_HIDDEN, AT, GROUP, NOBODY, SHOP, info, receipt

@@ -1,6 +1,8 @@
 """What answers about deliveries and recoveries hold."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from gatepost.api.openapi.shapes import Object, Shape, Text, Time, When
 
@@ -103,7 +105,7 @@ class Recovery(Shape, frozen=True):
     id: str
     endpoint: str
     since: Time
-    until: Time
+    until: Annotated[When, Meta(description="Null: nothing has happened since, and there is nothing to recover.")]
     types: list[str] | None
     statuses: list[str] | None
     status: Literal["running", "done"]

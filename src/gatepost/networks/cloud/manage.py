@@ -121,13 +121,6 @@ class CloudAccount:
         query = {"name": name} | ({"hsm_id": network_id} if network_id else {})
         await self._graph.delete(self._waba, "message_templates", query=query)
 
-    async def unpause_template(self, network_id: str) -> None:
-        """Lets a paused template go on."""
-        answer = await self._graph.post(network_id, "unpause", body={})
-        if answer.get("success") is False:
-            reason = text(answer.get("reason"), 1000)
-            raise CallFailed(NetworkError(0, "The template stays paused", reason), retry=False, status=200)
-
     # -- the number ---------------------------------------------------------------------------------------------------
 
     async def read_number(self) -> NumberState:
@@ -144,13 +137,6 @@ class CloudAccount:
         """Changes what people see of the business; what is not named stays."""
         body = {"messaging_product": "whatsapp"} | dict(changes)
         await self._graph.post(self._number, "whatsapp_business_profile", body=body)
-
-    # -- callbacks ----------------------------------------------------------------------------------------------------
-
-    async def subscribe(self, callback_url: str | None = None, verify_token: str | None = None) -> None:
-        """Has the account's callbacks sent to the app, or to an address of their own."""
-        body = {"override_callback_uri": callback_url, "verify_token": verify_token} if callback_url else {}
-        await self._graph.post(self._waba, "subscribed_apps", body=body)
 
 
 def read_template(found: Mapping[str, Any]) -> Template:

@@ -5,7 +5,6 @@ RemoteMedia.url (lives 5 minutes) ─┬─► bytes, counted and hashed on the 
 """
 
 import hashlib
-from collections.abc import AsyncIterable
 from datetime import timedelta
 
 import msgspec
@@ -31,29 +30,15 @@ class FileAddress(msgspec.Struct, frozen=True):
     size: int | None = None
 
 
-async def upload(
-    graph: Graph,
-    number: str,
-    content: bytes | AsyncIterable[bytes],
-    mime_type: str,
-    filename: str | None,
-    *,
-    size: int | None = None,
-) -> str:
-    """Hands a file to the network, whole or piece by piece; returns its media id."""
-    part = _part(content, size).mime(mime_type).file_name(filename or "file")
+async def upload(graph: Graph, number: str, content: bytes, mime_type: str, filename: str | None) -> str:
+    """Hands a file to the network; returns its media id."""
+    part = PartBuilder.from_bytes(content).mime(mime_type).file_name(filename or "file")
     form = FormBuilder().text("messaging_product", "whatsapp").text("type", mime_type).part("file", part)
     answer = await graph.post_form(number, "media", form=form, seconds=_SECONDS)
     handle = name_of(answer.get("id"))
     if handle is None:
         raise CallFailed(NetworkError(0, "The network took the file without naming it"), retry=True, status=200)
     return handle
-
-
-def _part(content: bytes | AsyncIterable[bytes], size: int | None) -> PartBuilder:
-    if isinstance(content, bytes):
-        return PartBuilder.from_bytes(content)
-    return PartBuilder.from_stream(content) if size is None else PartBuilder.from_stream_with_length(content, size)
 
 
 async def address(graph: Graph, number: str, handle: str) -> FileAddress:

@@ -1,6 +1,5 @@
 """One official number: sending by `POST /{version}/{phone_number_id}/messages`, reading, and files."""
 
-from collections.abc import AsyncIterable
 from typing import Any
 
 import msgspec
@@ -82,12 +81,6 @@ class CloudNetwork:
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
         """Hands a file to the network; returns its name there."""
         return await media.upload(self._graph, self._number, content, mime_type, filename)
-
-    async def put_stream(
-        self, content: AsyncIterable[bytes], mime_type: str, filename: str | None, *, size: int | None = None
-    ) -> str:
-        """Hands over a file piece by piece."""
-        return await media.upload(self._graph, self._number, content, mime_type, filename, size=size)
 
     async def get_media(self, media_: RemoteMedia, most: int) -> bytes:
         """Fetches a file of the network, of at most `most` bytes."""

@@ -1,6 +1,6 @@
 """A driver of links as a child process: a crash of the native library in it costs a reconnect, not the gateway.
 
-gateway ◄══ socketpair, one frame per line ══► python -m gatepost.networks.qr.neonize_driver
+gateway ◄══ socketpair, one frame per line ══► python -m gatepost.networks.qr.phone
         ◄── stdout and stderr: into our log, line by line
 
 The child has a session of its own, so that signals from a terminal do not reach it, and ends when the socket closes.
@@ -11,10 +11,12 @@ import os
 import signal
 import socket
 import sys
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import structlog
 
 from gatepost.networks.qr.driver import Driver
@@ -23,8 +25,8 @@ from gatepost.networks.qr.lines import Lines
 
 log = structlog.get_logger()
 
-PROGRAM = (sys.executable, "-P", "-m", "gatepost.networks.qr.neonize_driver")
-STORE = "GATEPOST_QR_STORE"
+PROGRAM = (sys.executable, "-P", "-m", "gatepost.networks.qr.phone")
+STORE, KEY, ENGINE = "GATEPOST_QR_STORE", "GATEPOST_QR_KEY", "GATEPOST_QR_ENGINE"
 END_WITHIN = 3.0
 _LONGEST_LOG_LINE = 2000
 # What a child may see of our environment: no secret of the gateway is among these.
@@ -32,10 +34,19 @@ _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
-def environment(store: str, ours: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the child: where devices are kept, and what it needs to reach the network."""
+class Devices(msgspec.Struct, frozen=True):
+    """Where linked devices are kept, which engine links them, and the key that it encrypts them with."""
+
+    store: str
+    engine: str = "neonize"
+    key: bytes = b""
+
+
+def environment(devices: Devices, ours: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the child: its devices, and what it needs to reach the network."""
     names = (*_KEPT, *_PROXIES, *(name.lower() for name in _PROXIES))
-    return {name: ours[name] for name in names if name in ours} | {STORE: store}
+    about = {STORE: devices.store, ENGINE: devices.engine, KEY: b64encode(devices.key).decode()}
+    return {name: ours[name] for name in names if name in ours} | about
 
 
 class ChildWire:
@@ -118,15 +129,15 @@ async def _log_output(process: asyncio.subprocess.Process) -> None:
 
 
 class ChildDriver(Driver):
-    """Links through neonize, in a process of its own that serves all channels."""
+    """Links to real phones, in a process of its own that serves all channels."""
 
-    def __init__(self, store: str, *, program: Sequence[str] = PROGRAM, **options: Any) -> None:
+    def __init__(self, devices: Devices, *, program: Sequence[str] = PROGRAM, **options: Any) -> None:
         super().__init__(self._spawn, **options)
-        self._store = store
+        self._devices = devices
         self._program = program
         self.pid: int | None = None  # of the child as it is now
 
     async def _spawn(self) -> ChildWire:
-        wire = await spawn(self._program, environment(self._store, os.environ))
+        wire = await spawn(self._program, environment(self._devices, os.environ))
         self.pid = wire.pid
         return wire

@@ -1,0 +1,141 @@
+"""Neutral content → the library's message, one small function per type. Pure."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from gatepost.networks.qr.phone import handles, vcards
+from gatepost.networks.qr.phone.people import written
+from gatepost.networks.qr.phone.protos import common, e2e
+
+Content = dict[str, Any]
+
+
+class CannotBuild(Exception):
+    """The content cannot be sent; the text says why."""
+
+
+def build(type_: str, content: Content, to: Any, frame: Content) -> Any:
+    """The message to send; `frame` tells what it answers and what a reaction is about."""
+    if type_ == "reaction":
+        return _reaction(content, to, frame.get("target"))
+    builder = _BUILDERS.get(type_)
+    if builder is None:
+        raise CannotBuild(f'Messages of the type "{type_}" do not go over a linked phone.')
+    try:
+        said = builder(content)
+    except (KeyError, TypeError, ValueError, handles.BadHandle) as error:
+        raise CannotBuild(f"The content of this {type_} is not complete: {error!r}") from error
+    if frame.get("quote"):
+        _answer(said, frame["quote"], to)
+    return said
+
+
+def edit(id_: str, to: Any, said: Any, now_ms: int) -> Any:
+    """The message that changes another one of ours."""
+    protocol = e2e.ProtocolMessage(
+        key=key(id_, True, to), type=e2e.ProtocolMessage.MESSAGE_EDIT, editedMessage=said, timestampMS=now_ms
+    )
+    return e2e.Message(editedMessage=e2e.FutureProofMessage(message=e2e.Message(protocolMessage=protocol)))
+
+
+def revoke(id_: str, to: Any) -> Any:
+    """The message that deletes another one of ours for everyone."""
+    return e2e.Message(protocolMessage=e2e.ProtocolMessage(type=e2e.ProtocolMessage.REVOKE, key=key(id_, True, to)))
+
+
+def key(id_: str, from_me: bool, to: Any) -> Any:
+    return common.MessageKey(remoteJID=written(to), fromMe=from_me, ID=id_)
+
+
+def option_hashes(options: list[str]) -> dict[str, str]:
+    """How votes name the options of a poll."""
+    return {hashlib.sha256(option.encode()).hexdigest(): option for option in options}
+
+
+def _text(content: Content) -> Any:
+    # The plain form has no room for what the text answers, so that the other one is used always.
+    return e2e.Message(extendedTextMessage=e2e.ExtendedTextMessage(text=content["body"]))
+
+
+def _file(type_: str) -> Callable[[Content], Any]:
+    def make(content: Content) -> Any:
+        kind, stored = handles.unpack(content["media"]["handle"])
+        if not handles.keys_fit(kind, type_):
+            raise ValueError(f"the file was handed over as {kind}")
+        said = e2e.Message()
+        file = getattr(said, handles.FIELDS[type_])
+        handles.copy_address(getattr(stored, handles.FIELDS[kind]), file)
+        _describe(type_, file, content)
+        return said
+
+    return make
+
+
+def _describe(type_: str, file: Any, content: Content) -> None:
+    if content.get("caption") and type_ in ("image", "video", "document"):
+        file.caption = content["caption"]
+    if type_ == "audio":
+        file.PTT = bool(content.get("voice"))
+    if type_ == "document":
+        file.fileName = file.title = content.get("filename") or "document"
+
+
+def _location(content: Content) -> Any:
+    place = content["location"]
+    spot = e2e.LocationMessage(degreesLatitude=place["latitude"], degreesLongitude=place["longitude"])
+    for name in ("name", "address"):
+        if place.get(name):
+            setattr(spot, name, place[name])
+    return e2e.Message(locationMessage=spot)
+
+
+def _contacts(content: Content) -> Any:
+    cards = [
+        e2e.ContactMessage(displayName=one["name"]["formatted_name"], vcard=vcards.write(one))
+        for one in content["contacts"]
+    ]
+    if len(cards) == 1:
+        return e2e.Message(contactMessage=cards[0])
+    shown = f"{len(cards)} contacts"
+    return e2e.Message(contactsArrayMessage=e2e.ContactsArrayMessage(displayName=shown, contacts=cards))
+
+
+def _poll(content: Content) -> Any:
+    poll = content["poll"]
+    creation = e2e.PollCreationMessage(
+        name=poll["question"],
+        options=[e2e.PollCreationMessage.Option(optionName=option) for option in poll["options"]],
+        selectableOptionsCount=0 if poll.get("multiple") else 1,
+    )
+    # Votes are sealed with a key made from this.
+    secret = e2e.MessageContextInfo(messageSecret=os.urandom(32))
+    if poll.get("multiple"):
+        return e2e.Message(pollCreationMessage=creation, messageContextInfo=secret)
+    return e2e.Message(pollCreationMessageV3=creation, messageContextInfo=secret)
+
+
+def _reaction(content: Content, to: Any, target: Content | None) -> Any:
+    if not target:
+        raise CannotBuild("A reaction needs the message that it is about.")
+    about = key(target["id"], bool(target.get("from_me")), to)
+    return e2e.Message(reactionMessage=e2e.ReactionMessage(key=about, text=content["reaction"].get("emoji", "")))
+
+
+def _answer(said: Any, quote: Content, to: Any) -> None:
+    """Notes on a message what it answers."""
+    for descriptor, value in said.ListFields():
+        if descriptor.message_type and "contextInfo" in descriptor.message_type.fields_by_name:
+            value.contextInfo.stanzaID = quote["id"]
+            value.contextInfo.participant = quote.get("participant") or written(to)
+            value.contextInfo.quotedMessage.conversation = quote.get("text") or ""
+
+
+_BUILDERS: dict[str, Callable[[Content], Any]] = {
+    "text": _text,
+    "location": _location,
+    "contacts": _contacts,
+    "poll": _poll,
+    **{kind: _file(kind) for kind in handles.FIELDS},
+}

@@ -1,0 +1,38 @@
+// Holds linked phones for the process above, over the socket whose number is the last argument.
+import { logger } from './quiet.mjs'
+import { HttpsProxyAgent } from 'https-proxy-agent'
+import { ProxyAgent } from 'undici'
+import { Link } from './link.mjs'
+import { Wire } from './wire.mjs'
+
+const links = new Map()
+const address = process.env.HTTPS_PROXY || process.env.https_proxy
+const proxy = address
+  ? {
+      agent: new HttpsProxyAgent(address),
+      fetchAgent: new HttpsProxyAgent(address),
+      options: { dispatcher: new ProxyAgent(address) },
+    }
+  : { options: {} }
+
+const open = ({ life, creds }) => {
+  links.set(life, new Link(wire, life, creds, proxy))
+}
+
+const close = async ({ life }) => {
+  await links.get(life)?.close()
+  links.delete(life)
+}
+
+const answer = (frame) => {
+  if (frame.op === 'open') return open(frame)
+  if (frame.op === 'close') return close(frame)
+  const link = links.get(frame.life)
+  if (!link) throw Object.assign(new Error('The link is not open.'), { sure: true })
+  return link[frame.op](frame)
+}
+
+const wire = new Wire(Number(process.argv.at(-1)), answer)
+// A library that throws where nobody can catch it must not leave links behind that look alive.
+process.on('uncaughtException', (error) => (logger.error(error, 'ends'), process.exit(1)))
+process.on('unhandledRejection', (error) => logger.warn({ err: error }, 'passed over'))

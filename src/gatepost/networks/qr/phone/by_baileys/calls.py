@@ -1,0 +1,98 @@
+"""One linked phone, asked through the process that holds it. Files travel by paths, in a folder of their own."""
+
+import asyncio
+import secrets
+import tempfile
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.qr.phone.by_baileys.node import Node
+from gatepost.networks.qr.phone.engine import Sent, Uploaded
+from gatepost.networks.qr.phone.handles import FIELDS
+from gatepost.networks.qr.phone.people import read, written
+from gatepost.networks.qr.phone.protos import e2e, neo
+from gatepost.networks.qr.phone.translate_message import unwrap
+
+_EDIT, _REVOKE = "1", "7"  # the network's words for what becomes of an earlier message
+_POLLS = ("pollCreationMessage", "pollCreationMessageV2", "pollCreationMessageV3")
+
+
+class BaileysPhone:
+    """The phone behind one life of a link."""
+
+    def __init__(self, life: str, node: Callable[[], Awaitable[Node]]) -> None:
+        self._life = life
+        self._node = node
+
+    async def me(self) -> Any:
+        own = await self._ask("me")
+        jid, lid = read(own["id"] or "@"), read(own["lid"] or "@")
+        names = {"Platform": "", "BussinessName": "", "PushName": own["name"], "Initialized": True}
+        return neo.Device(JID=jid, LID=lid, **names)
+
+    async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
+        message = b64encode(said.SerializeToString()).decode()
+        sent = await self._ask(
+            "send", to=written(to), message=message, id=id_ or secrets.token_hex(16).upper(), extra=_extra(said)
+        )
+        return Sent(sent["id"], sent["at"])
+
+    async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
+        return [(one["phone"], read(one["jid"])) for one in await self._ask("known", phones=phones)]
+
+    async def read(self, chat: Any, ids: list[str]) -> None:
+        await self._ask("read", chat=written(chat), ids=ids)
+
+    async def typing(self, chat: Any, on: bool) -> None:
+        await self._ask("typing", chat=written(chat), on=on)
+
+    async def pair(self, phone: str) -> str:
+        code = str(await self._ask("pair", phone=phone))
+        return f"{code[:4]}-{code[4:]}"  # as the phone shows it
+
+    async def upload(self, kind: str, content: bytes) -> Uploaded:
+        with tempfile.TemporaryDirectory(prefix="gatepost-qr-") as folder:
+            path = Path(folder, "file")
+            await asyncio.to_thread(path.write_bytes, content)
+            done = await self._ask("upload", kind=kind, path=str(path))
+        return msgspec.convert(done, Uploaded)  # its bytes travel as base64
+
+    async def download(self, kind: str, said: Any) -> bytes:
+        file = getattr(said, FIELDS[kind])
+        place = {"key": b64encode(file.mediaKey).decode(), "direct_path": file.directPath, "url": file.URL}
+        with tempfile.TemporaryDirectory(prefix="gatepost-qr-") as folder:
+            path = Path(folder, "file")
+            await self._ask("download", kind=kind, file=place, path=str(path))
+            return await asyncio.to_thread(path.read_bytes)
+
+    async def vote(self, event: Any) -> Any:
+        said, _ = unwrap(event.Message)
+        update, source = said.pollUpdateMessage, event.Info.MessageSource
+        sealed = {"payload": update.vote.encPayload, "iv": update.vote.encIV}
+        voters = [written(jid) for jid in (source.Sender, source.SenderAlt) if jid.User]
+        opened = await self._ask(
+            "vote",
+            poll=update.pollCreationMessageKey.ID,
+            voters=voters,
+            **{name: b64encode(value).decode() for name, value in sealed.items()},
+        )
+        return e2e.PollVoteMessage.FromString(b64decode(opened))
+
+    async def logout(self) -> None:
+        await self._ask("logout")
+
+    async def _ask(self, op: str, **fields: Any) -> Any:
+        return await (await self._node()).ask(op, self._life, **fields)
+
+
+def _extra(said: Any) -> dict[str, Any]:
+    """What the stanza says of a message beside its content."""
+    inner, _ = unwrap(said)
+    if inner.HasField("protocolMessage"):
+        revoked = inner.protocolMessage.type == e2e.ProtocolMessage.REVOKE
+        return {"edit": _REVOKE if revoked else _EDIT}
+    return {"poll": True} if any(inner.HasField(name) for name in _POLLS) else {}

@@ -1,0 +1,101 @@
+"""Where linked devices are kept: a table of the gateway's own PostgreSQL, in the schema that linked devices have.
+
+Each value is encrypted: who reads a copy of the database can neither send nor read in a shop's name.
+"""
+
+import os
+
+import asyncpg
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from gatepost.networks.qr.phone.engine import Trouble
+
+_NONCE_BYTES = 12
+_CREDENTIALS = "credentials"
+_ONE_AT_A_TIME = 0x67617465  # two nodes may start at once, and PostgreSQL lets only one of them make a table
+_MAKE = """
+CREATE SCHEMA IF NOT EXISTS qr_devices;
+CREATE TABLE IF NOT EXISTS qr_devices.baileys_keys (
+    device text NOT NULL,
+    kind text NOT NULL,
+    id text NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (device, kind, id)
+)"""
+_PUT = """
+INSERT INTO qr_devices.baileys_keys (device, kind, id, value)
+SELECT $1, row.kind, row.id, row.value FROM unnest($2::text[], $3::text[], $4::bytea[]) AS row (kind, id, value)
+ORDER BY row.kind, row.id
+ON CONFLICT (device, kind, id) DO UPDATE SET value = excluded.value"""
+_DROP = """
+DELETE FROM qr_devices.baileys_keys AS kept
+USING unnest($2::text[], $3::text[]) AS gone (kind, id)
+WHERE kept.device = $1 AND kept.kind = gone.kind AND kept.id = gone.id"""
+_GET = "SELECT id, value FROM qr_devices.baileys_keys WHERE device = $1 AND kind = $2 AND id = ANY ($3::text[])"
+_FORGET = "DELETE FROM qr_devices.baileys_keys WHERE device = $1"
+
+Row = tuple[str, str, str | None]  # kind, id, value; None: it is gone
+
+
+class Devices:
+    """The table; opened when it is first needed."""
+
+    def __init__(self, url: str, key: bytes) -> None:
+        self._url = url
+        self._cipher = AESGCM(key)
+        self._pool: asyncpg.Pool | None = None
+
+    async def credentials(self, device: str) -> str | None:
+        """What a device signs in with."""
+        return (await self.get(device, _CREDENTIALS, [""])).get("")
+
+    async def keep(self, device: str, credentials: str) -> None:
+        """Keeps what a device signs in with."""
+        await self.put(device, [(_CREDENTIALS, "", credentials)])
+
+    async def get(self, device: str, kind: str, ids: list[str]) -> dict[str, str]:
+        """The values of one kind, as far as there are any."""
+        rows = await (await self._opened()).fetch(_GET, device, kind, ids)
+        return {row["id"]: self._open(row["value"], device, kind, row["id"]) for row in rows}
+
+    async def put(self, device: str, rows: list[Row]) -> None:
+        """Writes and deletes values in one transaction."""
+        kept = [(kind, id_, self._seal(value, device, kind, id_)) for kind, id_, value in rows if value is not None]
+        gone = [(kind, id_) for kind, id_, value in rows if value is None]
+        async with (await self._opened()).acquire() as conn, conn.transaction():
+            if kept:
+                await conn.execute(_PUT, device, *map(list, zip(*kept, strict=True)))
+            if gone:
+                await conn.execute(_DROP, device, *map(list, zip(*gone, strict=True)))
+
+    async def forget(self, device: str) -> None:
+        """Deletes a device that is linked no longer."""
+        await (await self._opened()).execute(_FORGET, device)
+
+    async def close(self) -> None:
+        if self._pool:
+            await self._pool.close()
+
+    async def _opened(self) -> asyncpg.Pool:
+        if self._pool is None:
+            pool = await asyncpg.create_pool(self._url, min_size=0, max_size=4, max_inactive_connection_lifetime=60)
+            async with pool.acquire() as conn, conn.transaction():
+                await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+                await conn.execute(_MAKE)
+            self._pool = pool
+        return self._pool
+
+    def _seal(self, value: str, *place: str) -> bytes:
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, value.encode(), "\0".join(place).encode())
+
+    def _open(self, sealed: bytes, *place: str) -> str:
+        nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+        try:
+            return self._cipher.decrypt(nonce, text, "\0".join(place).encode()).decode()
+        except InvalidTag:
+            raise Trouble(
+                "The keys of this device were encrypted with another secret key. Start with the key they were made "
+                "with (security.secret_key, or secret.key in the data folder), or link the phone anew."
+            ) from None

@@ -1,0 +1,201 @@
+"""The engine: one process for all links; what it asks, the store answers; what it tells goes to the sessions."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gatepost.networks.qr.phone.by_baileys import news
+from gatepost.networks.qr.phone.by_baileys.calls import BaileysPhone
+from gatepost.networks.qr.phone.by_baileys.devices import Devices
+from gatepost.networks.qr.phone.by_baileys.node import Fields, Node
+from gatepost.networks.qr.phone.engine import Callbacks, Trouble
+from gatepost.networks.qr.phone.people import read
+from gatepost.networks.qr.phone.protos import neo
+from gatepost.networks.qr.phone.translate_message import message as translate_message
+
+Frame = dict[str, Any]
+_ORDER_WITHIN = 10.0
+_CLOSE_WITHIN = 2.0
+_CLOSED = "The link is closed."
+
+
+class Life:
+    """One connection: whose it is, where its news go, and how it ended."""
+
+    def __init__(self, device: str | None, to: Callbacks) -> None:
+        self.device = device
+        self.to = to
+        self.over: asyncio.Future[str | Frame] = asyncio.get_running_loop().create_future()
+        self.asks: set[asyncio.Task[None]] = set()
+        self.closing = False  # what comes from now on is no news
+        self.ended = False  # the phone removed the device
+
+    def end(self, how: str | Frame) -> None:
+        if not self.over.done():
+            self.over.set_result(how)
+
+
+class Baileys:
+    """The library, in a process that is started with the first link."""
+
+    own_ids = True
+
+    def __init__(self, start: Callable[[], Awaitable[Node]], devices: Devices) -> None:
+        self._start = start
+        self._devices = devices
+        self._lives: dict[str, Life] = {}
+        self._node: Node | None = None
+        self._starting = asyncio.Lock()
+        self._listening: asyncio.Task[None] | None = None
+
+    async def holds(self, device: str) -> bool:
+        return await self._devices.credentials(device) is not None
+
+    async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
+        credentials = await self._devices.credentials(device) if device else None
+        one = self._lives[life] = Life(device, to)
+        try:
+            await (await self.node()).ask("open", life, creds=credentials)
+            return await one.over
+        finally:
+            del self._lives[life]
+            for task in one.asks:
+                task.cancel()
+
+    async def stop(self, life: str) -> None:
+        one = self._lives.get(life)
+        if one is None or self._node is None:
+            return
+        one.closing = True
+        try:
+            async with asyncio.timeout(_CLOSE_WITHIN):
+                await self._node.ask("close", life)  # it has its last keys kept before it answers
+        except (Trouble, TimeoutError):
+            pass  # it is gone, and with it the connection
+        one.end("")
+
+    async def stop_all(self) -> None:
+        if self._node:
+            await self._node.close()
+        await self._devices.close()
+
+    def phone(self, life: str) -> BaileysPhone:
+        return BaileysPhone(life, self.node)
+
+    async def node(self) -> Node:
+        """The process as it is now; started where there is none."""
+        async with self._starting:
+            if self._node is None or self._node.gone.is_set():
+                self._node = await self._start()
+                self._listening = asyncio.create_task(self._listen(self._node))
+            return self._node
+
+    async def _listen(self, node: Node) -> None:
+        await node.listen(lambda frame: self._take(node, frame))
+        await node.close()
+        for one in self._lives.values():
+            one.end("The program that holds the links ended.")
+
+    # -- what it asks ----------------------------------------------------------------------------------------------
+
+    def _take(self, node: Node, frame: Fields) -> None:
+        one = self._lives.get(frame["life"])
+        if "q" not in frame:
+            if one and not one.closing:
+                self._tell(one, frame)
+        elif one is None:
+            node.answer(frame["q"], error=_CLOSED)
+        else:
+            task = asyncio.create_task(self._answer(node, one, frame))
+            one.asks.add(task)
+            task.add_done_callback(one.asks.discard)
+
+    async def _answer(self, node: Node, one: Life, frame: Fields) -> None:
+        try:
+            node.answer(frame["q"], ok=await self._do(one, frame))
+        except asyncio.CancelledError:
+            node.answer(frame["q"], error=_CLOSED)
+            raise
+        except Exception as error:
+            node.answer(frame["q"], error=str(error) or repr(error))
+
+    async def _do(self, one: Life, frame: Fields) -> Any:
+        match frame["ask"]:
+            case "message":
+                return await one.to.told(await self._with_lines(news.message(frame), frame["life"]))
+            case "creds" if not one.ended:
+                one.device = str(frame["device"])
+                return await self._devices.keep(one.device, frame["value"])
+            case "get" if one.device:
+                return await self._devices.get(one.device, frame["kind"], frame["ids"])
+            case "set" if one.device:
+                return await self._devices.put(one.device, [tuple(row) for row in frame["rows"]])
+        raise Trouble(_CLOSED)
+
+    async def _with_lines(self, event: Any, life: str) -> Any:
+        """An order with its lines: the message itself tells only where they are."""
+        if not event.Message.HasField("orderMessage"):
+            return event
+        order, frames = event.Message.orderMessage, translate_message(event, int(time.time()))
+        try:
+            async with asyncio.timeout(_ORDER_WITHIN):
+                node = await self.node()
+                details = await node.ask("order", life, id=order.orderID, token=order.token)
+            lines = news.order_lines(details)
+        except (Trouble, TimeoutError, KeyError, TypeError, ValueError) as error:
+            print(f"order without its lines: {error!r}", flush=True)  # noqa: T201
+            return event
+        for frame in frames:
+            frame["content"]["order"]["items"] = lines
+        return frames
+
+    # -- what it tells ---------------------------------------------------------------------------------------------
+
+    def _tell(self, one: Life, frame: Fields) -> None:
+        now, to = int(time.time()), one.to
+        match frame["news"]:
+            case "code":
+                to.code(frame["code"])
+            case "paired":
+                to.event(neo.PairStatus(ID=read(frame["device"]), Status=neo.PairStatus.SUCCESS, **_UNNAMED))
+            case "open":
+                to.event(neo.Connected(status=True))
+            case "lock":
+                to.event([news.lock(frame["on"], frame["until"])])
+            case "upserted":
+                to.event(news.message(frame) if frame["message"] else news.unreadable(frame))
+            case "receipts":
+                to.event(news.receipts(frame["list"]))
+            case "people":
+                to.event(news.people(frame["list"], now))
+            case "labels":
+                to.event(news.labels(frame["list"], now))
+            case "calls":
+                to.event(news.calls(frame["list"]))
+            case "closed":
+                self._close(one, news.closed(frame["code"], frame["words"]))
+
+    def _close(self, one: Life, how: Frame | None) -> None:
+        if how is None:
+            one.to.login("timeout")
+        elif how["state"] == "logged_out" and one.device:
+            task = asyncio.create_task(self._forget(one, how))
+            one.asks.add(task)
+        else:
+            one.end(how)
+
+    async def _forget(self, one: Life, how: Frame) -> None:
+        """A device that the phone removed is of no use any more; its keys are not left lying about."""
+        device, one.device, one.ended = one.device, None, True  # nothing is written under its name any more
+        under_way = [task for task in one.asks if task is not asyncio.current_task()]
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        try:
+            await self._devices.forget(device or "")
+        finally:
+            one.end(how)
+
+
+_UNNAMED = {"BusinessName": "", "Platform": ""}

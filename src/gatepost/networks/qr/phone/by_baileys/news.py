@@ -1,0 +1,140 @@
+"""What the process below tells → the events and frames that every engine gives. Pure.
+
+closed (code, words) ─► how the link stands now        receipts, people, labels, calls ─► frames
+a message            ─► `neo.Message`, as the other engine gives it: what it says is read in one place for both
+"""
+
+from base64 import b64decode
+from typing import Any
+
+from gatepost.networks.qr.phone import translate_link as link
+from gatepost.networks.qr.phone.kinds import thousandths
+from gatepost.networks.qr.phone.people import chat, person, read
+from gatepost.networks.qr.phone.protos import e2e, neo
+
+Frame = dict[str, Any]
+_NOBODY = neo.JID(User="", Server="", Device=0, RawAgent=0, Integrator=0, IsEmpty=True)
+_FLAGS = ("IsEphemeral", "IsViewOnce", "IsViewOnceV2", "IsDocumentWithCaption", "IsEdit")
+_FAILURE = "Connection Failure"  # the library's words where the network refused the sign-in
+_CODES_ENDED = "QR refs attempts ended"
+_REPLACED, _LOGGED_OUT, _TOO_OLD_PHONE = 440, 401, 411
+_UNREACHED = frozenset({0, 408, 428})
+_REFUSALS = {
+    401: neo.LOGGED_OUT,
+    402: neo.TEMP_BANNED,
+    403: neo.MAIN_DEVICE_GONE,
+    405: neo.CLIENT_OUTDATED,
+    406: neo.UNKNOWN_LOGOUT,
+    409: neo.BAD_USER_AGENT,
+    500: neo.INTERNAL_SERVER_ERROR,
+    501: neo.EXPERIMENTAL,
+    503: neo.SERVICE_UNAVAILABLE,
+}
+
+
+def message(said: Frame) -> Any:
+    """A message, as `neo.Message`."""
+    body = e2e.Message.FromString(b64decode(said["message"] or ""))
+    return neo.Message(Info=_info(said), Message=body, **dict.fromkeys(_FLAGS, False))
+
+
+def unreadable(said: Frame) -> Any:
+    """A message that this device will never get to see."""
+    return neo.UndecryptableMessage(Info=_info(said), IsUnavailable=True)
+
+
+def _info(said: Frame) -> Any:
+    at = {"Chat": read(said["chat"]), "IsFromMe": said["from_me"], "IsGroup": said["chat"].endswith("@g.us")}
+    at |= {"Sender": _jid(said["sender"]), "SenderAlt": _jid(said["sender_alt"])}
+    source = neo.MessageSource(**at, RecipientAlt=_jid(said["recipient_alt"]), BroadcastListOwner=_NOBODY)
+    words = dict.fromkeys(("Type", "Category", "MediaType", "Edit"), "")
+    about = {"ID": said["id"], "Pushname": said["name"], "Timestamp": said["at"], "ServerID": 0, "Multicast": False}
+    return neo.MessageInfo(MessageSource=source, **about, **words)
+
+
+def _jid(text: str | None) -> Any:
+    return read(text) if text else _NOBODY
+
+
+def closed(code: int, words: str) -> Frame | None:
+    """How a link stands that ended by itself; None where nobody scanned the code."""
+    if words == _CODES_ENDED:
+        return None
+    if words.startswith(_FAILURE):
+        return _refused(code)
+    if code == _LOGGED_OUT:
+        return link.connection("logged_out", "logged_out")
+    if code == _REPLACED:
+        return link.connection("disconnected", "replaced")
+    if code == _TOO_OLD_PHONE:
+        return link.connection("disconnected", "pair_failed", "The app on the phone is too old to link devices.")
+    reason = "network_gone" if code in _UNREACHED else "stream_error"
+    return link.connection("disconnected", reason, words[:500] or None)
+
+
+def _refused(code: int) -> Frame:
+    known = _REFUSALS.get(code, neo.GENERIC)
+    (frame,) = link.connect_failure(neo.ConnectFailure(Reason=known, Message=f"error {code}"), 0)
+    return frame
+
+
+def lock(on: bool, until: float | None) -> Frame:
+    """The network's brake on writing to new people: put on, or taken off."""
+    if not on:
+        return link.connection("connected", "linked")
+    return link.connection("limited", "time_locked", until=int(until) if until else None)
+
+
+def receipts(list_: list[Frame]) -> list[Frame]:
+    """What people's phones did with our messages."""
+    return [
+        {"event": "receipt", "ids": [one["id"]], "status": one["status"], "from": person(who), "at": one["at"]}
+        for one in list_
+        if not chat(who := read(one["chat"]))
+    ]
+
+
+def people(list_: list[Frame], now: int) -> list[Frame]:
+    """Names, and which hidden id belongs to which number."""
+    found = [person(*map(read, one["jids"]), name=one["name"]) | _username(one) for one in list_]
+    return [{"event": "contact", "person": who, "at": now} for who in found if len(who) > 1 and who.keys() != {"name"}]
+
+
+def _username(one: Frame) -> dict[str, str]:
+    return {"username": one["username"]} if one["username"] else {}
+
+
+def labels(list_: list[Frame], now: int) -> list[Frame]:
+    """Labels that were made, changed or deleted on the phone, and put on chats or taken off."""
+    return [frame for one in list_ if (frame := _label(one, now))]
+
+
+def _label(one: Frame, now: int) -> Frame | None:
+    frame = {"event": "label", "id": one["id"], "action": one["action"], "at": now}
+    if "chat" not in one:
+        return frame | {key: one[key] for key in ("name", "color") if one[key] is not None}
+    jid = read(one["chat"])
+    return None if chat(jid) else frame | {"person": person(jid)}
+
+
+def calls(list_: list[Frame]) -> list[Frame]:
+    """Calls that come in, and their end."""
+    return [_call(one, who) for one in list_ if (who := person(*map(read, one["jids"])))]
+
+
+def _call(one: Frame, who: dict[str, str]) -> Frame:
+    frame = {"event": "message", "id": f"{one['id']}:{one['kind']}", "from": who, "from_me": False, "type": "call"}
+    return frame | {"content": {"call": {"kind": one["kind"]}}, "at": one["at"]}
+
+
+def order_lines(details: Frame) -> list[Frame]:
+    """The lines of an order; the network gives prices in thousandths."""
+    return [
+        {
+            "retailer_id": str(one["id"]),
+            "quantity": int(one["quantity"]),
+            "price": thousandths(int(one["price"])),
+            "currency": str(one["currency"]),
+        }
+        for one in details["products"]
+    ]

@@ -1,0 +1,114 @@
+"""The process that runs the library: starts it, and carries requests to it and its own back.
+
+─► {n, op, …}   ◄─ {re: n, ok} | {re: n, error}
+◄─ {q, ask, …}  ─► {a: q, ok} | {a: q, error}
+◄─ {news, …}
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.qr.phone.engine import Trouble
+
+Fields = dict[str, Any]
+_LONGEST_LINE = 64 << 20  # a device's keys travel in one piece
+_read: msgspec.json.Decoder[Fields] = msgspec.json.Decoder(Fields)
+_write = msgspec.json.Encoder().encode
+
+
+class Node:
+    """One run of the process. When it ends, everything that was asked of it fails, and `gone` is set."""
+
+    def __init__(self, process: asyncio.subprocess.Process, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]):
+        self.gone = asyncio.Event()
+        self.pid = process.pid
+        self._process = process
+        self._reader, self._writer = streams
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+
+    async def ask(self, op: str, life: str, **fields: Any) -> Any:
+        """Asks for something, and returns the answer or raises Trouble."""
+        if self.gone.is_set():
+            raise Trouble("The program that holds the links ended.", sure=True)
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._put({"n": number, "op": op, "life": life, **fields})
+        try:
+            return await answer
+        finally:
+            del self._asked[number]
+
+    def answer(self, number: int, **fields: Any) -> None:
+        """Answers what the process asked."""
+        self._put({"a": number, **fields})
+
+    async def listen(self, take: Callable[[Fields], None]) -> None:
+        """Reads until the process ends; `take` gets what is not an answer."""
+        try:
+            while line := await self._reader.readline():
+                frame = _read.decode(line)
+                if "re" in frame:
+                    self._settle(frame)
+                else:
+                    take(frame)
+        except OSError:
+            pass
+        finally:
+            self._end()
+
+    async def close(self) -> None:
+        """Ends the process."""
+        self._writer.close()
+        await self._process.wait()
+
+    def _put(self, frame: Fields) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(_write(frame) + b"\n")
+
+    def _settle(self, frame: Fields) -> None:
+        waiting = self._asked.get(frame["re"])
+        if waiting is None or waiting.done():
+            return
+        error = frame.get("error")
+        if error is None:
+            waiting.set_result(frame.get("ok"))
+        else:
+            waiting.set_exception(Trouble(error["text"], error.get("code"), sure=error.get("sure")))
+
+    def _end(self) -> None:
+        self.gone.set()
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_exception(Trouble("The program that holds the links ended.", sure=False))
+
+
+async def start(program: Sequence[str]) -> Node:
+    """Starts the process with one end of a socket pair, whose number is its last argument; it ends with the pair."""
+    ours, theirs = socket.socketpair()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *program,
+            str(theirs.fileno()),
+            stdin=asyncio.subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env=_environment(),
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    ours.setblocking(False)
+    return Node(process, await asyncio.open_connection(sock=ours, limit=_LONGEST_LINE))
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without the address of the database and the key to what is in it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}

@@ -1,0 +1,88 @@
+// What the library emits, as plain values for the process above, which knows what they mean to the gateway.
+import {
+  extractAddressingContext,
+  getBinaryNodeChildren,
+  isJidBroadcast,
+  isJidGroup,
+  NO_MESSAGE_FOUND_ERROR_TEXT,
+  proto,
+} from '@whiskeysockets/baileys'
+
+const RECEIPTS = { '': 'delivered', read: 'read', played: 'played' }
+const CALLS = { offer: 'offer', terminate: 'terminate', timeout: 'terminate' }
+const number = (value) => Number(value?.toNumber?.() ?? value ?? 0)
+const base64 = (bytes) => Buffer.from(bytes).toString('base64')
+
+// A message from its stanza, before the library has acknowledged it; `plain` is what was in it, decrypted.
+export const fromStanza = ({ attrs }, key, plain) => {
+  const { senderAlt, recipientAlt } = extractAddressingContext({ attrs })
+  const other = attrs.peer_recipient_pn ?? attrs.peer_recipient_lid
+  return {
+    ...keyed(key),
+    sender: attrs.participant ?? attrs.from,
+    sender_alt: senderAlt === other ? null : (senderAlt ?? null), // the library takes the one for the other
+    recipient_alt: recipientAlt ?? other ?? null,
+    at: Number(attrs.t ?? 0),
+    name: attrs.notify ?? '',
+    message: base64(plain),
+  }
+}
+
+// A message that the library emitted: one of a group, one that the phone sent again, or one that cannot be read here.
+export const fromUpsert = (message) => ({
+  ...keyed(message.key),
+  sender: message.key.participant ?? (message.key.fromMe ? null : message.key.remoteJid),
+  sender_alt: message.key.participantAlt ?? (message.key.fromMe ? null : message.key.remoteJidAlt) ?? null,
+  recipient_alt: message.key.fromMe ? (message.key.remoteJidAlt ?? null) : null,
+  at: number(message.messageTimestamp),
+  name: message.pushName ?? '',
+  message: message.message ? base64(proto.Message.encode(message.message).finish()) : null,
+})
+
+// One that the network does not show to linked devices. What merely could not be read is sent again by its sender.
+export const neverShown = ({ key, messageStubParameters }) =>
+  Boolean(key.isViewOnce) || messageStubParameters?.[0] === NO_MESSAGE_FOUND_ERROR_TEXT
+
+const keyed = (key) => ({ id: key.id, chat: key.remoteJid, from_me: Boolean(key.fromMe) })
+
+// How our own messages fared, from the stanza: of two that come at once the library keeps only the later one.
+// Groups, and what other devices of ours did, do not count.
+export const receipts = ({ attrs, content }) => {
+  const status = RECEIPTS[attrs.type ?? '']
+  if (!status || attrs.recipient || isJidGroup(attrs.from) || isJidBroadcast(attrs.from)) return []
+  const more = Array.isArray(content) ? content.flatMap((list) => getBinaryNodeChildren(list, 'item')) : []
+  const ids = [attrs.id, ...more.map((item) => item.attrs.id)]
+  return ids.map((id) => ({ id, chat: attrs.from, status, at: Number(attrs.t ?? 0) }))
+}
+
+export const people = (contacts) =>
+  contacts.map((one) => ({
+    jids: [one.id, one.phoneNumber, one.lid].filter(Boolean),
+    name: one.name ?? one.notify ?? '',
+    username: one.username ?? '',
+  }))
+
+export const pairs = (mappings) => mappings.map(({ lid, pn }) => ({ jids: [pn, lid], name: '', username: '' }))
+
+export const label = ({ id, name, color, deleted }) => ({
+  id,
+  action: deleted ? 'deleted' : 'changed',
+  name: name ?? null,
+  color: color ?? null,
+})
+
+// Labels on single messages have no place in the gateway: those on chats do.
+export const assignment = ({ association, type }) =>
+  association.type === 'label_jid'
+    ? [{ id: association.labelId, action: type === 'add' ? 'assigned' : 'removed', chat: association.chatId }]
+    : []
+
+export const calls = (list) =>
+  list
+    .filter(({ status, isGroup }) => CALLS[status] && !isGroup)
+    .map((call) => ({
+      id: call.id,
+      kind: CALLS[call.status],
+      jids: [call.from, call.callerPn, call.chatId].filter(Boolean),
+      at: Math.floor(call.date.getTime() / 1000),
+    }))

@@ -1,0 +1,65 @@
+"""The package's own client as a phone: each call blocks, so that it goes to a thread."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from gatepost.networks.qr.phone.engine import Sent, Uploaded
+
+_KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "document": "MediaDocument"}
+_COMPOSING, _PAUSED, _TEXT = 0, 1, 0
+
+
+class NeonizePhone:
+    """One linked phone; `words` are the package's enumerations."""
+
+    def __init__(self, client: Any, words: Any) -> None:
+        self._client = client
+        self._words = words
+
+    async def me(self) -> Any:
+        return await asyncio.to_thread(self._client.get_me)
+
+    async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
+        """Sends a message; the library has no parameter for its id."""
+        sent = await asyncio.to_thread(self._client.send_message, to, said)
+        return Sent(sent.ID, sent.Timestamp)
+
+    async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
+        try:
+            rows = await asyncio.to_thread(self._client.is_on_whatsapp, *(f"+{phone}" for phone in phones))
+        except Exception as error:
+            if "returned nothing" in str(error):
+                return []
+            raise
+        return [(row.Query.lstrip("+"), row.JID) for row in rows if row.IsIn]
+
+    async def read(self, chat: Any, ids: list[str]) -> None:
+        word = self._words.ReceiptType.READ
+        await _named(self._client.mark_read, *ids, chat=chat, sender=chat, receipt=word)
+
+    async def typing(self, chat: Any, on: bool) -> None:
+        state = self._words.ChatPresence(_COMPOSING if on else _PAUSED)
+        await asyncio.to_thread(self._client.send_chat_presence, chat, state, self._words.ChatPresenceMedia(_TEXT))
+
+    async def pair(self, phone: str) -> str:
+        code = await _named(self._client.PairPhone, phone, True, client_type=self._words.ClientType.CHROME)
+        return str(code)
+
+    async def upload(self, kind: str, content: bytes) -> Uploaded:
+        done = await asyncio.to_thread(self._client.upload, content, self._words.MediaType[_KINDS[kind]])
+        keys = (done.MediaKey, done.FileSHA256, done.FileEncSHA256)
+        return Uploaded(done.url, done.DirectPath, *keys, size=done.FileLength)
+
+    async def download(self, kind: str, said: Any) -> bytes:
+        return bytes(await asyncio.to_thread(self._client.download_any, said))
+
+    async def vote(self, event: Any) -> Any:
+        return await asyncio.to_thread(self._client.decrypt_poll_vote, event)
+
+    async def logout(self) -> None:
+        await asyncio.to_thread(self._client.logout)
+
+
+async def _named(call: Callable[..., Any], *arguments: Any, **names: Any) -> Any:
+    return await asyncio.to_thread(lambda: call(*arguments, **names))

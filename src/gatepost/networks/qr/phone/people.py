@@ -1,0 +1,68 @@
+"""Who is who: the library's JIDs and the protocol's persons and chats. Pure.
+
+15550002222@s.whatsapp.net   a phone         123@lid        the same person, hidden
+15550002222:7@…              one device      123-456@g.us   a group
+status@broadcast             stories         123@newsletter a newsletter
+"""
+
+from typing import Any
+
+from gatepost.networks.qr.phone.protos import neo
+
+_PHONES = frozenset({"s.whatsapp.net", "c.us", "hosted"})
+_HIDDEN = frozenset({"lid", "hosted.lid"})
+_KINDS = {"g.us": "group", "newsletter": "newsletter", "broadcast": "status"}
+
+Person = dict[str, str]
+
+
+def person(*jids: Any, name: str = "") -> Person:
+    """One person by all the JIDs that are known of them."""
+    found: Person = {}
+    for jid in jids:
+        if jid.User and jid.Server in _PHONES:
+            found.setdefault("phone", jid.User)
+        elif jid.User and jid.Server in _HIDDEN:
+            found.setdefault("lid", jid.User)
+    return found | ({"name": name} if name else {})
+
+
+def chat(jid: Any, name: str = "") -> dict[str, str] | None:
+    """What a chat is, where it is no conversation with one person."""
+    kind = _KINDS.get(jid.Server)
+    if kind is None:
+        return None
+    return {"kind": kind, "id": written(jid)} | ({"name": name} if name else {})
+
+
+def other_side(source: Any, name: str = "") -> Person:
+    """With whom a message is: its sender, or, for one from our own phone, whom it went to."""
+    if not source.IsFromMe:
+        return person(source.Sender, source.SenderAlt, name=name)
+    if chat(source.Chat):
+        return person(source.Sender, source.SenderAlt)
+    return person(source.Chat, source.RecipientAlt)
+
+
+def jid_of(who: Person) -> Any:
+    """The JID to write to; a phone number goes before a hidden id."""
+    if who.get("phone"):
+        return jid(who["phone"], "s.whatsapp.net")
+    return jid(who.get("lid", ""), "lid")
+
+
+def jid(user: str, server: str, device: int = 0) -> Any:
+    return neo.JID(User=user, Server=server, Device=device, RawAgent=0, Integrator=0, IsEmpty=False)
+
+
+def written(jid_: Any) -> str:
+    """A JID as text, with its device where it names one."""
+    device = f":{jid_.Device}" if jid_.Device else ""
+    return f"{jid_.User}{device}@{jid_.Server}" if jid_.User else str(jid_.Server)
+
+
+def read(text: str) -> Any:
+    """The JID behind its text."""
+    user, _, server = text.rpartition("@")
+    user, _, device = user.partition(":")
+    return jid(user.partition(".")[0], server, int(device) if device.isdigit() else 0)

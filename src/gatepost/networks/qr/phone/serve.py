@@ -1,0 +1,120 @@
+"""The driver's end of the wire: requests of all sessions in, answers and news out."""
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Awaitable
+from typing import Any
+
+from gatepost.networks.qr.phone import troubles
+from gatepost.networks.qr.phone.commands import COMMANDS, get, put
+from gatepost.networks.qr.phone.engine import Engine
+from gatepost.networks.qr.phone.session import Session
+from gatepost.networks.qr.phone.translate_link import connection
+from gatepost.networks.qr.phone.wire import Fields, Refused, Requests
+
+_REMEMBERED = 10_000  # sends whose answers are kept, so that asking again does not send again
+_LARGEST_FILE = 100 << 20
+
+
+class Server(Requests):
+    """Serves one gateway until it goes away."""
+
+    def __init__(self, engine: Engine, writer: asyncio.StreamWriter) -> None:
+        super().__init__(writer)
+        self._engine = engine
+        self._sessions: dict[str, Session] = {}
+        self._sent: dict[tuple[str, str], asyncio.Task[Fields]] = {}
+        self._files: dict[int, bytearray] = {}
+
+    def begin(self, op: str, frame: Fields) -> bool:
+        """Acknowledgements and the pieces of a file are taken in the order in which they come."""
+        if op == "ack":
+            self._acknowledge(frame)
+            return False
+        return op != "put" or self._gather(frame.get("ref"), frame)
+
+    async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
+        match op:
+            case "ping":
+                return {"ok": True}
+            case "open":
+                return await self._open(frame)
+            case "close":
+                return await self._close(frame["session"])
+        session = self._sessions.get(frame["session"])
+        if session is None:
+            raise Refused(troubles.not_up("The session is not open."))
+        match op:
+            case "put":
+                return await put(session, frame["mime"], bytes(self._files.pop(frame["ref"])))
+            case "get":
+                return await get(session, frame)
+            case "send":
+                return await self._send_once(session, frame)
+        if op not in COMMANDS:
+            raise ValueError(op)
+        return await COMMANDS[op](session, frame)
+
+    # -- sessions --------------------------------------------------------------------------------------------------
+
+    async def _open(self, frame: Fields) -> Fields:
+        name = frame["session"]
+        session = self._sessions.get(name)
+        if session and not session.over:
+            session.repeat()
+        else:
+            if session:
+                await session.stop()
+            # What was not acknowledged before is said again by the new life.
+            fresh = self._sessions[name] = Session(name, self._engine, self.write, before=session)
+            fresh.start(frame.get("device"))
+        return {"ok": True, "own_ids": self._engine.own_ids}
+
+    async def _close(self, name: str) -> Fields:
+        session = self._sessions.pop(name, None)
+        if session:
+            await session.stop()
+            session.emit(connection("disconnected", "closed"))
+        return {"ok": True}
+
+    def _acknowledge(self, frame: Fields) -> None:
+        session = self._sessions.get(frame.get("session", ""))
+        if session and isinstance(frame.get("seq"), int):
+            session.acknowledge(frame["seq"])
+
+    # -- sends and files -------------------------------------------------------------------------------------------
+
+    async def _send_once(self, session: Session, frame: Fields) -> Fields:
+        """The same request is recognised here as long as this process lives: not every engine takes ids of ours."""
+        key = (session.name, str(frame["id"]))
+        task = self._sent.get(key)
+        if task is None:
+            task = self._sent[key] = asyncio.create_task(_settled(COMMANDS["send"](session, frame)))
+            while len(self._sent) > _REMEMBERED:
+                self._sent.pop(next(iter(self._sent)))
+        fields = await asyncio.shield(task)
+        if not fields.get("ok"):
+            self._sent.pop(key, None)
+        return fields
+
+    def _gather(self, ref: Any, frame: Fields) -> bool:
+        """Keeps a piece of a file; tells whether it was the last."""
+        whole = self._files.setdefault(ref, bytearray())
+        try:
+            whole += b64decode(frame["data"])
+        except (KeyError, TypeError, ValueError):
+            whole.clear()
+        if len(whole) > _LARGEST_FILE:
+            whole.clear()
+        if frame.get("last") and len(whole) != frame.get("size"):
+            del self._files[ref]
+            self.write({"re": ref, **troubles.unfit("The file did not arrive whole.")})
+            return False
+        return bool(frame.get("last"))
+
+
+async def _settled(work: Awaitable[Fields]) -> Fields:
+    try:
+        return await work
+    except Refused as refused:
+        return refused.fields

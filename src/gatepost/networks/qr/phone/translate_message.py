@@ -1,0 +1,144 @@
+"""A message of the library → frames: unwraps it, finds what it says, and what it is about. Pure.
+
+ephemeral, view-once, captioned, … ─► unwrapped ─► kinds.py ─► a frame
+                                          ╰─ protocol messages ─► edit | revoke | nothing
+"""
+
+from typing import Any
+
+from gatepost.networks.qr.phone.kinds import KINDS, Part
+from gatepost.networks.qr.phone.people import chat, other_side, read
+from gatepost.networks.qr.phone.protos import e2e
+from gatepost.networks.qr.phone.translate_news import seconds
+
+Frame = dict[str, Any]
+_DEEPEST = 8
+_OFTEN = 5  # forwards after which the network itself says "many times"
+_VIEW_ONCE = frozenset({"viewOnceMessage", "viewOnceMessageV2", "viewOnceMessageV2Extension"})
+# What travels beside a message, or between devices: nobody said it.
+_BESIDE = frozenset(
+    {
+        "messageContextInfo",
+        "senderKeyDistributionMessage",
+        "fastRatchetKeySenderKeyDistributionMessage",
+        "groupRootKeyShare",
+        "rootSecretDistributeMessage",
+        "statusLinkPreviewMetadata",
+        "albumMessage",
+        "keepInChatMessage",
+        "pinInChatMessage",
+        "stickerSyncRmrMessage",
+        "messageHistoryBundle",
+        "messageHistoryNotice",
+        "requestPhoneNumberMessage",
+        "chat",
+    }
+)
+
+
+def message(event: Any, _now: int, vote: Any = None) -> list[Frame]:
+    """The frames of a message; `vote` is what a vote in a poll says, where it could be decrypted."""
+    said, wrapped_in = unwrap(event.Message)
+    field = kind_of(said)
+    part = _part(said, field, vote) if field else None
+    if field is None or part is None:
+        return []
+    context = _context(said, field, event, wrapped_in)
+    return [_frame(event.Info, part) | _quote(said, field, event.Info) | ({"context": context} if context else {})]
+
+
+def unwrap(said: Any) -> tuple[Any, set[str]]:
+    """A message out of all its envelopes, and the names of those."""
+    names: set[str] = set()
+    for _ in range(_DEEPEST):
+        for descriptor, value in said.ListFields():
+            inner = descriptor.message_type.name if descriptor.message_type else ""
+            if inner in ("FutureProofMessage", "DeviceSentMessage") and value.HasField("message"):
+                names.add(descriptor.name)
+                said = value.message
+                break
+        else:
+            break
+    return said, names
+
+
+def kind_of(said: Any) -> str | None:
+    """The name of the field that holds what was said; None where nothing was."""
+    return next((descriptor.name for descriptor, _ in said.ListFields() if descriptor.name not in _BESIDE), None)
+
+
+def _part(said: Any, field: str, vote: Any) -> Part | None:
+    if field == "protocolMessage":
+        return _protocol(said.protocolMessage)
+    if field == "pollUpdateMessage":
+        return _vote(said.pollUpdateMessage, vote)
+    if field in KINDS:
+        return KINDS[field](getattr(said, field))
+    return Part("unsupported", {"unsupported": {"type": field}})
+
+
+def _protocol(protocol: Any) -> Part | None:
+    if protocol.type == e2e.ProtocolMessage.REVOKE:
+        return Part("revoke", {}, target=protocol.key.ID)
+    if protocol.type != e2e.ProtocolMessage.MESSAGE_EDIT:
+        return None
+    said, _ = unwrap(protocol.editedMessage)
+    field = kind_of(said)
+    part = _part(said, field, None) if field else None
+    if part is None:
+        return None
+    return Part("edit", {"edit": {"type": part.type, "content": part.content}}, target=protocol.key.ID)
+
+
+def _vote(update: Any, vote: Any) -> Part:
+    """A vote names its options by their SHA-256; whoever has the poll can tell which they are."""
+    hashes = [option.hex() for option in vote.selectedOptions] if vote is not None else None
+    poll = {"options": [], "hashes": hashes} if hashes is not None else {"options": [], "sealed": True}
+    return Part("poll_vote", {"poll": poll}, target=update.pollCreationMessageKey.ID)
+
+
+def _frame(info: Any, part: Part) -> Frame:
+    source = info.MessageSource
+    frame: Frame = {"event": "message", "id": info.ID, "from": other_side(source, info.Pushname)}
+    frame |= {"from_me": source.IsFromMe, "type": part.type, "content": part.content, "at": seconds(info.Timestamp)}
+    extra = {"media": part.media, "target": part.target, "chat": chat(source.Chat)}
+    return frame | {key: value for key, value in extra.items() if value}
+
+
+def _context_info(said: Any, field: str) -> Any:
+    value = getattr(said, field)
+    known = hasattr(value, "DESCRIPTOR") and "contextInfo" in value.DESCRIPTOR.fields_by_name
+    return value.contextInfo if known and value.HasField("contextInfo") else None
+
+
+def _quote(said: Any, field: str, info: Any) -> Frame:
+    about = _context_info(said, field)
+    if about is None or not about.stanzaID:
+        return {}
+    source = info.MessageSource
+    writer = read(about.participant).User
+    theirs = {source.Sender.User, source.SenderAlt.User}
+    return {"quote": {"id": about.stanzaID, "from_me": (writer in theirs) == source.IsFromMe}}
+
+
+def _context(said: Any, field: str, event: Any, wrapped_in: set[str]) -> Frame:
+    context: Frame = {}
+    about = _context_info(said, field)
+    if about is not None:
+        if about.isForwarded:
+            context["forwarded"] = True
+        if about.forwardingScore >= _OFTEN:
+            context["frequently_forwarded"] = True
+        if about.HasField("externalAdReply"):
+            context["referral"] = _referral(about.externalAdReply)
+    if wrapped_in & _VIEW_ONCE or event.IsViewOnce or event.IsViewOnceV2 or event.IsViewOnceV2Extension:
+        context["view_once"] = True
+    if "ephemeralMessage" in wrapped_in or event.IsEphemeral:
+        context["ephemeral"] = True
+    return context
+
+
+def _referral(advert: Any) -> Frame:
+    names = {"headline": advert.title, "body": advert.body, "source_url": advert.sourceURL}
+    names |= {"source_id": advert.sourceID, "source_type": advert.sourceType, "ctwa_clid": advert.ctwaClid}
+    return {key: value for key, value in names.items() if value}

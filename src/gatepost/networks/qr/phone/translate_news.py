@@ -1,0 +1,93 @@
+"""The library's other news → frames: receipts, calls, changed keys, names that a fresh link brings along. Pure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gatepost.networks.qr.phone.people import chat, other_side, person, read
+from gatepost.networks.qr.phone.protos import neo
+
+Frame = dict[str, Any]
+_RECEIPTS = {
+    neo.Receipt.DELIVERED: "delivered",
+    neo.Receipt.READ: "read",
+    neo.Receipt.PLAYED: "played",
+}
+_MILLISECONDS = 100_000_000_000  # the library gives some times in these, and some in seconds
+
+
+def seconds(at: int) -> float:
+    return at / 1000 if at > _MILLISECONDS else at
+
+
+def receipt(event: Any, _now: int) -> list[Frame]:
+    """What a person's phone did with our messages; our own other devices, groups and repairs do not count."""
+    source = event.MessageSource
+    status = _RECEIPTS.get(event.Type) if event.HasField("Type") else None
+    if status is None or source.IsFromMe or chat(source.Chat):
+        return []
+    who = person(source.Sender, source.SenderAlt, source.Chat)
+    ids = list(event.MessageIDs)
+    return [{"event": "receipt", "ids": ids, "status": status, "from": who, "at": seconds(event.Timestamp)}]
+
+
+def call_offer(event: Any, _now: int) -> list[Frame]:
+    return _call(event, "offer")
+
+
+def call_terminate(event: Any, _now: int) -> list[Frame]:
+    return _call(event, "missed" if event.reason == "timeout" else "ended")
+
+
+def _call(event: Any, kind: str) -> list[Frame]:
+    meta = event.basicCallMeta
+    who = person(meta.callCreator, meta.callCreatorAlt, getattr(meta, "from"))
+    if not who:
+        return []
+    frame = {"event": "message", "id": f"{meta.callID}:{kind}", "from": who, "from_me": False, "type": "call"}
+    return [frame | {"content": {"call": {"kind": kind}}, "at": seconds(meta.timestamp)}]
+
+
+def identity_change(event: Any, _now: int) -> list[Frame]:
+    who, at = person(event.JID), seconds(event.Timestamp)
+    if not who or event.Implicit:
+        return []
+    content = {"system": {"kind": "identity_changed", "body": "Their security code changed."}}
+    id_ = f"identity:{event.JID.User}:{event.Timestamp}"
+    return [
+        {"event": "message", "id": id_, "from": who, "from_me": False, "type": "system", "content": content, "at": at}
+    ]
+
+
+def undecryptable(event: Any, _now: int) -> list[Frame]:
+    """One that this device will never get; what merely failed to decrypt is sent again under its own id."""
+    info = event.Info
+    if not event.IsUnavailable or chat(info.MessageSource.Chat):
+        return []
+    unsupported = {"title": "Only on the phone", "details": "The network does not show this message to linked devices."}
+    return [
+        {
+            "event": "message",
+            "id": f"{info.ID}:unavailable",
+            "from": other_side(info.MessageSource, info.Pushname),
+            "from_me": info.MessageSource.IsFromMe,
+            "type": "unsupported",
+            "content": {"unsupported": unsupported},
+            "at": seconds(info.Timestamp),
+        }
+    ]
+
+
+def history_sync(event: Any, now: int) -> list[Frame]:
+    """The names and hidden ids that a phone hands to a device that it just linked; old messages stay on the phone."""
+    return [{"event": "contact", "person": who, "at": now} for who in _people(event.Data) if len(who) > 1]
+
+
+def _people(data: Any) -> Iterator[dict[str, str]]:
+    for pair in data.phoneNumberToLidMappings:
+        yield person(read(pair.pnJID), read(pair.lidJID))
+    for named in data.pushnames:
+        yield person(read(named.ID), name=named.pushname)
+    for one in data.conversations:
+        if not chat(read(one.ID)):
+            jids = [read(text) for text in (one.ID, one.pnJID, one.lidJID) if text]
+            yield person(*jids, name=one.displayName or one.name)

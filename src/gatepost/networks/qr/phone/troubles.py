@@ -1,0 +1,61 @@
+"""What the library says went wrong → the protocol's errors, and how an end of the link is told. Pure."""
+
+import re
+from typing import Any
+
+from gatepost.networks.qr.phone.engine import Trouble
+
+Problem = dict[str, Any]
+_CODE = re.compile(r"(?:server returned error|info query returned status|status code) (\d{3})")
+_BEFORE = (  # these come before anything leaves
+    "websocket not connected",
+    "the store doesn't contain a device jid",
+    "not logged in",
+    "failed to get device list",
+    "failed to get user devices",
+    "client is nil",
+    "can't send message to unknown server",
+    "recipient must be a user jid",
+)
+_UNREACHED = ("failed to dial", "websocket dial", "no such host", "connection refused", "network is unreachable")
+
+
+def problem(text: str) -> Problem:
+    """The error of a request; `sure` where it certainly did not leave."""
+    found = _CODE.search(text)
+    if found:
+        return _error(int(found[1]), "The network refused", text, sure=True)
+    if "rate-overlimit" in text:
+        return _error(429, "The network refused", text, sure=True)
+    sure = any(words in text.lower() for words in _BEFORE)
+    return _error(0, "The link is not up" if sure else "The link does not know whether it left", text, sure=sure)
+
+
+def told(trouble: Trouble) -> Problem:
+    """The error of a request, from an engine that knows its code or whether it left."""
+    if trouble.code is not None:
+        return _error(trouble.code, "The network refused", str(trouble), sure=trouble.sure is not False)
+    found = problem(str(trouble))
+    return found if trouble.sure is None else found | {"sure": trouble.sure}
+
+
+def unfit(text: str) -> Problem:
+    """The error of a request that never went further than here, and will not."""
+    return _error(400, "Not possible on a linked phone", text, sure=True)
+
+
+def not_up(text: str = "The link is not connected.") -> Problem:
+    return _error(0, "The link is not up", text, sure=True)
+
+
+def not_on_network(phone: str) -> Problem:
+    return _error(404, "Not on the network", f"{phone} has no account on the network.", sure=True)
+
+
+def _error(code: int, title: str, details: str, *, sure: bool) -> Problem:
+    return {"error": {"code": code, "title": title, "details": details[:500]}, "sure": sure}
+
+
+def reason_of_end(text: str) -> str:
+    """The reason for a link that ended by itself with these words."""
+    return "network_gone" if any(words in text.lower() for words in _UNREACHED) else "stream_error"

@@ -1,0 +1,83 @@
+"""The driver's end of the wire: frames in as lines, each answered once; needs nothing of the library."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.phone import troubles
+
+Fields = dict[str, Any]
+_END_WITHIN = 2.0
+_read: msgspec.json.Decoder[Fields] = msgspec.json.Decoder(Fields)
+_encode = msgspec.json.Encoder().encode
+
+
+class Refused(Exception):
+    """A request that cannot be done; `fields` is its answer."""
+
+    def __init__(self, fields: Fields) -> None:
+        super().__init__(fields["error"]["title"])
+        self.fields = fields
+
+
+class Requests:
+    """Answers requests, each in a task of its own."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, op: str, frame: Fields) -> bool:
+        """Takes a request as it comes in; tells whether there is more to do about it."""
+        return op != "ack"
+
+    async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
+        """Does what is asked; returns the fields of the answer, or of several."""
+        raise Refused(troubles.unfit(op))
+
+    def take(self, line: bytes) -> None:
+        """Takes one line; what is no request is passed over."""
+        try:
+            frame = _read.decode(line)
+            op = frame["op"]
+        except (msgspec.MsgspecError, RecursionError, KeyError):
+            return
+        if self.begin(op, frame):
+            task = asyncio.create_task(self._answer(op, frame))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, op: str, frame: Fields) -> None:
+        try:
+            fields = await self.do(op, frame)
+        except Refused as refused:
+            fields = refused.fields
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            fields = troubles.unfit(f"The request was not understood: {error!r}")
+        for one in fields if isinstance(fields, list) else [fields]:
+            self.write({"re": frame.get("ref"), **one})
+
+    def write(self, frame: Fields) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(_encode(frame) + b"\n")
+
+
+async def serve(
+    fd: int, make: Callable[[asyncio.StreamWriter], Requests], stop: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """Serves until the gateway closes its end, then ends the process: the library has threads that would stay."""
+    wire = socket.socket(fileno=fd)
+    wire.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=wire)
+    requests, lines = make(writer), Lines()
+    while data := await reader.read(1 << 16):
+        for line in lines.feed(data):
+            requests.take(line)
+    if stop:
+        await asyncio.wait({asyncio.ensure_future(stop())}, timeout=_END_WITHIN)
+    os._exit(0)

@@ -1,0 +1,54 @@
+"""What the owner of a channel looks at while messages wait: whether there are more, and for whom they are by now."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from gatepost.store.pool import Database, keys_and_span
+from gatepost.store.sending import ITS_CONVERSATION
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What there is to read: up to which message, and from when on; and how often contacts were joined."""
+
+    last_message_id: UUID
+    joined: int
+    next_scheduled: datetime | None
+
+
+async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> Marks:
+    """One small look that tells whether the queue need be read at all. `loaded`: scheduled messages known already."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """SELECT last_message_id, joined,
+                      (SELECT send_at FROM scheduled WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
+                       ORDER BY send_at LIMIT 1) AS next_scheduled
+               FROM channel_heads WHERE channel_id = $1""",
+            channel_id,
+            list(loaded),
+        )
+    assert row is not None
+    return Marks(row["last_message_id"], row["joined"], row["next_scheduled"])
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """For whom a queued message is by now, and how their conversation stands."""
+
+    id: UUID
+    contact_id: UUID
+    last_in_at: datetime | None
+    opened_at: datetime | None
+
+
+async def read_standing(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> list[Standing]:
+    """Queued messages after some contacts were joined: whoever remembers theirs has to look again."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT m.id, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4""",
+            channel_id,
+            *keys_and_span(message_ids),
+        )
+    return [Standing(**dict(row.items())) for row in rows]

@@ -1,0 +1,131 @@
+"""An endpoint that is deleted in the very moment in which one of its deliveries is to come again: nothing stays."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.desk.deliveries import judge
+from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.store.deliveries import DeliveryState
+from gatepost.store.endpoints import delete_endpoint
+from gatepost.store.recording import Attempt, Note, Waiting, record_attempts
+from gatepost.store.recoveries import recover_piece
+from gatepost.store.retrying import retry_deliveries
+from tests.outbound.stage import NOW, Stage
+from tests.store import told
+from tests.store.test_recoveries import begin
+
+LATER = NOW + timedelta(minutes=1)
+
+
+@asynccontextmanager
+async def somebody_in_the_way(url: str, statement: str, *keys: UUID) -> AsyncIterator[None]:
+    """Another transaction that holds a row, and undoes what it did."""
+    conn: Any = await asyncpg.connect(url)
+    try:
+        transaction = conn.transaction()
+        await transaction.start()
+        await conn.execute(statement, *keys)
+        yield
+        await transaction.rollback()
+    finally:
+        await conn.close()
+
+
+async def until_waiting(stage: Stage, wanted: int, *work: "asyncio.Task[Any]") -> None:
+    """So many statements wait for a lock, or some of the work is done."""
+    async with asyncio.timeout(10), stage.db.connection() as conn:
+        while not any(task.done() for task in work):
+            waiting = await conn.fetchval(
+                """SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+            )
+            if waiting >= wanted:
+                return
+            await asyncio.sleep(0.01)
+
+
+def failed(hook: UUID, event: UUID) -> Attempt:
+    state = DeliveryState.PENDING
+    return Attempt(hook, event, 1, NOW, 5.0, 500, None, "http://127.0.0.1/", "{}", None, None, state, LATER)
+
+
+async def delete_meanwhile(url: str, stage: Stage, hook: UUID, event: UUID, work: Awaitable[Any], held: str) -> None:
+    """Deletes the endpoint while the work stands at a row that another transaction holds."""
+    async with somebody_in_the_way(url, held, stage.channel_id, hook, event):
+        writing: asyncio.Task[Any] = asyncio.ensure_future(work)
+        await until_waiting(stage, 1, writing)
+        deleting = asyncio.create_task(delete_endpoint(stage.db, stage.channel_id, hook))
+        await until_waiting(stage, 2, writing, deleting)
+        assert not writing.done()
+    await writing
+    assert await deleting
+
+
+INSERTED = "INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at) VALUES ($1, $2, $3, now())"
+LOCKED = """SELECT 1 FROM deliveries WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3 FOR UPDATE"""
+
+
+async def test_an_attempt_that_failed_in_this_moment_leaves_no_retry_behind(stage: Stage, common_url: str) -> None:
+    await stage.take_over()
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
+    work = record_attempts(stage.db, stage.lease, [failed(hook, event)], NOW)
+    await delete_meanwhile(common_url, stage, hook, event, work, INSERTED)
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_a_delivery_that_somebody_asks_for_again_in_this_moment_leaves_none(
+    stage: Stage, common_url: str
+) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    work = retry_deliveries(stage.db, stage.channel_id, [(hook, event)], judge, NOW)
+    await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_a_recovery_in_this_moment_leaves_none(stage: Stage, common_url: str) -> None:
+    await stage.take_over()
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    recovery = await begin(stage, hook)
+    work = recover_piece(stage.db, stage.lease, recovery.id, NOW)
+    await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
+    assert await stage.rows("delivery_retries") == []
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage: Stage, ordered: bool) -> None:
+    await stage.take_over()
+    gone = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
+    left = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
+    events = await told.add_events(stage.db, stage.channel_id, 2, about=UUID(int=5))
+    for hook in (gone, left):
+        await told.add_deliveries(stage.db, stage.channel_id, hook, events, PENDING, attempts=0)
+    assert await delete_endpoint(stage.db, stage.channel_id, gone)
+    notes: list[Note] = [failed(hook, events[0]) for hook in (gone, left)]
+    if ordered:
+        notes += [Waiting(hook, events[1], UUID(int=5)) for hook in (gone, left)]
+    await record_attempts(stage.db, stage.lease, notes, NOW)
+    assert {row["endpoint_id"] for row in await stage.rows("delivery_retries")} == {left}
+    assert {row["endpoint_id"] for row in await stage.rows("attempts")} == {gone, left}
+
+
+async def test_the_retries_go_with_their_endpoint_and_those_of_others_stay(stage: Stage) -> None:
+    hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    for hook in hooks:
+        await told.add_retry(stage.db, stage.channel_id, hook, event, LATER)
+    assert await delete_endpoint(stage.db, stage.channel_id, hooks[0])
+    assert not await delete_endpoint(stage.db, stage.channel_id, hooks[0])
+    assert {row["endpoint_id"] for row in await stage.rows("delivery_retries")} == {hooks[1]}

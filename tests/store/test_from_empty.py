@@ -1,0 +1,296 @@
+"""Plans that are made on truly empty tables, and kept: looked at again when the channel has many of everything.
+
+No statistics are gathered in between, as in the first hour of a busy channel. Every statement is prepared once, on a
+database in which nothing has happened yet, and what is judged is what that very plan reads later.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.desk.deliveries import judge
+from gatepost.model import ids
+from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.model.endpoint import Health
+from gatepost.model.message import State
+from gatepost.store.answers import NEVER
+from gatepost.store.attempt_log import list_attempts
+from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
+from gatepost.store.deliveries import (
+    DeliveryState,
+    Mark,
+    next_retry,
+    read_pending,
+    read_retries,
+    read_targets,
+    save_cursors,
+)
+from gatepost.store.endpoints import count_retries, delete_endpoint
+from gatepost.store.events import newest_event, read_piece
+from gatepost.store.heads import ends_of, save_pace, wanting_owner
+from gatepost.store.messages import get_message, read_trace
+from gatepost.store.partitions import first_kept_event, make_partitions
+from gatepost.store.pool import Database
+from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record_attempts
+from gatepost.store.recoveries import Wish, add_recovery, get_recovery, list_recoveries, open_recoveries, recover_piece
+from gatepost.store.retrying import retry_deliveries
+from gatepost.store.sending import (
+    Intent,
+    Result,
+    cancel_message,
+    mark_results,
+    mark_sending,
+    read_queue,
+    read_scheduled,
+    read_start,
+    read_states,
+)
+from gatepost.store.upkeep import forget_lost_retries
+from gatepost.store.waiting import read_marks, read_standing
+from tests.conftest import PostgresServer, copied_database, run_apart
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store import crowd, told
+from tests.store.crowd import fill_people
+from tests.store.files import fill_files, live_files
+from tests.store.watching import Plan, _Watched, fill, literal, watched_database
+
+MANY = 5_000
+MOST_ROWS, MOST_PAGES = 120, 600  # of a statement that may be about ten messages and their people
+LINE = UUID(int=78)
+Observed = dict[str, list[Plan]]
+
+
+class Remembering(_Watched):
+    """A connection that plans each statement once, when it first meets it, and goes on with that plan."""
+
+    async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
+        known: dict[str, str] = self.__dict__.setdefault("known", {})
+        if query not in known:
+            known[query] = f"kept_{len(known)}"
+            await super(_Watched, self).execute(f"PREPARE {known[query]} AS {query}")
+        values = f"({', '.join(map(literal, args))})" if args else ""
+        await self._explain_with(query, f"EXECUTE {known[query]} {values}")
+
+
+class Scene:
+    """A channel with one endpoint, and a number for each time that it lives through everything."""
+
+    def __init__(self, stage: Stage, hook: UUID) -> None:
+        self.stage, self.hook, self.time = stage, hook, 0
+        self.db, self.channel_id = stage.db, stage.channel_id
+
+    async def events(self, count: int, state: int, about: UUID | None = None, attempts: int = 1) -> list[UUID]:
+        start = self.stage.clock.now() + timedelta(minutes=1)
+        found = await told.add_events(self.db, self.channel_id, count, about=about, start=start)
+        await told.add_deliveries(self.db, self.channel_id, self.hook, found, state, attempts=attempts)
+        return found
+
+
+async def send(s: Scene) -> None:
+    stage = s.stage
+    phones = [f"55119{s.time}{n:07d}" for n in range(9)]
+    waiting = await stage.accept_many(phones)
+    now = stage.clock.now()
+    later = await stage.accept(phones[0], "later", send_at=now + timedelta(seconds=5))
+    after = UUID(int=min(waiting).int - 1)
+    for bulk in (False, True):
+        await read_queue(s.db, s.channel_id, bulk=bulk, after=after, most=500)
+    await read_start(s.db, s.channel_id, now + timedelta(days=1))
+    assert len(await read_scheduled(s.db, s.channel_id, now + timedelta(seconds=9), [], 100)) == 1
+    await read_marks(s.db, s.channel_id, [later])
+    assert len(await read_standing(s.db, s.channel_id, waiting)) == 9
+    await cancel_message(s.db, stage.ref, s.channel_id, waiting[0], now)
+    await mark_sending(s.db, stage.lease, [Intent(id_, 1, True) for id_ in waiting], now)
+    results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in waiting[1:5]]
+    again = [Result(id_, 1, State.QUEUED, next_at=now, unopened=True) for id_ in waiting[5:]]
+    await mark_results(s.db, stage.lease, stage.ref, [*results, *again], now)
+    await mark_results(s.db, stage.lease, stage.ref, [Result(later, 0, State.EXPIRED, send_at=now)], now)
+    await read_states(s.db, s.channel_id, waiting)
+    for word in ("delivered", "read"):
+        await stage.report(waiting[1], word)
+    message = await get_message(s.db, s.channel_id, waiting[1])
+    assert message is not None
+    await read_trace(s.db, s.channel_id, message.event_ids)
+    await stage.hear(phones[1])
+
+
+async def own(s: Scene) -> None:
+    await wanting_owner(s.db, s.stage.clock.now(), 100)
+    await ends_of(s.db, [s.channel_id])
+    await save_pace(s.db, s.stage.lease, ids.floor_id(NOW), "{}")
+
+
+def attempt(s: Scene, event_id: UUID, state: DeliveryState, *, line: UUID | None, retried: bool) -> Attempt:
+    again = NOW if state is DeliveryState.PENDING else None
+    words = (NOW, 5.0, 200, None, "http://127.0.0.1/", "{}", None, None)
+    return Attempt(s.hook, event_id, 1 + retried, *words, state, again, retried=retried, line=line)
+
+
+async def deliver(s: Scene) -> None:
+    lease = s.stage.lease
+    for line in (None, UUID(int=100 + s.time)):
+        events = await s.events(5, PENDING, line, attempts=0)
+        after = UUID(int=events[0].int - 1)
+        for ordered in (False, True):
+            await read_pending(s.db, s.channel_id, s.hook, after, 10, ordered=ordered)
+        failed = [attempt(s, events[0], DeliveryState.PENDING, line=line, retried=False)]
+        await record_attempts(s.db, lease, failed, NOW)
+        if line:
+            await record_attempts(s.db, lease, [Waiting(s.hook, id_, line) for id_ in events[1:]], NOW)
+        for ordered in (False, True):
+            await read_retries(s.db, s.channel_id, s.hook, NOW, [], 10, ordered=ordered, busy=[UUID(int=5)])
+        await next_retry(s.db, s.channel_id, s.hook, [events[0]], [UUID(int=5)])
+        done = attempt(s, events[0], DeliveryState.DELIVERED, line=line, retried=True)
+        await record_attempts(s.db, lease, [done, Lost(s.hook, ids.new_id(NOW))], NOW)
+        await record_attempts(
+            s.db, lease, [attempt(s, events[1], DeliveryState.DELIVERED, line=None, retried=False)], NOW
+        )
+
+
+async def ask_again(s: Scene) -> None:
+    line = UUID(int=200 + s.time)
+    settled = await s.events(3, EXHAUSTED, line)
+    behind = await s.events(3, PENDING, line, attempts=0)
+    for event, at in zip(behind, [NOW + timedelta(hours=1), told.INFINITY, told.INFINITY], strict=True):
+        await told.add_retry(s.db, s.channel_id, s.hook, event, at, line)
+    keys = [(s.hook, event) for event in (*settled, *behind[1:])]
+    refused = await retry_deliveries(s.db, s.channel_id, keys, judge, NOW)
+    assert not any(refused.values())
+
+
+async def recover(s: Scene) -> None:
+    s = Scene(s.stage, await told.add_endpoint(s.db, s.channel_id))
+    first = (await s.events(3, EXHAUSTED))[0]
+    wish = Wish(first, UUID(int=(1 << 128) - 1), None, None)
+    made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
+    assert await open_recoveries(s.db, s.channel_id) == [made.id]
+    assert await recover_piece(s.db, s.stage.lease, made.id, NOW, piece=20) == "done"
+    await get_recovery(s.db, s.channel_id, s.hook, made.id)
+    await list_recoveries(s.db, s.channel_id, s.hook, None, 20)
+
+
+async def change_endpoints(s: Scene) -> None:
+    health = Health(NOW, 12, 1, None, 0, NOW)
+    target = next(t for t in await read_targets(s.db, s.channel_id) if t.id == s.hook)
+    await save_cursors(s.db, s.stage.lease, {s.hook: Mark(target.cursor, health, target.updated_at)})
+    told_of = [Told("paused", "It failed")]
+    ref, lease = s.stage.ref, s.stage.lease
+    await tell_standing(s.db, lease, ref, s.hook, StateChange("active", "paused", health), told_of, NOW)
+    await save_probe(s.db, lease, s.hook, health)
+    await tell_standing(s.db, lease, ref, s.hook, StateChange("paused", "active", health), told_of, NOW)
+    assert await break_lines(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
+    gone = await told.add_endpoint(s.db, s.channel_id)
+    await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)
+    assert await delete_endpoint(s.db, s.channel_id, gone)
+    await count_retries(s.db, 50)
+
+
+async def read_on(s: Scene) -> None:
+    end = await newest_event(s.db, s.channel_id)
+    for types in (None, ["message_notification"]):
+        await read_piece(s.db, s.channel_id, UUID(int=end.int - 1), types, 20)
+    await list_attempts(s.db, s.channel_id, s.hook, None, 20)
+
+
+async def know_people(s: Scene) -> None:
+    mark = f"{s.time}7"
+    await crowd.meet_people(s.stage, mark)
+    await crowd.join_people(s.stage, mark)
+    await crowd.touch_messages(s.stage)
+    await crowd.accept_checked(s.stage)
+    await crowd.write_twice(s.stage, mark)
+    await crowd.watch_the_number(s.stage, mark)
+
+
+async def keep_files(s: Scene) -> None:
+    sent = await s.stage.accept(f"55119{s.time}9999999")
+    await live_files(s.stage, s.stage.lease, sent, [ids.new_id(s.stage.clock.now()) for _ in range(3)])
+
+
+async def keep_up(s: Scene) -> None:
+    assert await forget_lost_retries(s.db, await first_kept_event(s.db)) == 0
+
+
+Work = Callable[[Scene], Awaitable[None]]
+WORKS: list[Work] = [
+    send,
+    own,
+    deliver,
+    ask_again,
+    recover,
+    change_endpoints,
+    read_on,
+    know_people,
+    keep_files,
+    keep_up,
+]
+
+
+@pytest.fixture(scope="module")
+def observed(postgres_server: PostgresServer) -> Observed:
+    """Give what plans that were made on empty tables read when there is much in them."""
+    return run_apart(observe(postgres_server))
+
+
+async def observe(server: PostgresServer, many: int = MANY) -> Observed:
+    async with copied_database(server, "gatepost") as url:
+        plain = await Database.connect(url, connections=1)
+        await make_partitions(plain, NOW, 7)
+        await plain.close()
+        async with watched_database(url, Remembering, connections=1) as (db, plans):
+            stage = await make_stage(db)
+            await stage.take_over()
+            scene = Scene(stage, await told.add_endpoint(db, stage.channel_id, cursor=ids.floor_id(NOW)))
+            found: Observed = {}
+            for work in WORKS:
+                await work(scene)
+            await grow(url, scene, many)
+            scene.time += 1
+            stage.clock.advance(3600)
+            for work in WORKS:
+                plans.clear()
+                await work(scene)
+                found[work.__name__] = list(plans)
+    return found
+
+
+async def grow(url: str, s: Scene, many: int) -> None:
+    """Many of everything, and no statistics of it: also deliveries that wait, by their time or behind others."""
+    start = NOW + timedelta(seconds=10)
+    await fill(url, s.channel_id, s.hook, count=many, start=start, end=start + timedelta(minutes=30), salt="grown")
+    await fill_files(url, s.channel_id, count=many, now=NOW + timedelta(days=1))
+    await fill_people(url, s.channel_id, count=many, now=NOW, prefix="4410")
+    conn = await asyncpg.connect(url)
+    await conn.execute(
+        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
+           SELECT channel_id, endpoint_id, event_id,
+                  CASE WHEN n % 3 = 0 THEN $2::timestamptz + n * interval '1 s' ELSE 'infinity' END,
+                  CASE n % 3 WHEN 0 THEN NULL WHEN 1 THEN $3::uuid ELSE gen_random_uuid() END
+           FROM (SELECT *, row_number() OVER (ORDER BY event_id) AS n FROM deliveries
+                 WHERE channel_id = $1 AND state = 1 AND next_at IS NULL) d ON CONFLICT DO NOTHING""",
+        s.channel_id,
+        NOW + timedelta(hours=5),
+        LINE,
+    )
+    await conn.close()
+
+
+@pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
+def test_a_plan_from_the_first_day_reads_no_more_than_it_needs(observed: Observed, work: Work) -> None:
+    assert observed[work.__name__]
+    for plan in observed[work.__name__]:
+        assert plan.seq_scans() == [], plan.query
+        assert plan.buffers <= MOST_PAGES, (plan.buffers, plan.query)
+        for node in plan.nodes():
+            if "Relation Name" in node and "Scan" in node["Node Type"]:
+                dropped = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+                read = (node["Actual Rows"] + dropped) * node["Actual Loops"]
+                assert read <= MOST_ROWS, (read, node["Node Type"], node.get("Index Name"), plan.query)
+                # An index that is entered without its own column is walked from end to end, and no count shows it.
+                assert "contact_id" not in node.get("Index Name", "") or "contact_id = " in node["Index Cond"], (
+                    plan.query
+                )

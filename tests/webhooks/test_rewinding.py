@@ -1,0 +1,138 @@
+"""A round that is wound back while POSTs are under way: order holds, and no conversation waits for what is over."""
+
+import asyncio
+from collections.abc import Iterable
+from uuid import UUID
+
+from tests.outbound import stage as outbound
+from tests.outbound.stage import NOW
+from tests.webhooks.stage import ANA, Stage, shown
+from tests.webhooks.test_holding import Held
+
+from gatepost.clock import MovableClock
+from gatepost.model.endpoint import Manner
+from gatepost.outbound.lane import Lane
+from gatepost.owner import Holding
+from gatepost.store.deliveries import Due
+from gatepost.store.heads import Lease
+from gatepost.webhooks.courier import Unit
+from gatepost.webhooks.hand import Hand
+
+ORDERED = Manner(ordered=True)
+
+
+def due(number: int, key: int = 1) -> Due:
+    return Due(UUID(int=number), b"{}", 0, key=UUID(int=key))
+
+
+def under_way() -> Hand:
+    """A hand that was wound back while event 5 is under way, and a page with 6 and 7 is being read."""
+    hand = Hand(UUID(int=4), ORDERED)
+    hand.place(hand.turn_page([due(5)], 1), 0.0)
+    hand.ready.popleft()
+    hand.begin_read()
+    hand.rewind(ORDERED, [Unit((due(5),))])
+    assert hand.place(hand.turn_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
+    assert list(hand.ready) == [(due(8, key=2),)]  # the others wait for what is under way
+    hand.ready.clear()
+    return hand
+
+
+def test_what_was_read_meanwhile_goes_one_by_one_after_what_is_under_way() -> None:
+    hand, went = under_way(), []
+    for _ in range(2):
+        hand.go_on([UUID(int=1)], 0.0)
+        went.append(hand.ready.popleft())
+        assert not hand.ready
+    assert went == [(due(6),), (due(7),)]
+
+
+def test_what_was_read_meanwhile_stands_in_line_when_what_is_under_way_fails() -> None:
+    hand = under_way()
+    assert hand.drain([UUID(int=1)]) == [due(6), due(7)]
+    hand.go_on([UUID(int=1)], 0.0)
+    assert not hand.ready
+    assert hand.place([due(9)], 0.0) == [due(9)]
+
+
+async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stage) -> None:
+    """Wound back in the moment between the last word of a delivery and the round's notice of its end."""
+    hook = await stage.add(ordered=True)
+    await stage.take_over()
+    (one,) = stage.rounds.values()
+    go_on, wound = one._hand.go_on, asyncio.Event()
+
+    def and_then_wind_back(keys: Iterable[UUID], now: float) -> None:
+        go_on(keys, now)
+        if not wound.is_set():
+            asyncio.get_running_loop().call_soon(one._rewind)
+            wound.set()
+
+    one._hand.go_on = and_then_wind_back  # type: ignore[method-assign]
+    told = shown(await stage.tell(1, ANA))
+    await stage.settle()
+    assert wound.is_set()
+    told += shown(await stage.tell(2, ANA))
+    await stage.settle()
+    assert stage.events_at() == told
+    assert one.target.id == hook
+    assert one._hand.busy == []
+
+
+# -- the owner's look at the endpoints ---------------------------------------------------------------------------------
+
+
+class Slow(Held):
+    """An owner whose first look takes longer than the time between two of them."""
+
+    def __init__(self, stage: Stage, lane: Lane, lease: Lease) -> None:
+        super().__init__(stage, lane, lease)
+        self.clock = MovableClock(NOW)
+        self.holding = Holding(stage.db, self.clock, self.lease, float("inf"), self.make_round, self.tune)
+        self.go, self.looks, self.at_once, self.most = asyncio.Event(), 0, 0, 0
+
+    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+        self.looks, self.at_once = self.looks + 1, self.at_once + 1
+        self.most = max(self.most, self.at_once)
+        await self.go.wait()
+        self.at_once -= 1
+
+
+async def test_two_looks_at_the_endpoints_are_never_under_way_at_once(stage: Stage) -> None:
+    await stage.add()
+    await stage.take_over()
+    assert stage.lease is not None
+    slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
+    beginning = asyncio.create_task(slow.holding.begin(slow.lane))
+    async with asyncio.timeout(10):
+        while not slow.looks:
+            await asyncio.sleep(0.01)
+        slow.clock.advance(5)
+        slow.holding.ring()
+        await asyncio.sleep(0.1)
+        slow.go.set()
+        await beginning
+        while slow.looks < 2:
+            await asyncio.sleep(0.01)
+    await slow.holding.end()
+    assert (slow.most, slow.made) == (1, 1)
+
+
+async def test_a_look_that_is_under_way_at_the_end_begins_no_round(stage: Stage) -> None:
+    await stage.take_over()
+    assert stage.lease is not None
+    slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
+    slow.go.set()
+    await slow.holding.begin(slow.lane)
+    await stage.add()
+    slow.go.clear()
+    slow.clock.advance(5)
+    slow.holding.refresh()
+    async with asyncio.timeout(10):
+        while slow.looks < 2:
+            await asyncio.sleep(0.01)
+        await slow.holding.end()
+    slow.go.set()
+    slow.holding.ring()
+    await asyncio.sleep(0.1)
+    assert slow.made == 0
