@@ -26,6 +26,8 @@ from gatepost.api.minute import PerMinute
 from gatepost.api.webhook_trial import TRIALS
 from gatepost.clock import Clock
 from gatepost.desk.media import Files
+from gatepost.desk.number_watch import NumberWatch
+from gatepost.desk.profile import check_health
 from gatepost.desk.recovering import Recovering
 from gatepost.desk.search_index import SearchIndex
 from gatepost.desk.template_watch import TemplateWatch
@@ -41,10 +43,11 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.standing import TROUBLE
 from gatepost.networks.base import Network, Receipt
 from gatepost.outbound.accept import Acceptor
 from gatepost.outbound.attach import Attacher
-from gatepost.outbound.carry import Attach, Tell
+from gatepost.outbound.carry import Attach, Tell, forget_nothing
 from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
@@ -256,7 +259,8 @@ class Gatepost:
         words = SearchIndex(self._db, holding.lease, holding.alive)
         ring = partial(self.ring_events, config.id)
         recovering = Recovering(self._db, self._clock, holding.lease, holding.alive, ring)
-        holding.duties = [self._make_watch(holding, config) if keeper is None else keeper, files, words, recovering]
+        own = [keeper] if keeper else [self._make_watch(holding, config), self._make_number_watch(holding, config)]
+        holding.duties = [*own, files, words, recovering]
         rules = Rules(
             sending.in_flight,
             sending.read_ahead,
@@ -278,6 +282,7 @@ class Gatepost:
             holding.alive,
             tell,
             attach,
+            forget=partial(self._attacher.forget, config.id) if keeper is None else forget_nothing,
             limited=config.connection == "limited",
         )
         if keeper:
@@ -303,6 +308,19 @@ class Gatepost:
         watch = TemplateWatch(holding.lease, desk, holding.alive)
         watch.look(config.state)
         return watch
+
+    def _make_number_watch(self, holding: Holding, config: ChannelConfig) -> NumberWatch:
+        every, read = self._settings.cloud.number_every, partial(self._read_number, config.id)
+        watch = NumberWatch(self._db, self._clock, holding.lease, read, holding.alive, every)
+        watch.look(config.state)
+        return watch
+
+    async def _read_number(self, channel_id: UUID) -> None:
+        """Follows how an official number stands at the network, whatever its secrets and addresses are by now."""
+        config = await get_config(self._db, channel_id)
+        if config is not None:
+            await check_health(self._db, config, self._ways.business(config), self._clock.now())
+            self.ring_events(channel_id)
 
     def _teller(self, holding: Holding, channel: ChannelRef) -> Tell:
         async def tell(state: str, reason: str | None) -> None:
@@ -331,18 +349,18 @@ class Gatepost:
         keeper = next((duty for duty in holding.duties if isinstance(duty, Keeper)), None)
         network = self._ways.official(config) if keeper is None else keeper.network
         lane.adjust(network, self._ways.limits(config, keeper.row if keeper else None, self._clock.now()))
+        await lane.mind(config.state.get(TROUBLE))
         if keeper:
             lane.lock_new(keeper.locked_until)
         for duty in holding.duties:
             if isinstance(duty, Errand):
                 duty.adjust(network)
-            elif isinstance(duty, TemplateWatch):
+            elif isinstance(duty, TemplateWatch | NumberWatch):
                 duty.look(config.state)
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
-        in_flight = self._settings.webhooks.in_flight
         assert holding.channel is not None  # its lane was made before
-        channel, signing = holding.channel, self._open_signing
+        channel, signing, in_flight = holding.channel, self._open_signing, self._settings.webhooks.in_flight
         return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
 
     def _open_signing(self, target: Target) -> Sequence[Secret]:

@@ -154,10 +154,10 @@ class Holding:
         targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
         for id_, (round_, task) in list(self._rounds.items()):
             if id_ not in targets or task.done():
-                del self._rounds[id_]
                 if task.done() and not task.cancelled() and task.exception():
                     log.error("round broke", endpoint=id_.hex, exc_info=task.exception())
                 await round_.stop()
+                del self._rounds[id_]  # not before: should we be broken off here, the end waits for it
         for target in targets.values():
             if target.id in self._rounds:
                 known = self._rounds[target.id][0].change(target, asked[target.id])

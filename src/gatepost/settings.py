@@ -99,6 +99,7 @@ class Cloud(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
     linger: NotNegative
+    number_every: Positive
 
 
 class Qr(_Section, frozen=True):

@@ -81,14 +81,16 @@ class Ways:
         return shown | ({"window": config.limits.get("window", 1)} if config.kind == "official" else {})
 
     def _official_limits(self, config: ChannelConfig) -> Limits:
+        """What the settings say of a new number, until the network has said how this one stands."""
         pace_, state = self._settings.pace, config.state
-        since = state.get("tier_since")
+        since, told = state.get("tier_since"), state.get("tier")
         return Limits(
-            throughput=pace_.throughput,
+            throughput=state.get("throughput") or pace_.throughput,
             pair_seconds=pace_.pair_seconds,
             pair_burst=pace_.pair_burst,
-            tier=pace_.tier,
-            ladder=() if state.get("tier_from") == "network" else pace_.ladder,  # the network's own word goes first
+            tier=pace_.tier if told is None else told,
+            # The network's own word goes first.
+            ladder=() if state.get("tier_from") == "network" else pace.up_to(pace_.ladder, told),
             rise_after=timedelta(hours=pace_.rise_hours),
             tier_since=datetime.fromisoformat(since) if since else ids.time_of(config.id),
             quality=state.get("quality"),

@@ -143,15 +143,17 @@ class CloudLine(Line):
         await self.advance(0)  # what is on its way still arrives
         number = await self.control("GET", f"/numbers/{self.number_id}")
         self._callback_url = number["callback_url"]
-        await self._aim(NOWHERE)
+        # Nothing is tried twice before it is mended: that would mix the order.
+        await self._aim(NOWHERE, {"retry": [300]})
 
     async def mend(self) -> None:
         await self.advance(0)
-        await self._aim(self._callback_url)
+        await self._aim(self._callback_url, {})
         await self.advance(600)
 
-    async def _aim(self, url: str | None) -> None:
-        await self.control("PATCH", f"/numbers/{self.number_id}", {"callback_url": url, "verify": False})
+    async def _aim(self, url: str | None, callbacks: dict[str, Any]) -> None:
+        change = {"callback_url": url, "verify": False, "callbacks": callbacks}
+        await self.control("PATCH", f"/numbers/{self.number_id}", change)
 
 
 def _read(row: dict[str, Any]) -> Taken:

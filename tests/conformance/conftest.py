@@ -1,10 +1,12 @@
-"""The suite runs over two lines: an official channel and a linked one, both at the sandbox.
+"""The suite runs over three lines: an official channel and a linked one at the sandbox, and one of real links.
 
-house   one gateway for a module, with its sandbox
-line    one channel of each kind for a module; every test has people of its own
+house    one gateway for the folder, with its sandbox
+phones   another, whose links are held by the real library, with the network of phones that it dials
+line     one channel of each kind for the folder; every test has people of its own
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any
 
@@ -16,6 +18,8 @@ from gatepost.model import ids
 from gatepost.sandbox import SandboxSettings
 from tests.conformance.cloud_line import CloudLine
 from tests.conformance.line import Line
+from tests.conformance.linked_line import LinkedLine
+from tests.conformance.phone_house import Phones, running_phones
 from tests.conformance.qr_line import QrLine
 from tests.conftest import PostgresServer, copied_database
 from tests.house import House, running_house
@@ -55,28 +59,82 @@ async def new_qr_line(house: House, *, linked: bool = True) -> QrLine:
     return line
 
 
-async def new_line(house: House, name: str) -> Line:
-    return await (new_cloud_line(house) if name == "cloud" else new_qr_line(house))
+class Place:
+    """The house of real links, which is started by the first test that wants it."""
+
+    def __init__(self, start: Callable[[], Awaitable[Phones]]) -> None:
+        self._start = start
+        self._phones: Phones | None = None
+
+    async def __call__(self) -> Phones:
+        self._phones = self._phones or await self._start()
+        return self._phones
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(postgres_server: PostgresServer) -> AsyncIterator[House]:
-    """One gateway for a module."""
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def house(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[House]:
+    """One gateway for the folder."""
     async with (
-        copied_database(postgres_server, "gatepost") as url,
+        copied_database(postgres_server, parted_template) as url,
         running_house(url, sandbox=quick_network()) as one,
     ):
         yield one
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["cloud", "qr"])
-async def line(request: Any, house: House) -> Line:
-    """One channel of each kind for a module."""
-    return await new_line(house, request.param)
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def phones(
+    postgres_server: PostgresServer, parted_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Place]:
+    """One gateway with real links for the folder."""
+    async with AsyncExitStack() as stack:
+
+        async def start() -> Phones:
+            url = await stack.enter_async_context(copied_database(postgres_server, parted_template))
+            return await stack.enter_async_context(running_phones(url, tmp_path_factory.mktemp("phones")))
+
+        yield Place(start)
 
 
-@pytest.fixture(params=["cloud", "qr"])
-def kind(request: Any) -> str:
-    """The name of a line, for tests that make their own."""
-    name: str = request.param
-    return name
+class Lines:
+    """One channel of each kind, each made by the first test that wants it."""
+
+    def __init__(self, house: House, phones: Place) -> None:
+        self._house = house
+        self._phones = phones
+        self._made: dict[str, Line] = {}
+
+    async def __call__(self, kind: str) -> Line:
+        if kind not in self._made:
+            self._made[kind] = await self.new(kind)
+        return self._made[kind]
+
+    async def new(self, kind: str) -> Line:
+        """A fresh one."""
+        match kind:
+            case "cloud":
+                return await new_cloud_line(self._house)
+            case "qr":
+                return await new_qr_line(self._house)
+        return await (await self._phones()).new_line()
+
+    async def unlinked(self, kind: str) -> LinkedLine:
+        """A fresh one that no phone is linked to."""
+        if kind == "qr":
+            return await new_qr_line(self._house, linked=False)
+        return await (await self._phones()).new_line(linked=False)
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def lines(house: House, phones: Place) -> Lines:
+    return Lines(house, phones)
+
+
+@pytest_asyncio.fixture(loop_scope="package", params=["cloud", "qr", "phone"])
+async def line(request: Any, lines: Lines) -> Line:
+    """The channel of each kind, one after the other."""
+    return await lines(request.param)
+
+
+def over(*names: str) -> pytest.MarkDecorator:
+    """Leaves out the lines that have nothing of the kind."""
+    return pytest.mark.parametrize("line", names, indirect=True)

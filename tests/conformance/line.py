@@ -1,9 +1,9 @@
 """A line: one channel with its network behind it, as the conformance tests use it.
 
-tests ─► REST, events feed            ─► the gateway ─► the sandbox
+tests ─► REST, events feed            ─► the gateway ─► the network: the sandbox, or phones on loopback
       ─► the line's own hands: people, faults, books of the network ──────▲
 
-What the two lines have in common is here; each has one small class that knows its side of the sandbox.
+What the lines have in common is here; each has one small class that knows its side of its network.
 """
 
 import asyncio
@@ -69,6 +69,7 @@ class Line(ABC):
 
     own_types: tuple[Sample, ...] = ()  # what people send here and nowhere else
     final_code = passing_code = 0  # two codes of the network: one that stays a no, one that does not
+    tells_why = True  # whether the network explains a refusal in words
 
     def __init__(self, house: House, channel_id: UUID, session: str, phone: str, key: str) -> None:
         self.house = house
@@ -184,6 +185,15 @@ class Line(ABC):
 
     async def introduce(self, person: str, **traits: Any) -> None:
         await self.control("PUT", f"/people/{person}", traits)
+
+    async def reads(self) -> list[str]:
+        """The network's ids of what was marked as read."""
+        rows = (await self.control("GET", f"/ledger?kind=read&phone_number_id={self.place}"))["entries"]
+        return [row["message_id"] for row in rows]
+
+    def shown(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """What the network carries of a request's fields."""
+        return fields
 
     async def taken_once(self, message_id: str) -> Taken:
         """The message at the network, which must have taken it exactly once; with its file, if it has one."""

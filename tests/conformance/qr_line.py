@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from websockets.asyncio.client import connect
 
-from tests.conformance.line import File, Line, Sample, Taken, until
+from tests.conformance.line import File, Sample, Taken
+from tests.conformance.linked_line import LinkedLine
 
 OWN: tuple[Sample, ...] = (
     Sample(
@@ -24,7 +25,7 @@ OWN: tuple[Sample, ...] = (
 )
 
 
-class QrLine(Line):
+class QrLine(LinkedLine):
     """Knows the sandbox's phones."""
 
     own_types = OWN
@@ -39,25 +40,40 @@ class QrLine(Line):
         return await self.control("POST", f"/phones/{self.phone}/{what}", body or {})
 
     async def link(self) -> None:
-        """From nothing to connected: asked for, scanned, restarted, and taken up by the sending side."""
         assert (await self.call("POST", "/channel/connect")).status == 200
         code = (await self.get("/channel/qr"))["code"]
         await self.phone_does("scan", {"code": code})
         await self.advance(0.5)
         await self.until_state("connected")
 
-    async def sandbox_session(self) -> Any:
+    async def type_code(self, code: str) -> None:
+        await self.phone_does("pair", {"code": code})
+        await self.advance(0.5)
+
+    async def end(self, reason: str) -> None:
+        match reason:
+            case "logged_out":
+                await self.phone_does("logout")
+            case "banned":
+                await self.phone_does("ban")
+            case _:
+                await self.phone_does("drop", {"reason": reason})
+
+    async def heal(self) -> None:
+        await self.phone_does("ban", {"seconds": 0})
+
+    async def is_linked(self) -> bool:
+        linked: bool = (await self._session())["phone"] == self.phone
+        return linked
+
+    async def unacknowledged(self) -> int:
+        waiting: int = (await self._session())["waiting"]
+        return waiting
+
+    async def _session(self) -> Any:
         """The session as the network sees it."""
         sessions = await self.control("GET", "/sessions")
         return next((one for one in sessions if one["session"] == self.session), None)
-
-    async def until_acknowledged(self) -> None:
-        """Waits until the network has nothing to tell again."""
-
-        async def look() -> bool:
-            return not (await self.sandbox_session())["waiting"]
-
-        await until(look)
 
     # -- people -------------------------------------------------------------------------------------------------------
 
@@ -92,6 +108,19 @@ class QrLine(Line):
     async def arrive(self, said: dict[str, Any]) -> str:
         network_id: str = (await self.phone_does("incoming", said))["id"]
         return network_id
+
+    async def say_hidden(self, person: str, body: str, name: str | None = None) -> str:
+        who = {"phone": person, "hidden": True} | ({"name": name} if name else {})
+        return await self.arrive({"from": who, "content": {"body": body}})
+
+    async def reveal(self, person: str, name: str) -> None:
+        await self.phone_does("contacts", {"phone": person, "name": name, "hidden": False})
+
+    async def say_in_group(self, person: str, body: str, chat: dict[str, str]) -> str:
+        return await self.arrive({"from": {"phone": person, "name": "Ana"}, "content": {"body": body}, "chat": chat})
+
+    async def label(self, id_: str, action: str, **about: Any) -> None:
+        await self.phone_does("labels", {"id": id_, "action": action, **about})
 
     # -- books --------------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.conformance.line import Line, new_person
-from tests.house import House
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 LONGEST = 4096
 
 
@@ -52,7 +51,7 @@ async def test_new_words_have_the_limits_of_a_text(line: Line, body: str, status
     assert (await line.call("PATCH", f"/messages/{sent}", {"body": body})).status == (status if can else 422)
 
 
-async def test_what_is_not_ours_cannot_be_touched(line: Line, house: House) -> None:
+async def test_what_is_not_ours_cannot_be_touched(line: Line) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "Mine"})
     (event,) = await line.heard(person, 1)
@@ -61,4 +60,4 @@ async def test_what_is_not_ours_cannot_be_touched(line: Line, house: House) -> N
     assert (await line.call("DELETE", f"/messages/{theirs}")).status == wanted
     sent = await line.send(person, body="Ours")
     await line.until_status(sent, "READ")
-    assert (await house.call("DELETE", f"/api/v1/messages/{sent}")).status == 404  # another channel's key
+    assert (await line.house.call("DELETE", f"/api/v1/messages/{sent}")).status == 404  # another channel's key

@@ -5,38 +5,38 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.conformance.conftest import new_qr_line, quick_network
-from tests.conformance.line import new_person, until
-from tests.conformance.qr_line import QrLine
+from tests.conformance.conftest import Lines, new_qr_line, quick_network
+from tests.conformance.line import Line, new_person, until
+from tests.conformance.linked_line import LinkedLine
 from tests.conftest import PostgresServer, copied_database
-from tests.house import House, running_house
+from tests.house import running_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 GROUP = {"kind": "group", "id": "120363000000000001@g.us", "name": "Family"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def line(house: House) -> QrLine:
+@pytest_asyncio.fixture(loop_scope="package", params=["qr", "phone"])
+async def line(request: Any, lines: Lines) -> Line:
     """A linked phone."""
-    return await new_qr_line(house)
+    return await lines(request.param)
 
 
-async def in_messages(line: QrLine) -> list[Any]:
+async def in_messages(line: LinkedLine) -> list[Any]:
     events = [event for event in await line.events() if event["type"] == "message_notification"]
     return [event["data"] for event in events if event["data"]["direction"] == "in"]
 
 
-async def hear_a_group(line: QrLine, person: str) -> list[Any]:
+async def hear_a_group(line: LinkedLine, person: str) -> list[Any]:
     """Two messages of a group, a broadcast, and one just for us: returns what is kept of the first three."""
     for chat in (GROUP, GROUP, {"kind": "status", "id": "status@broadcast"}):
-        await line.arrive({"from": {"phone": person, "name": "Ana"}, "content": {"body": "All"}, "chat": chat})
+        await line.say_in_group(person, "All", chat)
     await line.say(person, "text", {"body": "Just you"})
     (own,) = await line.heard(person, 1)
     assert own["data"]["content"] == {"body": "Just you"}
     return [data for data in await in_messages(line) if data["content"] == {"body": "All"}]
 
 
-async def test_groups_and_broadcasts_are_left_out(line: QrLine) -> None:
+async def test_groups_and_broadcasts_are_left_out(line: LinkedLine) -> None:
     assert await hear_a_group(line, new_person()) == []
     await line.until_acknowledged()
 
@@ -54,9 +54,9 @@ async def test_groups_and_broadcasts_are_kept_where_somebody_wants_them(postgres
     assert (kept[0]["context"]["author"]["phone"], kept[0]["context"]["chat"]) == (person, GROUP)
 
 
-async def test_a_number_becomes_known(line: QrLine) -> None:
+async def test_a_number_becomes_known(line: LinkedLine) -> None:
     person = new_person()
-    await line.arrive({"from": {"phone": person, "name": "Eva", "hidden": True}, "content": {"body": "Guess who"}})
+    await line.say_hidden(person, "Guess who", "Eva")
 
     async def hidden() -> Any:
         return [data for data in await in_messages(line) if data["content"] == {"body": "Guess who"}]
@@ -65,7 +65,7 @@ async def test_a_number_becomes_known(line: QrLine) -> None:
     assert first["contact"]["phone"] is None
     assert first["key"]["remoteJid"].endswith("@lid")
     assert (await line.message(first["key"]["id"]))["contact"]["phone"] is None
-    await line.phone_does("contacts", {"phone": person, "hidden": False})
+    await line.reveal(person, "Eva")
 
     async def known() -> Any:
         return [event["data"] for event in await line.events(person) if event["action"] == "updated"]
@@ -77,18 +77,18 @@ async def test_a_number_becomes_known(line: QrLine) -> None:
     assert second["data"]["conversation"] == first["conversation"]
 
 
-async def test_two_who_turn_out_to_be_one(line: QrLine) -> None:
+async def test_two_who_turn_out_to_be_one(line: LinkedLine) -> None:
     person = new_person()
     ours = await line.send(person, body="Hello")
     await line.until_status(ours, "READ")
-    target = await line.arrive({"from": {"phone": person, "hidden": True}, "content": {"body": "Who is there?"}})
+    target = await line.say_hidden(person, "Who is there?")
 
     async def hidden() -> Any:
         return [data for data in await in_messages(line) if data["content"] == {"body": "Who is there?"}]
 
     (first,) = await until(hidden)
     assert first["conversation"] != (await line.message(ours))["conversation"]
-    await line.phone_does("contacts", {"phone": person, "name": "Eva", "hidden": False})
+    await line.reveal(person, "Eva")
 
     async def joined() -> Any:
         return [event["data"] for event in await line.events(person) if event["data"].get("joined")]
@@ -106,27 +106,36 @@ async def test_two_who_turn_out_to_be_one(line: QrLine) -> None:
     await until(deleted)
 
 
-async def test_labels(line: QrLine) -> None:
+async def test_labels(line: LinkedLine) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "Hello"})
     (event,) = await line.heard(person, 1)
-    label = {"id": "7", "name": "Paid", "color": 3}
-    await line.phone_does("labels", {**label, "action": "changed"})
-    await line.phone_does("labels", {"id": "7", "action": "assigned", "person": person})
-    await line.phone_does("labels", {"id": "7", "action": "removed", "person": person})
-    await line.phone_does("labels", {"id": "7", "action": "deleted"})
-
-    async def told() -> Any:
-        found = [one for one in await line.events() if one["type"] == "label_notifications"]
-        return found if len(found) == 4 else None
-
-    found = await until(told)
-    assert [one["action"] for one in found] == ["created", "assigned", "removed", "deleted"]
+    await line.label("7", "changed", name="Paid", color=3)
+    await line.label("7", "assigned", person=person)
+    await until_labels(line, 2)
+    (made,) = await line.get("/labels")
+    conversation = await line.get(f"/conversations/{event['data']['conversation']['id']}")
+    assert (made["name"], [one["name"] for one in conversation["labels"]]) == ("Paid", ["Paid"])
+    await line.label("7", "changed", name="Paid twice", color=3)
+    await line.label("7", "removed", person=person)
+    await line.label("7", "deleted")
+    found = await until_labels(line, 5)
+    assert [one["action"] for one in found] == ["created", "assigned", "updated", "removed", "deleted"]
     assert found[1]["data"]["conversation"] == event["data"]["conversation"]
     assert (found[0]["data"]["name"], found[0]["data"]["color"]) == ("Paid", "#8fa832")
+    assert found[2]["data"]["name"] == "Paid twice"
+    assert await line.get("/labels") == []
 
 
-async def test_a_vote_names_our_poll(line: QrLine) -> None:
+async def until_labels(line: LinkedLine, number: int) -> list[Any]:
+    async def told() -> Any:
+        found = [one for one in await line.events() if one["type"] == "label_notifications"]
+        return found if len(found) == number else None
+
+    return list(await until(told))
+
+
+async def test_a_vote_names_our_poll(line: LinkedLine) -> None:
     person = new_person()
     poll = await line.send(
         person, type="poll", poll={"question": "When?", "options": ["Now", "Later"], "multiple": False}
@@ -137,7 +146,7 @@ async def test_a_vote_names_our_poll(line: QrLine) -> None:
     assert event["data"]["content"] == {"poll": {"options": ["Now"], "message_id": poll}}
 
 
-async def test_nothing_waits_to_be_told_again(line: QrLine) -> None:
+async def test_nothing_waits_to_be_told_again(line: LinkedLine) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "The last word"})
     await line.heard(person, 1)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conformance.line import Line, new_person
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_double_receipts_are_told_once(line: Line) -> None:

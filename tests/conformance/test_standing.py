@@ -7,8 +7,7 @@ from gatepost.app import Gatepost
 from gatepost.networks.qr.reasons import reason_of
 from gatepost.store.pool import Database
 from tests.conformance.conftest import new_qr_line, quick_network
-from tests.conformance.line import new_person, until
-from tests.conformance.qr_line import QrLine
+from tests.conformance.line import Line, new_person, until
 from tests.house import House, running_house
 
 
@@ -25,7 +24,7 @@ async def worker(house: House, url: str) -> AsyncIterator[None]:
         await db.close()
 
 
-async def because(line: QrLine, message_id: str) -> str:
+async def because(line: Line, message_id: str) -> str:
     """Why a message has not left, once that is known."""
 
     async def look() -> str | None:
@@ -38,8 +37,8 @@ async def because(line: QrLine, message_id: str) -> str:
     return found
 
 
-async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(database_url: str) -> None:
-    async with running_house(database_url, sandbox=quick_network()) as house:
+async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, sandbox=quick_network()) as house:
         line, friend, asker, stranger = await new_qr_line(house), new_person(), new_person(), new_person()
         await line.until_status(await line.send(friend, body="Hello"), "READ")
         await line.phone_does("lock", {"seconds": 3600})
@@ -63,8 +62,8 @@ async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(database_url
         assert states[-2:] == ["limited", "connected"]
 
 
-async def test_a_refusal_opens_the_breaker(database_url: str) -> None:
-    async with running_house(database_url, sandbox=quick_network()) as house:
+async def test_a_refusal_opens_the_breaker(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, sandbox=quick_network()) as house:
         line, friend, stranger = await new_qr_line(house), new_person(), new_person()
         await line.until_status(await line.send(friend, body="Hello"), "READ")
         await line.fault(fault="refuse", code=463, to=stranger)
@@ -77,9 +76,9 @@ async def test_a_refusal_opens_the_breaker(database_url: str) -> None:
         assert refused == {waits: 1}
 
 
-async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(database_url: str) -> None:
-    async with running_house(database_url, sandbox=quick_network(), role="api") as house:
-        async with worker(house, database_url):
+async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, sandbox=quick_network(), role="api") as house:
+        async with worker(house, parted_database_url):
             line, person = await new_qr_line(house), new_person()
             await line.until_status(await line.send(person, body="Before"), "READ")
         channel = await line.get("/channel")
@@ -89,7 +88,7 @@ async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(database_url
         waits = [await line.send(person, body=f"Number {number}") for number in range(3)]
         for number in range(3):
             await line.say(person, "text", {"body": f"Meanwhile {number}"})
-        async with worker(house, database_url):
+        async with worker(house, parted_database_url):
             for message_id in waits:
                 await line.until_status(message_id, "READ")
             heard = await line.heard(person, 3)

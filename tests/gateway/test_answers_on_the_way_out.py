@@ -47,7 +47,7 @@ async def test_every_answer_has_an_id_of_its_own(parted_database_url: str) -> No
 
 
 async def test_a_wrong_method_names_the_right_ones(house: House) -> None:
-    for path, allowed in ((SEND, {"POST", "OPTIONS"}), ("/api/v1/labels", {"GET", "POST", "OPTIONS"})):
+    for path, allowed in ((SEND, {"POST", "OPTIONS"}), ("/api/v1/labels", {"GET", "HEAD", "POST", "OPTIONS"})):
         answer = await house.call("PUT", path)
         check_refused(answer, 405, "method_not_allowed")
         assert set(answer.headers["allow"].split(", ")) == allowed

@@ -15,6 +15,7 @@ async def test_both_kinds(house: House) -> None:
     assert official["connection"] == {"state": "connected", "reason": None}
     assert "text" in official["capabilities"]["types"]
     assert official["limits"] == FAST_NETWORK
+    assert official["pair"] == {"seconds": 0, "burst": 10_000, "free_at": None, "waiting": 0}
     assert "token" not in str(official)
     qr = await house.new_qr_channel(house.account_id)
     linked = (await house.call("GET", CHANNEL, key=await house.new_key(qr.id))).json()["data"]

@@ -42,6 +42,7 @@ async def test_every_get_route_answers_head_alike(house: House) -> None:
         assert (headed.status, headed.body) == (got.status, b""), path
         assert stable(headed, asked) == stable(got, asked), path
         assert got.status != 405, path
+        assert got.headers["content-type"].count("charset") <= 1, path
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

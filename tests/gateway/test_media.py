@@ -13,6 +13,7 @@ import psutil
 import pytest
 from pyreqwest.client import ClientBuilder
 
+from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.limits import FILES
 from tests.gateway.checks import check_refused, until
@@ -336,3 +337,29 @@ async def test_a_file_that_waits_or_failed_says_so(house: House) -> None:
     answer = await download(house, data["id"])
     check_refused(answer, 404, "not_found")
     assert "The network forgot it" in answer.json()["message"]
+
+
+# -- a network that forgets -------------------------------------------------------------------------------------------
+
+
+async def test_a_file_that_the_network_lost_goes_out_all_the_same(standing: House) -> None:
+    assert isinstance(standing.clock, MovableClock)
+    image = {"type": "image", "media": {"id": (await stored(standing))["id"]}}
+    for phone in ("5511999990001", "5511999990002"):
+        await standing.until_status(await standing.send(phone=phone, **image), "READ")
+    (before,) = await standing.sandbox("GET", "/control/media")
+    gone = await standing.call("DELETE", f"{standing.sandbox_url}/v25.0/{before['id']}", key="token")
+    assert gone.json() == {"success": True}
+    standing.clock.advance(600)
+    sent = await standing.send(phone="5511999990003", **image)
+    await until(lambda: _refused(standing, sent))
+    standing.clock.advance(10)
+    await standing.until_status(sent, "READ")
+    (after,) = await standing.sandbox("GET", "/control/media")
+    assert after["id"] != before["id"]
+
+
+async def _refused(house: House, message_id: str) -> bool:
+    """Whether the network has said no once, as its trace tells."""
+    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+    return "131009" in str(trace)

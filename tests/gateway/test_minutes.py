@@ -104,7 +104,13 @@ def test_a_network_of_the_new_kind_counts_as_one_address() -> None:
     assert _neighbourhood("2001:db8:1:2:3::4") == _neighbourhood("2001:db8:1:2:ffff::9") == "2001:db8:1:2::/64"
     assert _neighbourhood("2001:db8:1:3::4") != _neighbourhood("2001:db8:1:2::4")
     assert _neighbourhood("127.0.0.1") == "127.0.0.1"
+    assert _neighbourhood("fe80::1%eth0") == "fe80::/64"
     assert _neighbourhood("/run/socket") == "/run/socket"
+
+
+def test_addresses_of_the_old_kind_stay_apart_on_a_socket_for_both_kinds() -> None:
+    assert _neighbourhood("::ffff:192.0.2.1") == "192.0.2.1"
+    assert _neighbourhood("::ffff:192.0.2.2") == "192.0.2.2"
 
 
 # -- the count itself --------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """News of labels, templates, the number and people's wishes: each is noted, and told where something changed."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 from gatepost.model import ids, times
 from gatepost.model.label import PALETTE
 from gatepost.model.template.values import Template
-from gatepost.networks.base import LabelNews, NumberNews, Person, TemplateNews
+from gatepost.networks.base import LabelNews, NetworkError, NumberNews, Person, Reaction, Status, TemplateNews
 from gatepost.store.templates import find_templates, put_template
 from tests.inbound.hearing import ANA, BOB, contact_of, data, hear, said, shown, snapshot, told
 from tests.outbound.stage import Stage
@@ -126,8 +127,23 @@ async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
     state, limits, _, _ = await channel(stage)
     now = times.show(stage.clock.now())
     assert limits == {"throughput": 1000, "tier": 0}
+    assert state.pop("number_stale_since") == now, "what else has changed is to be read"
     assert state == {"last_event": "UPGRADE", "quality": "GREEN", "tier_from": "network", "tier_since": now, "at": now}
     assert await told(stage) == []
+
+
+async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> None:
+    at, later = stage.clock.now(), stage.clock.now() + timedelta(seconds=5)
+    unpaid = NetworkError(131042, "Unpaid", advice="Pay.")
+    await hear(stage, Status("wamid.1", "failed", at, error=NetworkError(131026, "t"), reaction=Reaction.FINAL))
+    assert "trouble" not in (await channel(stage))[0]
+    failed = [
+        Status(f"wamid.{n}", "failed", when, error=unpaid, reaction=Reaction.BREAK) for n, when in ((2, at), (3, later))
+    ]
+    await hear(stage, *failed)
+    assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.show(later)}
+    await hear(stage, NumberNews("error", details={"advice": "Unlock."}, reaction=Reaction.BREAK))
+    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.show(at)}
 
 
 async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:

@@ -229,7 +229,19 @@ async def test_a_time_far_off_is_moved_to_where_there_is_room(stage: Stage, age:
     (row,) = await received(stage)
     now = stage.clock.now()
     assert now - timedelta(days=7) <= row["sent_at"] <= now + timedelta(hours=1)
-    assert ids.time_of(row["id"]) == row["sent_at"]
+    first, after = ids.second_of(row["sent_at"])
+    assert first <= row["id"] < after
+
+
+@pytest.mark.parametrize("age", [timedelta(0), timedelta(seconds=3), timedelta(seconds=-3)], ids=str)
+async def test_messages_of_one_second_keep_the_order_in_which_they_came(stage: Stage, age: timedelta) -> None:
+    said = [incoming(stage, number, age) for number in range(60)]
+    for start in range(0, 60, 20):
+        await stage.receiver.receive(stage.channel_id, stage.ref, said[start : start + 20])
+        stage.clock.advance(0.01)
+    await stage.receiver.receive(stage.channel_id, stage.ref, said)  # and told once more
+    rows = sorted(await received(stage), key=lambda row: row["id"])
+    assert [row["network_id"] for row in rows] == [one.network_id for one in said]
 
 
 async def test_a_message_of_last_week_reported_again_is_still_one_message(stage: Stage) -> None:

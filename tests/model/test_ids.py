@@ -98,3 +98,14 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 )
 def test_what_is_no_id_is_none(text: str) -> None:
     assert ids.read("we", text) is None
+
+
+@given(second=moments, waits=st.lists(st.integers(0, 2000), min_size=2, max_size=6), lead=st.integers(-5000, 5000))
+def test_ids_of_one_second_follow_the_arrival(second: datetime, waits: list[int], lead: int) -> None:
+    now, made = second + timedelta(milliseconds=lead), []
+    for wait in waits:
+        now += timedelta(milliseconds=wait + 1)
+        made += [ids.arrival_id(second, now, place) for place in range(3)]
+    assert made == sorted(set(made))
+    first, after = ids.second_of(second)
+    assert all(first <= id_ < after and id_.version == 7 for id_ in made)

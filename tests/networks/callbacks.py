@@ -34,8 +34,9 @@ def status(word: str = "delivered", **more: Any) -> dict[str, Any]:
 
 
 def message(**more: Any) -> dict[str, Any]:
-    plain = {"from": PERSON, "id": "wamid.2", "timestamp": STAMP, "type": "text", "text": {"body": "Oi"}}
-    return plain | more
+    plain = {"from": PERSON, "id": "wamid.2", "timestamp": STAMP, "type": "text"}
+    says = {"text": {"body": "Oi"}} if more.get("type", "text") == "text" else {}
+    return plain | says | more
 
 
 def read(*values: Any) -> tuple[list[Update], int]:

@@ -83,8 +83,8 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
         receipt = read_answer(status, no(code))
         assert isinstance(receipt, Refused)
         assert (receipt.error.code, receipt.error.title, receipt.error.details) == (code, "No", None)
-    words = NetworkError(entry.last, "No", None, entry.advice)
-    assert receipt == Refused(words, entry.reaction, entry.wait or 0.0, entry.tries)
+    words = NetworkError(entry.last, "No", None, entry.advice, entry.failed)
+    assert receipt == Refused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,27 @@ def test_the_network_may_write_the_number_in_another_way(contacts: Any, wa_id: s
     assert read_answer(200, body) == Sent("wamid.1", wa_id=wa_id)
 
 
+@pytest.mark.parametrize(
+    ("code", "transient", "reaction"),
+    [
+        (987_654, True, Reaction.RETRY),
+        (987_654, False, Reaction.FINAL),
+        (987_654, "true", Reaction.FINAL),
+        (131_026, True, Reaction.FINAL),
+    ],
+)
+def test_the_networks_word_that_it_will_pass_counts_where_nobody_knows_the_code(
+    code: int, transient: Any, reaction: Reaction
+) -> None:
+    receipt = read_answer(400, no(code, is_transient=transient))
+    assert isinstance(receipt, Refused)
+    assert receipt.reaction is reaction
+
+
 def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
     (near,) = [entry.advice for entry in table() if entry.first == 2_388_040]
     assert read_answer(400, no(100, error_subcode=2_388_040)) == Refused(
-        NetworkError(100, "No", None, near), Reaction.FINAL
+        NetworkError(100, "No", None, near), Reaction.FINAL, files=True
     )
 
 

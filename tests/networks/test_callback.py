@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.networks.base import ContactNews, Incoming, NetworkError, Person, Status
+from gatepost.networks.base import ContactNews, Incoming, NetworkError, Person, Reaction, Status
 from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
 from gatepost.networks.cloud.callback_data import pack
 from gatepost.networks.cloud.errors import explained
@@ -71,6 +71,29 @@ def test_a_failure_brings_its_reason_and_our_advice(error: dict[str, Any], meani
     (found,), _ = read(value(statuses=[status("failed", errors=[error])]))
     assert isinstance(found, Status)
     assert found.error == meaning
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "reaction"),
+    [
+        ("failed", 131042, Reaction.BREAK),
+        ("failed", 131026, Reaction.FINAL),
+        ("failed", 131000, Reaction.RETRY),
+        ("failed", 999_999, None),
+        ("delivered", 131042, None),
+    ],
+)
+def test_a_failure_tells_what_its_code_asks_for(word: str, code: int, reaction: Reaction | None) -> None:
+    (found,), _ = read(value(statuses=[status(word, errors=[{"code": code, "title": "t"}])]))
+    assert isinstance(found, Status)
+    assert found.reaction is reaction
+
+
+def test_the_advice_of_a_failure_promises_no_other_try() -> None:
+    (found,), _ = read(value(statuses=[status("failed", errors=[{"code": 131000, "title": "t"}])]))
+    assert isinstance(found, Status)
+    assert found.error is not None
+    assert found.error.advice == "The network failed for a reason of its own. Send the message again in a while."
 
 
 # -- people -----------------------------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ CARD = {
 }
 
 
-def unsupported(type_: str) -> dict[str, Any]:
-    return {"unsupported": {"type": type_, "title": "The message could not be read"}}
+def unsupported(type_: str, original: Any = None) -> dict[str, Any]:
+    came = {"original": original} if original else {}
+    return {"unsupported": {"type": type_, "title": "The message could not be read"} | came}
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ def test_a_checksum_comes_in_hex_or_in_base64(written: Any, meant: str | None) -
 @pytest.mark.parametrize("odd", [{}, {"id": None}, {"id": ""}, {"id": "9" * 257}, None, [], "x"])
 def test_a_file_that_cannot_be_fetched_could_not_be_read(odd: Any) -> None:
     found = incoming("image", odd)
-    assert (found.type, found.media, said(found)) == ("unsupported", None, unsupported("image"))
+    assert (found.type, found.media, said(found)) == ("unsupported", None, unsupported("image", odd))
 
 
 # -- places, cards, answers -------------------------------------------------------------------------------------------
@@ -83,7 +84,7 @@ def test_a_place() -> None:
     assert said(incoming("location", {"latitude": "1.5", "longitude": "2"})) == {
         "location": {"latitude": 1.5, "longitude": 2.0}
     }
-    assert said(incoming("location", {"latitude": "north"})) == unsupported("location")
+    assert said(incoming("location", {"latitude": "north"})) == unsupported("location", {"latitude": "north"})
 
 
 def test_cards() -> None:
@@ -189,8 +190,11 @@ def test_a_price_stays_exact(came: bytes, kept: str) -> None:
         (b"1", b"null"),
     ],
 )
-def test_half_an_order_is_none(price: bytes, quantity: bytes) -> None:
-    assert ordered(price, quantity) == unsupported("order")
+def test_half_an_order_is_none_and_what_came_is_kept(price: bytes, quantity: bytes) -> None:
+    found = ordered(price, quantity)["unsupported"]
+    original = found.pop("original")
+    assert {"unsupported": found} == unsupported("order")
+    assert (original["catalog_id"], original["product_items"][0]["product_retailer_id"]) == ("7", "sku")
 
 
 def test_the_largest_quantity() -> None:
@@ -213,7 +217,7 @@ def test_an_edit_has_a_target_and_the_new_content() -> None:
     "odd", [{}, {"original_message_id": "w"}, {"original_message_id": "w", "message": {}}, {"message": {"type": "x"}}]
 )
 def test_half_an_edit_is_none(odd: Any) -> None:
-    assert said(incoming("edit", odd)) == unsupported("edit")
+    assert said(incoming("edit", odd)) == unsupported("edit", odd)
 
 
 def test_a_revoke_has_a_target_and_says_nothing() -> None:
@@ -246,6 +250,18 @@ def test_a_new_type_without_content_is_kept_too() -> None:
     assert (found.type, found.content) == ("request_welcome", "{}")
 
 
+@pytest.mark.parametrize("odd", [["a", {"b": 1}], "words", 7, True])
+def test_a_new_type_that_is_no_object_loses_nothing(odd: Any) -> None:
+    assert said(incoming("something_new", odd)) == {"something_new": odd}
+
+
+def test_a_new_type_that_speaks_under_another_name_loses_nothing() -> None:
+    came = message(type="something_new", gift={"coins": 3}, referral={"source_id": "1"}, context={"id": "wamid.1"})
+    (found,), _ = read(value(messages=[came]))
+    assert isinstance(found, Incoming)
+    assert (found.type, said(found), found.reply_to) == ("something_new", {"gift": {"coins": 3}}, "wamid.1")
+
+
 @pytest.mark.parametrize("length", [65_536, 65_537])
 def test_text_longer_than_any_is_cut(length: int) -> None:
     assert len(said(incoming("text", {"body": "x" * length}))["body"]) == 65_536
@@ -253,7 +269,7 @@ def test_text_longer_than_any_is_cut(length: int) -> None:
 
 @pytest.mark.parametrize("odd", [{}, {"body": 5}, {"body": None}, "x", None])
 def test_a_text_without_text_could_not_be_read(odd: Any) -> None:
-    assert said(incoming("text", odd)) == unsupported("text")
+    assert said(incoming("text", odd)) == unsupported("text", odd)
 
 
 # -- context ----------------------------------------------------------------------------------------------------------

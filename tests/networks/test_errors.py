@@ -17,7 +17,26 @@ SINGLE = """
 132016 132018 132068 132069 133000 133004 133005 133006 133008 133009 133010 133015 133016 134011 134100 134101 134102
 134103 135000 136024 137000 138000 138018 139000 139004 139100 139103 147001 147005 200002 2388019 2388039 2388040
 2388047 2388072 2388073 2388293 2388299 2494100 200 250 299"""
-BREAKS = {0, 3, 10, 33, 104, 190, 200, 368, 131005, 131031, 131037, 131042, 131045, 131064, 133000, 133006, 133010}
+BREAKS = {
+    0,
+    3,
+    10,
+    33,
+    104,
+    190,
+    200,
+    368,
+    131005,
+    131031,
+    131037,
+    131042,
+    131045,
+    131064,
+    133000,
+    133006,
+    133010,
+    133016,
+}
 
 
 @pytest.mark.parametrize("code", [int(code) for code in SINGLE.split()])
@@ -80,6 +99,19 @@ def test_patience_that_a_code_asks_for_is_written_down() -> None:
 def test_what_nobody_knows_follows_the_status(status: int | None, reaction: Reaction) -> None:
     assert look_up(987_654, status) == (reaction, None)
     assert by_status(status) is reaction
+
+
+@pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
+def test_nobody_is_told_that_a_failed_message_goes_on_by_itself(entry: Entry) -> None:
+    promise = re.compile("by itself|tried again|then go out")
+    assert bool(promise.search(entry.advice)) == (entry.failed is not None)
+    assert entry.failed is None or (entry.failed.endswith(".") and not promise.search(entry.failed))
+    over = explained(entry.last, "t", None).when_over()
+    assert (over.advice, over.advice_when_over) == (entry.failed or entry.advice, None)
+
+
+def test_files_may_be_what_a_refusal_is_about() -> None:
+    assert {entry.first for entry in table() if entry.files} == {100, 131_009, 131_053}
 
 
 def test_an_unknown_subcode_leaves_the_advice_of_the_code() -> None:

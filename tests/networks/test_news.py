@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.base import NumberNews, TemplateNews, Update
+from gatepost.networks.base import NumberNews, Reaction, TemplateNews, Update
 from gatepost.networks.cloud.callback import read_updates
 from gatepost.networks.cloud.errors import explained
 from gatepost.networks.cloud.news import tier
@@ -156,7 +156,8 @@ def test_troubles_without_a_message_are_told_with_advice() -> None:
     error = {"code": 130429, "title": "Rate limit hit", "error_data": {"details": "Slow down"}}
     advice = explained(130429, "", None).advice
     shown = {"code": 130429, "title": "Rate limit hit", "details": "Slow down", "advice": advice}
-    assert read(value(errors=[error, "odd"])) == ([NumberNews("error", details=shown)], 0)
+    news = NumberNews("error", details=shown, reaction=Reaction.HOLD_CHANNEL)
+    assert read(value(errors=[error, "odd"])) == ([news], 0)
     nothing: list[Any] = [[], None, "odd", {}]
     assert [read(value(errors=none)) for none in nothing] == [([], 0)] * 4
 

@@ -12,7 +12,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.file import Fetched, Unfetched
 from gatepost.networks.base import CallFailed, NetworkError, Reaction, Refused, Unsent
-from gatepost.outbound.attach import OFFICIAL_KEEP, SLOW, Attacher, media_ids, media_links
+from gatepost.outbound.attach import FRESH, OFFICIAL_KEEP, SLOW, Attacher, media_ids, media_links
 from gatepost.store.pool import Database
 from tests.desk.shelf import Shelf, failing, make_shelf
 
@@ -113,6 +113,26 @@ async def test_a_file_is_handed_over_again_before_the_network_forgets_it(shelf: 
     assert await some.attach(shelf.channel_id, shelf.network, image(one.id)) == {show(one.id): "network-2"}
     later = timedelta(seconds=1)
     assert await some.attach(shelf.channel_id, shelf.network, image(one.id), keep=later) == {show(one.id): "network-2"}
+
+
+async def test_a_file_that_the_network_forgot_before_its_time_is_handed_over_again(shelf: Shelf) -> None:
+    one, some = await shelf.store(b"one"), attacher(shelf)
+    old = {show(one.id): "network-1"}
+    assert await some.attach(shelf.channel_id, shelf.network, image(one.id)) == old
+    shelf.clock.advance(FRESH.total_seconds() - 1)
+    assert not await some.forget(shelf.channel_id, old), "it was handed over a moment ago: something else is wrong"
+    shelf.clock.advance(1)
+    assert await some.forget(shelf.channel_id, old)
+    assert await some.forget(shelf.channel_id, old), "a second message, refused for the same"
+    assert await some.attach(shelf.channel_id, shelf.network, image(one.id)) == {show(one.id): "network-2"}
+    assert await some.forget(shelf.channel_id, old), "and a third, that comes late"
+    assert not await some.forget(shelf.channel_id, {show(one.id): "network-2"})
+    assert len(shelf.network.put) == 2
+
+
+async def test_what_has_no_file_of_ours_has_nothing_to_forget(shelf: Shelf) -> None:
+    assert not await attacher(shelf).forget(shelf.channel_id, {})
+    assert not await attacher(shelf).forget(shelf.channel_id, {LINK: "network-1", show(ONE): "network-1"})
 
 
 async def test_many_messages_with_one_file_hand_it_over_once(shelf: Shelf) -> None:

@@ -210,6 +210,31 @@ async def test_an_official_number_climbs_from_the_day_it_came(stage: Stage, ways
     assert (limits.tier, limits.tier_since, limits.quality) == (20, NOW + DAY, "RED")
 
 
+async def test_what_was_read_of_a_number_goes_before_the_settings(stage: Stage, ways: Ways) -> None:
+    for told, tier, throughput in (
+        ({"tier": 2000, "throughput": 1000}, 2000, 1000),
+        ({"tier": 0, "throughput": 80}, 0, 80),
+        ({"quality": "GREEN"}, 10, 80),
+    ):
+        limits = ways.limits(await config_of(stage, kind="official", state=told), None, NOW)
+        assert (limits.tier, limits.throughput) == (tier, throughput)
+
+
+async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Stage, ways: Ways) -> None:
+    config = await config_of(stage, kind="official", limits={"tier": 10}, state={"tier": 20, "quality": "GREEN"})
+    limits = ways.limits(config, None, NOW)
+    assert pace.next_tier(limits.ladder, 10, 10, "GREEN") == 20
+    assert pace.next_tier(limits.ladder, 20, 20, "GREEN") == 20
+
+
+@pytest.mark.parametrize(
+    ("told", "steps"),
+    [(None, (10, 20, 0)), (0, (10, 20, 0)), (9, ()), (10, (10,)), (19, (10,)), (20, (10, 20)), (21, (10, 20))],
+)
+def test_a_ladder_ends_where_the_network_says(told: int | None, steps: tuple[int, ...]) -> None:
+    assert pace.up_to((10, 20, 0), told) == steps
+
+
 async def test_the_networks_own_word_ends_our_ladder(stage: Stage, ways: Ways) -> None:
     state = {"tier_from": "network", "tier_since": "2026-11-15T10:00:00.000Z"}
     config = await config_of(stage, kind="official", limits={"tier": 20}, state=state)

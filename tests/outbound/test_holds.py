@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatepost.model import times
 from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent
 from gatepost.outbound import pace
 from gatepost.outbound.allowance import TIER_FULL
-from gatepost.outbound.holds import Holds
+from gatepost.outbound.holds import DOUBT, Holds
 from gatepost.outbound.verdict import Hold
 from tests.outbound.stage import FAST, Stage
 
@@ -93,6 +94,27 @@ def test_patience_alone_is_no_trouble() -> None:
     assert not holds.release(5, opened=True)
     holds.hold(Hold.CHANNEL, "too fast", 10)
     assert holds.wait(10) == 1, "a message that was taken since forgives"
+
+
+def test_a_hold_lasts_at_least_as_long_as_it_must() -> None:
+    holds = Holds()
+    holds.hold(Hold.CHANNEL, "maintenance", 0, 60)
+    assert (holds.wait(59.5), holds.wait(60)) == (0.5, 0)
+    for _ in range(6):
+        holds.hold(Hold.CHANNEL, "too fast", 1000)
+        holds.go_on()
+    for refusals in range(6):
+        holds.hold(Hold.CHANNEL, "too fast", 1000 * (refusals + 2))
+    holds.hold(Hold.CHANNEL, "maintenance", 9000, 50)
+    assert holds.wait(9000) == 60, "a longer back-off stands"
+
+
+def test_a_number_that_may_send_faster_goes_on_at_once() -> None:
+    holds = Holds()
+    holds.hold(Hold.CHANNEL, "maintenance", 0, 60)
+    holds.hold(Hold.BROKEN, "locked", 0)
+    holds.go_on()
+    assert holds.reason(1) == ("locked", 59), "the other trouble is not over"
 
 
 def test_the_networks_own_time_is_kept_and_a_shorter_one_does_not_cut_it() -> None:
@@ -256,3 +278,93 @@ async def test_many_in_flight_when_the_number_breaks_tell_it_once(stage: Stage) 
     await stage.drive(30)
     assert [state for _, state, _ in stage.told] == ["limited"], "the one that was taken left before"
     assert len(stage.network.calls) == 20
+
+
+# -- maintenance ------------------------------------------------------------------------------------------------------
+
+MAINTENANCE = Refused(NetworkError(131057, "In maintenance", None), Reaction.HOLD_CHANNEL, wait=60)
+
+
+async def test_the_minute_of_maintenance_is_waited_for_and_not_felt_for(stage: Stage) -> None:
+    stage.network.answer = lambda m: MAINTENANCE if m.attempt == 1 and m.phone == PHONES[0] else taken(m)
+    await stage.take_over()
+    ids = [await stage.accept(PHONES[0])]
+    await stage.drive(1)
+    ids += await stage.accept_many(PHONES[1:4])
+    await stage.drive(58)
+    assert stage.network.times == [0]
+    assert (await stage.pace())["waiting"] == {"because": "In maintenance", "until": "2026-11-15T10:01:00.000Z"}
+    await stage.drive(2)
+    assert stage.network.times == [0, *[pytest.approx(60, abs=0.6)] * 4]
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+
+
+async def test_a_raised_throughput_ends_the_maintenance(stage: Stage) -> None:
+    stage.network.answer = lambda m: MAINTENANCE if m.attempt == 1 else taken(m)
+    before = msgspec.structs.replace(FAST, throughput=80)
+    await stage.take_over(before)
+    await stage.accept(PHONES[0])
+    await stage.drive(10)
+    stage.lane.adjust(stage.network, before)
+    await stage.drive(1)
+    assert stage.network.times == [0], "nothing has changed yet"
+    stage.lane.adjust(stage.network, msgspec.structs.replace(FAST, throughput=1000))
+    await stage.drive(1)
+    assert stage.network.times == [0, pytest.approx(11, abs=0.6)]
+
+
+# -- taken, and failed later ------------------------------------------------------------------------------------------
+
+
+def test_a_message_that_is_taken_does_not_end_a_doubt_at_once() -> None:
+    holds = Holds()
+    assert holds.doubt("unpaid", 0, DOUBT)
+    assert not holds.release(DOUBT - 0.1, opened=True), "it left before"
+    assert holds.wait(DOUBT - 0.5) == 0.5
+    assert not holds.release(DOUBT, opened=True)
+    assert (holds.broken, holds.wait(DOUBT)) == (True, 30), "the next one waits for what becomes of it"
+    assert holds.release(DOUBT + 30, opened=False)
+    assert not holds.troubled
+
+
+def test_a_failure_of_the_one_that_tried_renews_the_doubt_silently() -> None:
+    holds = Holds()
+    holds.doubt("unpaid", 0, DOUBT)
+    holds.release(DOUBT, opened=False)
+    assert not holds.doubt("unpaid", DOUBT + 5, DOUBT)
+    assert holds.wait(DOUBT + 5) == DOUBT
+    assert not holds.release(2 * DOUBT + 5, opened=False)
+
+
+async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage: Stage) -> None:
+    await stage.take_over()
+    await stage.accept_many(PHONES[:3])
+    await stage.drive(1)
+    trouble = {"because": "The account cannot be charged.", "at": times.show(stage.clock.now())}
+    for _ in range(3):
+        await stage.lane.mind(trouble)
+    ids = await stage.accept_many(PHONES[3:20])
+    await stage.drive(DOUBT - 2, stride=10)
+    assert len(stage.network.calls) == 3
+    assert [state for _, state, _ in stage.told] == ["limited"]
+    assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
+    await stage.drive(12, stride=1)
+    assert len(stage.network.calls) == 4, "one finds out"
+    await stage.lane.mind({**trouble, "at": times.show(stage.clock.now())})
+    await stage.drive(DOUBT - 2, stride=10)
+    assert len(stage.network.calls) == 4, "it failed like the others"
+    await stage.drive(60, stride=1)
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(DOUBT - 1, 0), (DOUBT, 1), (DOUBT + 1, 1)])
+async def test_a_failure_of_long_ago_holds_nobody(stage: Stage, seconds: float, calls: int) -> None:
+    await stage.take_over()
+    trouble = {"because": "Unpaid.", "at": times.show(stage.clock.now())}
+    stage.clock.advance(seconds)
+    await stage.lane.mind(trouble)
+    await stage.lane.mind(None)
+    await stage.accept(PHONES[0])
+    await stage.drive(0.5)
+    assert len(stage.network.calls) == calls

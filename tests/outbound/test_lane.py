@@ -81,6 +81,21 @@ async def test_the_pair_limit_lends_a_burst_and_waits_until_it_is_paid_back(stag
     assert stage.network.bodies.count("another person") == 1
 
 
+async def test_those_who_wait_for_the_pair_limit_are_shown(stage: Stage) -> None:
+    await stage.take_over(limits(pair_seconds=6, pair_burst=2))
+    shown = {"seconds": 6, "burst": 2}
+    await stage.accept_many([PHONES[0]] * 2)
+    await stage.drive(1)
+    assert (await stage.pace())["pair"] == shown | {"free_at": None, "waiting": 0}, "at the limit nobody waits"
+    await stage.accept(PHONES[0])
+    await stage.drive(1)
+    await stage.accept_many([PHONES[1]] * 3)
+    await stage.drive(1)
+    assert (await stage.pace())["pair"] == shown | {"free_at": "2026-11-15T10:00:12.000Z", "waiting": 2}
+    await stage.drive(30)
+    assert (await stage.pace())["pair"] == shown | {"free_at": None, "waiting": 0}
+
+
 async def test_chat_goes_ahead_of_a_campaign_that_is_larger_than_memory(stage: Stage) -> None:
     await stage.take_over(limits(throughput=10), msgspec.structs.replace(RULES, read_ahead=5))
     await stage.accept_many(PHONES[:50], priority="bulk")

@@ -55,6 +55,10 @@ def test_a_number_that_is_too_fast_holds_as_a_whole() -> None:
     assert judged(Refused(ERROR, Reaction.HOLD_CHANNEL), 50) == Again(0.0, SHOWN, Hold.CHANNEL)
 
 
+def test_a_hold_lasts_as_long_as_the_table_says_that_trying_is_in_vain() -> None:
+    assert judged(Refused(ERROR, Reaction.HOLD_CHANNEL, wait=60)) == Again(0.0, SHOWN, Hold.CHANNEL, 60)
+
+
 @given(st.sampled_from(Reaction), st.integers(1, 100), st.integers(0, 100), st.floats(0, 1, exclude_max=True))
 def test_every_refusal_has_a_verdict_that_keeps_the_reason(
     reaction: Reaction, attempt: int, refusals: int, random: float

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatepost.sandbox.numbers import throughput_level
 from gatepost.sandbox.reach import DAY, WEEK, Reach, next_tier, tier_name
 
 from .driver import NUMBER, PHONE, START, WABA, Driver, Receiver
@@ -287,12 +288,21 @@ def test_the_ladder(tier: int, ladder: tuple[int, ...], above: int | None) -> No
 
 
 def test_the_names_of_tiers() -> None:
-    assert [tier_name(tier) for tier in (0, 250, 1000, 100_000)] == [
+    assert [tier_name(tier) for tier in (None, 0, 250, 1000, 100_000)] == [
+        "TIER_NOT_SET",
         "TIER_UNLIMITED",
         "TIER_250",
         "TIER_1K",
         "TIER_100K",
     ]
+
+
+@pytest.mark.parametrize(
+    ("throughput", "level"),
+    [(None, "NOT_APPLICABLE"), (80, "STANDARD"), (999, "STANDARD"), (1000, "HIGH"), (1001, "HIGH")],
+)
+def test_the_level_of_a_throughput(throughput: int | None, level: str) -> None:
+    assert throughput_level(throughput) == level
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(0, DAY)), max_size=60), st.integers(1, 4))

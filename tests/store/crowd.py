@@ -9,7 +9,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.message import SendRequest, State
 from gatepost.model.template.values import Template
-from gatepost.networks.base import ContactNews, LabelNews, NumberNews, Person, Status
+from gatepost.networks.base import ContactNews, Incoming, LabelNews, NumberNews, Person, Status
 from gatepost.store.sending import Result, mark_results
 from gatepost.store.templates import put_template
 from gatepost.store.tiers import close_unopened, conversations_open, count_opened, raise_tier
@@ -85,7 +85,7 @@ async def accept_checked(stage: Stage) -> None:
     media_id = await _file(stage)
     message = said(stage, Person("4400100"))
     await hear(stage, message)
-    id_ = ids.message_id(ids.derived_id(message.at, message.network_id))
+    id_ = ids.message_id(await _id_of(stage, message))
     caller = msgspec.structs.replace(stage.caller, window=True)
     for request in (
         SendRequest("4400100", "Hello", reply_to=id_),
@@ -94,6 +94,17 @@ async def accept_checked(stage: Stage) -> None:
         SendRequest("4400200", type="template", template={"name": "crowd", "language": "en_US"}),
     ):
         await stage.acceptor.accept(caller, request)
+
+
+async def _id_of(stage: Stage, message: Incoming) -> UUID:
+    async with stage.db.connection() as conn:
+        id_: UUID = await conn.fetchval(
+            "SELECT id FROM messages WHERE channel_id = $1 AND network_id = $2 AND id >= $3 AND id < $4",
+            stage.channel_id,
+            message.network_id,
+            *ids.second_of(message.at),
+        )
+    return id_
 
 
 async def _file(stage: Stage) -> str:

@@ -17,7 +17,7 @@ from gatepost.model.endpoint import Health
 from gatepost.outbound.lane import Lane
 from gatepost.owner import Holding
 from gatepost.store.deliveries import Target, read_targets
-from gatepost.store.endpoints import EndpointChange, switch_endpoint
+from gatepost.store.endpoints import EndpointChange, delete_endpoint, switch_endpoint
 from gatepost.store.heads import Lease
 from gatepost.webhooks.deliver import Round
 
@@ -86,6 +86,21 @@ async def test_a_round_that_broke_begins_anew(held: Held, common_url: str) -> No
     assert not held.holding.idle
     held.holding.refresh()
     await until(lambda: held.made == 2)
+
+
+async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(held: Held) -> None:
+    stage, hook = held.stage, await held.stage.add()
+    stage.receiver.answer = Answer(200, delay=0.5)
+    await held.holding.begin(held.lane)
+    ((round_, _),) = held.holding._rounds.values()
+    await stage.tell(1)
+    held.holding.ring()
+    await until(lambda: round_.flying == 1)
+    assert await delete_endpoint(stage.db, stage.channel_id, hook)
+    held.holding.refresh()
+    await until(lambda: round_._stopping)
+    await held.holding.end()
+    assert round_.flying == 0
 
 
 async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: Stage) -> None:

@@ -35,7 +35,7 @@ from gatepost.api import (
     webhooks,
 )
 from gatepost.api.endings import ENDINGS, check_endings
-from gatepost.api.errors import answer_error
+from gatepost.api.errors import answer_error, name_methods
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
 from gatepost.api.openapi.routes import list_operations
@@ -156,7 +156,7 @@ def _framework(body_limit: int, public_only: bool) -> Litestar:
         logging_config=None,
     )
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
-    app.state.methods = {route.path_format: ", ".join(sorted(route.methods)) for route in app.routes}
+    app.state.methods = {route.path_format: name_methods(route.methods) for route in app.routes}
     return app
 
 

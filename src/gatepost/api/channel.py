@@ -107,6 +107,13 @@ def tier_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def _pair_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """How often one person may be written to, and how many wait for that."""
+    unused = {"seconds": limits["pair_seconds"], "burst": limits["pair_burst"], "free_at": None, "waiting": 0}
+    shown: dict[str, Any] = pace.get("pair") or unused
+    return shown
+
+
 def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": ids.show("ch", config.id),
@@ -120,6 +127,7 @@ def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -
         "limits": limits,
         "throughput": throughput_shown(pace, limits),
         "tier": tier_shown(pace, limits),
+        "pair": _pair_shown(pace, limits),
         "queued": pace.get("queued", 0),
         "waiting": pace.get("waiting"),
     }

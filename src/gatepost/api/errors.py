@@ -1,6 +1,7 @@
 """The one place where an error becomes an HTTP answer."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -66,10 +67,19 @@ def error_answer(error: Exception, request_id: str, path: str) -> Answer:
         return _answer(_STATUS[type(error)], error, request_id)
     if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
         code, message = _FRAMEWORK[error.status_code]
-        return _answer(error.status_code, GatepostError(message, code), request_id, error.headers)
+        more = dict(error.headers or {})
+        if "allow" in more:
+            more["allow"] = name_methods(more["allow"].split(", "))
+        return _answer(error.status_code, GatepostError(message, code), request_id, more)
     log.error("request failed", path=path, request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)
+
+
+def name_methods(methods: Iterable[str]) -> str:
+    """What an address allows, as the header says it: HEAD goes where GET goes."""
+    allowed = set(methods)
+    return ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
 
 
 def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> Answer:

@@ -39,7 +39,7 @@ _HEAD = """<!doctype html>
 @get("/docs/events", opt={"public": True}, summary="Read what events look like")
 async def show_events_page() -> Response[bytes]:
     """Every type of event with its actions, their fields and an example, as a page."""
-    return Response(_page(), media_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+    return Response(_page(), media_type="text/html", headers=PAGE_HEADERS)
 
 
 @get("/docs/events/{schema_name:str}", opt={"public": True}, summary="Get the schema of an event type")

@@ -109,7 +109,10 @@ def _neighbourhood(address: str) -> str:
         known = ip_address(address)
     except ValueError:  # a socket in the file system
         return address
-    return address if known.version == 4 else str(ip_network((known, 64), strict=False))
+    if known.version == 4:
+        return address
+    inner = known.ipv4_mapped  # on a socket for both kinds the old addresses all lie in one network of the new
+    return str(inner or ip_network((int(known), 64), strict=False))
 
 
 def _bearer(header: str | None) -> str:

@@ -12,6 +12,7 @@ from litestar.types import HTTPScope, Receive
 
 from gatepost.api.body import Answer, check_json, decode
 from gatepost.api.callbacks import receive_callback, verify_callback
+from gatepost.api.errors import name_methods
 from gatepost.api.gateway import Gateway
 from gatepost.model.errors import NotFound, TooLarge
 from gatepost.model.message import SendRequest
@@ -46,7 +47,7 @@ async def tell_methods(_gateway: Gateway, scope: HTTPScope, _receive: Receive) -
 
 
 def _methods(scope: HTTPScope) -> str:
-    return ", ".join(sorted(_SENDING if scope["path"] == SEND else _CALLING))
+    return name_methods(_SENDING if scope["path"] == SEND else _CALLING)
 
 
 async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:

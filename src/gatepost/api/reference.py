@@ -32,19 +32,19 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
 @get("/docs", opt={"public": True}, summary="Read the reference")
 async def show_docs() -> Response[bytes]:
     """The reference as a page, with examples, and a form that tries them out."""
-    return _page("index.html", "text/html; charset=utf-8")
+    return _page("index.html", "text/html")
 
 
 @get("/docs/page.css", opt={"public": True}, summary="Get the look of the page")
 async def show_docs_style() -> Response[bytes]:
     """How the page of the reference looks."""
-    return _page("page.css", "text/css; charset=utf-8")
+    return _page("page.css", "text/css")
 
 
 @get("/docs/page.js", opt={"public": True}, summary="Get the script of the page")
 async def show_docs_script() -> Response[bytes]:
     """What makes the page out of the document."""
-    return _page("page.js", "text/javascript; charset=utf-8")
+    return _page("page.js", "text/javascript")
 
 
 def _page(name: str, kind: str) -> Response[bytes]:

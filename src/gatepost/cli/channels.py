@@ -188,9 +188,8 @@ async def _create_official(
             raise invalid_field(field, f"is needed for an official channel; give it with --{field.replace('_', '-')}")
     number = CloudNumber(asked["phone_number_id"], asked["waba_id"], asked["base_url"], asked["version"])
     kept = {name: asked[name] for name in ("token", "app_secret", "verify_token")}
-    wanted = {**official_limits(session.settings), **limits}
     made = await channels.create_official(
-        session.db, session.vault, account_id, number=number, limits=wanted, **kept, **shared
+        session.db, session.vault, account_id, number=number, limits=limits, **kept, **shared
     )
     secrets = channels.open_secrets(session.vault, made)
     url = f"{session.settings.public_url}/callbacks/cloud/{ids.show('ch', made.id)}"

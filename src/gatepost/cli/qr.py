@@ -8,7 +8,7 @@ from gatepost.cli.command import new_group
 from gatepost.cli.output import Answer, failing, print_answer
 
 group = new_group("Linked phones: what this machine needs for them.")
-_NEXT = "Choose it with the setting qr.engine = \"baileys\" (GATEPOST_QR__ENGINE=baileys), then restart the gateway."
+_NEXT = 'Choose it with the setting qr.engine = "baileys" (GATEPOST_QR__ENGINE=baileys), then restart the gateway.'
 
 
 @group.command("install")

@@ -25,7 +25,7 @@ from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
 
 PAGE = 200  # messages at once: few enough that other requests hardly wait
-FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv; charset=utf-8"}
+FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # of text the door says utf-8 itself
 COLUMNS = (
     "id",
     "direction",

@@ -8,12 +8,15 @@ from typing import Any
 import msgspec
 
 from gatepost.desk.calling import calling
-from gatepost.model import times
+from gatepost.model import ids, times
 from gatepost.model.errors import invalid_field
+from gatepost.model.event import ChannelRef
 from gatepost.model.reading import read_list, read_text, read_url
+from gatepost.model.standing import changed_connection
 from gatepost.networks.cloud.manage import CloudAccount, NumberState
 from gatepost.networks.cloud.values import items, some
-from gatepost.store.channels import ChannelConfig, note_state
+from gatepost.store.channels import ChannelConfig, note_number
+from gatepost.store.connection import tell_connection
 from gatepost.store.pool import Database
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -58,11 +61,18 @@ async def change_profile(business: CloudAccount, change: ProfileChange) -> dict[
 
 
 async def check_health(db: Database, channel: ChannelConfig, business: CloudAccount, now: datetime) -> dict[str, Any]:
-    """Asks the network how the number stands, and notes it."""
+    """Asks the network how the number stands, and follows what it says."""
     with calling():
         number = await business.read_number()
     health = read_health(number) | {"checked_at": times.show(now)}
-    await note_state(db, channel.id, {name: value for name, value in health.items() if value is not None})
+    patch = {name: value for name, value in health.items() if value is not None}
+    if number.tier not in (None, channel.state.get("tier")):
+        patch["tier_since"] = times.show(now)
+    await note_number(db, channel.id, patch, number.tier)
+    changed = changed_connection(channel.state.get("status"), number.status)
+    if changed is not None:
+        ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+        await tell_connection(db, ref, channel.id, *changed, now)
     return health
 
 

@@ -8,18 +8,12 @@ import msgspec
 
 from gatepost.model import times
 from gatepost.model.person import Person
-from gatepost.networks.base import ContactNews, LabelNews, NumberNews, TemplateNews, Update
+from gatepost.model.standing import TROUBLE, connection_of
+from gatepost.networks.base import ContactNews, LabelNews, NumberNews, Reaction, Status, TemplateNews, Update
 from gatepost.store.news import AboutLabel, AboutNumber, AboutPerson, News, stamped
 from gatepost.store.templates import TemplateChange
 
-_STOPPED = {  # number statuses in which nothing leaves, as connection states
-    "BANNED": ("banned", "The network has banned this number. Appeal in the network's business manager."),
-    "RESTRICTED": ("limited", "The network restricts this number: see its messages in the business manager."),
-    "RATE_LIMITED": ("limited", "The network limits how much this number may send."),
-    "FLAGGED": ("connected", "The network has flagged this number for low quality. It may still send."),
-    "DISCONNECTED": ("disconnected", "The number is no longer registered with the network."),
-    "CONNECTED": ("connected", None),
-}
+_TELL_ALL = ("user_preferences", "error")  # any other news of a number may come of more than it tells
 _MARKETING = "marketing_messages"
 _OPTED_OUT = {"stop": True, "resume": False, "signup": False}
 
@@ -32,7 +26,11 @@ def read_news(updates: Sequence[Update], now: datetime) -> News:
         labels=[_label(u) for u in updates if isinstance(u, LabelNews)],
         templates=[_template(u) for u in updates if isinstance(u, TemplateNews)],
         stale_templates=any(u.changed for u in updates if isinstance(u, TemplateNews)),
-        numbers=[_number(u, now) for u in updates if isinstance(u, NumberNews) and u.event != "user_preferences"],
+        numbers=[_number(u, now) for u in updates if isinstance(u, NumberNews) and u.event != "user_preferences"]
+        + [_trouble(u, now) for u in updates if isinstance(u, Status | NumberNews) and u.reaction is Reaction.BREAK][
+            -1:
+        ],
+        stale_number=any(u.event not in _TELL_ALL for u in updates if isinstance(u, NumberNews)),
     )
 
 
@@ -68,8 +66,17 @@ def _number(news: NumberNews, now: datetime) -> AboutNumber:
     if news.tier is not None:
         facts |= {"tier_from": "network", "tier_since": times.show(now)}
     status = "BANNED" if news.banned else "CONNECTED" if news.banned is False else news.status
-    connection, reason = _STOPPED.get(status or "", (None, None))
+    connection, reason = connection_of(status) or (None, None)
     return AboutNumber(stamped(_given(facts), now), _given(limits), connection, reason)
+
+
+def _trouble(told: Status | NumberNews, now: datetime) -> AboutNumber:
+    """The number itself is in trouble: a message was taken and failed for it, as more of them would, or it was told."""
+    if isinstance(told, Status):
+        because, at = told.error.advice if told.error else None, told.at
+    else:
+        because, at = told.details.get("advice"), now
+    return AboutNumber({TROUBLE: {"because": because or "The number is in trouble", "at": times.show(at)}})
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

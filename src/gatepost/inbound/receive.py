@@ -69,7 +69,7 @@ class Receiver:
         updates = [update for parcel in parcels for update in parcel.updates]
         reports = Reports(
             statuses=[_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES],
-            messages=[_message(u, _sane(u.at, now)) for u in updates if isinstance(u, Incoming)],
+            messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
             news=read_news(updates, now),
         )
         await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
@@ -100,9 +100,10 @@ def _sane(at: datetime, now: datetime) -> datetime:
     return min(max(at, now - timedelta(days=7)), now + timedelta(hours=1))
 
 
-def _message(incoming: Incoming, at: datetime) -> Message:
+def _message(incoming: Incoming, now: datetime, place: int) -> Message:
+    at = _sane(incoming.at, now)
     return Message(
-        id=ids.derived_id(at, incoming.network_id),
+        id=ids.arrival_id(at, now, place),
         network_id=incoming.network_id,
         person=incoming.person,
         type=incoming.type,

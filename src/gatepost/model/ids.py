@@ -13,6 +13,7 @@ from uuid import UUID
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
 _RANDOM_MASK = ((1 << 12) - 1) << 64 | ((1 << 61) - 1)  # one bit spare, so that counting on never spills over
+_LATE_BITS, _PLACE_BITS, _RANDOM_BITS = 32, 12, 29  # together the 73 that are free
 ZERO = UUID(int=0)
 
 
@@ -44,6 +45,28 @@ def derived_id(at: datetime, name: str) -> UUID:
     """The same id for the same moment and name: a message reported twice lands on its own row."""
     random = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=10).digest(), "big") & _RANDOM_MASK
     return UUID(int=milliseconds(at) << 80 | _VERSION_AND_VARIANT | random)
+
+
+def arrival_id(at: datetime, now: datetime, place: int) -> UUID:
+    """An id in the second that the network names, behind whatever of that second arrived before.
+
+        milliseconds: now, or that end of the second which is nearer | how late it came | place in the batch | random
+
+    The network tells whole seconds only, and people write faster than that.
+    """
+    second = milliseconds(at) // 1000 * 1000
+    moment = min(max(milliseconds(now), second), second + 999)
+    late = min(max(milliseconds(now) - second + (1 << _LATE_BITS - 1), 0), (1 << _LATE_BITS) - 1)
+    behind = late << _PLACE_BITS | min(place, (1 << _PLACE_BITS) - 1)
+    random = int.from_bytes(os.urandom(4), "big") >> (32 - _RANDOM_BITS)
+    rest = behind << _RANDOM_BITS | random
+    return UUID(int=moment << 80 | _VERSION_AND_VARIANT | rest >> 61 << 64 | rest & ((1 << 61) - 1))
+
+
+def second_of(at: datetime) -> tuple[UUID, UUID]:
+    """Between what an id of this second lies: from the first of it to the first of the next."""
+    second = milliseconds(at) // 1000 * 1000
+    return UUID(int=second << 80), UUID(int=(second + 1000) << 80)
 
 
 def time_of(id_: UUID) -> datetime:

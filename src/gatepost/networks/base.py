@@ -61,6 +61,11 @@ class NetworkError(msgspec.Struct, frozen=True):
     title: str
     details: str | None = None
     advice: str | None = None
+    advice_when_over: str | None = None  # once nothing more is tried, where that is another one
+
+    def when_over(self) -> "NetworkError":
+        """The same of a message that has failed for good."""
+        return msgspec.structs.replace(self, advice=self.advice_when_over or self.advice, advice_when_over=None)
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -72,8 +77,9 @@ class Sent(msgspec.Struct, frozen=True):
 class Refused(msgspec.Struct, frozen=True):
     error: NetworkError
     reaction: Reaction
-    wait: float = 0.0  # of a retry: seconds before which another try is in vain
+    wait: float = 0.0  # of a retry or a hold: seconds before which another try is in vain
     tries: int | None = None  # of a retry: how many are worth it, where that is fewer than usual
+    files: bool = False  # perhaps the network has forgotten a file that the message names
 
 
 class Unsent(msgspec.Struct, frozen=True):
@@ -112,6 +118,7 @@ class Status(msgspec.Struct, frozen=True):
     error: NetworkError | None = None
     pricing: dict[str, Any] | None = None
     conversation: dict[str, Any] | None = None
+    reaction: Reaction | None = None  # of a failure: what its code asks for
 
 
 class Incoming(msgspec.Struct, frozen=True):
@@ -171,6 +178,7 @@ class NumberNews(msgspec.Struct, frozen=True):
     status: str | None = None
     banned: bool | None = None
     details: dict[str, Any] = {}
+    reaction: Reaction | None = None  # of an error: what its code asks for
 
 
 class ConnectionNews(msgspec.Struct, frozen=True):

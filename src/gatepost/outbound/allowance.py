@@ -63,6 +63,7 @@ class Load(msgspec.Struct, frozen=True):
     started: int  # messages that left within the last second
     queued: int
     for_tier: int  # people who wait until a conversation may be opened
+    for_pair: Sequence[float] = ()  # people who wait for the pair limit: when each may be written to again
 
 
 def pace_shown(
@@ -83,6 +84,12 @@ def pace_shown(
             "free_at": times.show(free_at) if free_at > wall else None,
             "since": times.show_maybe(limits.tier_since),
             "waiting": load.for_tier,
+        },
+        "pair": {
+            "seconds": limits.pair_seconds,
+            "burst": limits.pair_burst,
+            "free_at": times.show(wall + timedelta(seconds=min(load.for_pair) - now)) if load.for_pair else None,
+            "waiting": len(load.for_pair),
         },
         "queued": load.queued,
         "waiting": _waiting(holds, load, free_at, wall, now),

@@ -2,13 +2,13 @@
 
 content ─► med_… ids ─► name still known there? ─────────────────────────────► {"med_…": "<name>"}
              │ no                                                              ▲
-             └─► one upload per file, whoever asks meanwhile waits for it ─────┘
+             └─► one upload per file, whoever asks meanwhile waits for it ─────┘  refused for it? forgotten, once more
                      │ gone, refused, out of reach: a Receipt, as if the send itself had ended so
 links   ─► where the network cannot fetch links itself: fetched through the guard, handed over, not kept
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -27,6 +27,7 @@ from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 
 OFFICIAL_KEEP = timedelta(days=29)  # the network forgets an upload after 30 days
+FRESH = timedelta(minutes=5)  # what was handed over this lately is known there, whatever else is wrong
 SLOW = 15.0  # seconds: longer than any attempt to connect. What was lost after that was lost by the file's own size
 _SESSION_FILES = 1000
 # Where a file may stand: our own shapes, and the network's own inside raw template components.
@@ -109,6 +110,23 @@ class Attacher:
                 return name
             names[link] = name
         return names
+
+    async def forget(self, channel_id: UUID, names: Mapping[str, str], *, keep: timedelta = OFFICIAL_KEEP) -> bool:
+        """The network may have forgotten these files before their time. True when the next try names some anew."""
+        try:
+            return any([await self._forget(channel_id, shown, name, keep) for shown, name in names.items()])
+        except GatepostError:
+            return False
+
+    async def _forget(self, channel_id: UUID, shown: str, name: str, keep: timedelta) -> bool:
+        media_id = ids.read("med", shown)
+        media = await get_media(self._db, channel_id, media_id) if media_id else None
+        if media_id is None or media is None or media.network_id != name:
+            return media is not None  # another message found it out before
+        if media.network_until and media.network_until > self._clock.now() + keep - FRESH:
+            return False
+        await note_network_id(self._db, channel_id, media_id, None, None)
+        return True
 
     async def _name(
         self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None

@@ -8,9 +8,10 @@ intent committed ─► files attached ─► network ─► verdict ─► End 
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
+import msgspec
 import structlog
 
 from gatepost.clock import Clock
@@ -20,7 +21,7 @@ from gatepost.model.message import State
 from gatepost.networks.base import Network, NetworkError, Outgoing, Quote, Reaction, Receipt, Refused, Sent, Unsent
 from gatepost.outbound.holds import Holds
 from gatepost.outbound.ledger import Ledger
-from gatepost.outbound.queue import Queue, Recipient
+from gatepost.outbound.queue import Queue
 from gatepost.outbound.throttle import Throttle
 from gatepost.outbound.verdict import UNKNOWN_OUTCOME, Again, Await, End, Hold, Rules, judge
 from gatepost.store.heads import Lease, StaleOwner
@@ -32,12 +33,19 @@ Tell = Callable[[str, str | None], Awaitable[None]]
 Attach = Callable[[Network, str], Awaitable[dict[str, str] | Receipt]]
 
 
+Forget = Callable[[Mapping[str, str]], Awaitable[bool]]
+
+
 async def tell_nobody(_state: str, _reason: str | None) -> None:
     """A lane on its own has no channel to show a state of."""
 
 
 async def attach_nothing(_network: Network, _content: str) -> dict[str, str]:
     return {}
+
+
+async def forget_nothing(_names: Mapping[str, str]) -> bool:
+    return False
 
 
 class Carrier:
@@ -57,6 +65,7 @@ class Carrier:
         attach: Attach,
         holds: Holds,
         throttle: Throttle,
+        forget: Forget = forget_nothing,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -70,12 +79,11 @@ class Carrier:
         self._attach = attach
         self._holds = holds
         self._throttle = throttle
+        self._forget = forget
         self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
 
-    async def carry(
-        self, network: Network | None, recipient: Recipient, message: Queued, opens: bool, wall: datetime
-    ) -> None:
-        """One attempt, from the intent to the result."""
+    async def carry(self, network: Network | None, message: Queued, opens: bool, wall: datetime) -> None:
+        """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
         counted = opens
         try:
             if message.state is State.SENDING and self._gives_up(message, wall):
@@ -90,10 +98,10 @@ class Carrier:
             message.attempt += 1
             message.state = State.SENDING
             if intended.opened:
-                recipient.note_opened(wall)
+                self._queue.recipient_of(message).note_opened(wall)
             receipt = await self._send(network, message)
             counted = counted or (intended.opened and _opened_none(receipt))
-            await self._follow(recipient, message, receipt, opened=intended.opened)
+            await self._follow(message, receipt, opened=intended.opened)
         except Unavailable:
             message.not_before = self._clock.monotonic() + TICK
         finally:
@@ -121,7 +129,7 @@ class Carrier:
                 raise StaleOwner
             receipt = await network.send(_outgoing(message, media))
             self._throttle.answered(left, self._clock.monotonic())
-            return receipt
+            return await self._with_files_anew(receipt, media)
         except StaleOwner:
             raise
         except Exception as error:  # a message that breaks its own adapter must not break its channel
@@ -129,8 +137,15 @@ class Carrier:
             title = "The message could not be put into the network's form"
             return Refused(NetworkError(0, title, str(error)), Reaction.FINAL)
 
-    async def _follow(self, recipient: Recipient, message: Queued, receipt: Receipt, *, opened: bool) -> None:
+    async def _with_files_anew(self, receipt: Receipt, media: dict[str, str]) -> Receipt:
+        """A refusal for a file that the network forgot before its time: it gets the file again."""
+        if isinstance(receipt, Refused) and receipt.files and media and await self._forget(media):
+            return msgspec.structs.replace(receipt, reaction=Reaction.RETRY)
+        return receipt
+
+    async def _follow(self, message: Queued, receipt: Receipt, *, opened: bool) -> None:
         """Does what the network's answer asks for."""
+        recipient = self._queue.recipient_of(message)
         verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random())
         unopened = opened and _opened_none(receipt)
         if unopened:
@@ -141,7 +156,7 @@ class Carrier:
                 await self._tell("connected", None)
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, Again):
-            await self._again(recipient, message, verdict, unopened=unopened)
+            await self._again(message, verdict, unopened=unopened)
         else:
             self._await_status(message, verdict)
 
@@ -149,7 +164,7 @@ class Carrier:
         log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
         message.not_before = self._clock.monotonic() + verdict.grace
 
-    async def _again(self, recipient: Recipient, message: Queued, verdict: Again, *, unopened: bool) -> None:
+    async def _again(self, message: Queued, verdict: Again, *, unopened: bool) -> None:
         """Back into the queue, and not before its wait is over."""
         wait = verdict.wait
         if verdict.hold is not Hold.NOTHING:
@@ -157,7 +172,7 @@ class Carrier:
             if verdict.hold is Hold.NEW and not unopened:  # to us it opens none, so nothing else would keep it back
                 wait = self._holds.new_wait(self._clock.monotonic())
         elif wait:
-            recipient.refusals += 1
+            self._queue.recipient_of(message).refusals += 1
         next_at = self._clock.now() + timedelta(seconds=wait)
         message.not_before = self._clock.monotonic() + wait
         result = Result(
@@ -176,7 +191,7 @@ class Carrier:
     async def _hold(self, verdict: Again) -> None:
         """Keeps the channel back; trouble with the number itself becomes a state that people see."""
         because = str(verdict.error.get("advice") or verdict.error["title"])
-        news = self._holds.hold(verdict.hold, because, self._clock.monotonic())
+        news = self._holds.hold(verdict.hold, because, self._clock.monotonic(), verdict.hold_for)
         if news and verdict.hold is not Hold.CHANNEL:
             await self._tell("limited", because)
 

@@ -1,17 +1,22 @@
 """What holds a channel back at the network's wish, and for how long.
 
-    everything      too fast, maintenance, unreachable    ─► a second, doubling to a minute
+    everything      too fast, maintenance, unreachable    ─► a second, doubling to a minute; longer if the table says so
     new ones only   spam limit, reach-out time-lock       ─► a quarter of an hour, doubling; replies go on
     broken          locked, unpaid, banned, unregistered  ─► a minute, doubling to an hour; a state of the channel
 
 When the time of one of the last two is over, a single message finds out how things stand; the others follow when it
-was taken. Plain memory of the owner: the next owner finds out by itself.
+was taken. Where messages were taken and failed later, that proves nothing yet: the next one waits for what becomes of
+the first. Plain memory of the owner: the next owner finds out by itself.
 """
 
 from gatepost.outbound import pace
 from gatepost.outbound.verdict import Hold
 
 _WAITS = {Hold.CHANNEL: pace.channel_hold, Hold.NEW: pace.new_hold, Hold.BROKEN: pace.break_hold}
+
+
+DOUBT = 900.0  # seconds that a number rests whose messages are taken and fail later
+_PROOF = 30.0  # seconds in which a message that was taken would have failed
 
 
 class Holds:
@@ -22,15 +27,23 @@ class Holds:
         self._until = dict.fromkeys(_WAITS, 0.0)
         self._because = dict.fromkeys(_WAITS, "")
         self._refusals = dict.fromkeys(_WAITS, 0)
+        self._doubted = False
 
-    def hold(self, kind: Hold, because: str, now: float) -> bool:
+    def hold(self, kind: Hold, because: str, now: float, at_least: float = 0.0) -> bool:
         """Begins a hold, unless one of this kind stands; True when that is news and not the old trouble still."""
         if now < self._until[kind]:
             return False
         news = not self._refusals[kind] or because != self._because[kind]
-        self._until[kind] = now + _WAITS[kind](self._refusals[kind])
+        self._until[kind] = now + max(_WAITS[kind](self._refusals[kind]), at_least)
         self._because[kind] = because
         self._refusals[kind] += 1
+        return news
+
+    def doubt(self, because: str, now: float, seconds: float) -> bool:
+        """The number is broken though messages are taken: they fail later. True when that is news."""
+        news = self.hold(Hold.BROKEN, because, now, seconds)
+        self._until[Hold.BROKEN] = max(self._until[Hold.BROKEN], now + seconds)
+        self._doubted = True
         return news
 
     def lock_new(self, until: float, because: str) -> None:
@@ -42,11 +55,17 @@ class Holds:
         """The network itself says that conversations may be opened again."""
         self._until[Hold.NEW], self._refusals[Hold.NEW] = 0.0, 0
 
+    def go_on(self) -> None:
+        """What the whole number waited for is over: it may send faster than before."""
+        self._until[Hold.CHANNEL], self._refusals[Hold.CHANNEL] = 0.0, 0
+
     def release(self, now: float, *, opened: bool) -> bool:
         """A message was taken. True when that ends a trouble: what left before a hold began proves nothing against it.
 
         Only a message that opened a conversation tells that they may be opened again.
         """
+        if self._doubted and now >= self._until[Hold.BROKEN]:
+            self._doubted, self._until[Hold.BROKEN] = False, now + _PROOF
         before = self.troubled or (self._limited and opened)
         self._limited = self._limited and not opened
         for kind in _WAITS:

@@ -25,8 +25,8 @@ from gatepost.model.message import State
 from gatepost.networks.base import Network
 from gatepost.outbound import pace
 from gatepost.outbound.allowance import TIER_FULL, Climb, Limits, Load, pace_shown
-from gatepost.outbound.carry import TICK, Attach, Carrier, Tell, attach_nothing, tell_nobody
-from gatepost.outbound.holds import Holds
+from gatepost.outbound.carry import TICK, Attach, Carrier, Forget, Tell, attach_nothing, forget_nothing, tell_nobody
+from gatepost.outbound.holds import DOUBT, Holds
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.queue import BUSY, PARKED, TIER, Queue, Recipient
 from gatepost.outbound.reading import Reader
@@ -57,6 +57,7 @@ class Lane:
         tell: Tell = tell_nobody,
         attach: Attach = attach_nothing,
         *,
+        forget: Forget = forget_nothing,
         limited: bool = False,
     ) -> None:
         self._ledger = ledger
@@ -87,7 +88,10 @@ class Lane:
             attach,
             self._holds,
             self._calls,
+            forget,
         )
+        self._tell = tell
+        self._doubted_at: datetime | None = None
         self._climb = Climb(ledger.db, lease)
         self._tick_at = 0.0
         self._saved: tuple[UUID, str] | None = None
@@ -102,6 +106,9 @@ class Lane:
     def adjust(self, network: Network | None, limits: Limits) -> None:
         """The channel's settings or its link may have changed."""
         self.connect(network)
+        if limits.throughput > self._limits.throughput:  # the maintenance that this took is over
+            self._holds.go_on()
+            self._bell.set()
         self._limits = limits
         self._starts.change(limits.throughput)
         self._calls.change(limits.throughput)
@@ -121,6 +128,16 @@ class Lane:
         elif self._locked:
             self._holds.unlock_new()
         self._locked = until is not None
+
+    async def mind(self, trouble: dict[str, str] | None) -> None:
+        """Messages may have failed after they were taken, because the number itself is in trouble."""
+        at = datetime.fromisoformat(trouble["at"]) if trouble else None
+        if trouble is None or at is None or (self._doubted_at and at <= self._doubted_at):
+            return
+        self._doubted_at = at
+        left = DOUBT - (self._clock.now() - at).total_seconds()
+        if left > 0 and self._holds.doubt(trouble["because"], self._clock.monotonic(), left):
+            await self._tell("limited", trouble["because"])
 
     @property
     def idle(self) -> bool:
@@ -202,13 +219,14 @@ class Lane:
         wall = self._clock.now()
         for message in [m for m in self._queue.messages() if m.expires_at <= wall and m.state is State.QUEUED]:
             if message not in self._queue.recipient_of(message).flying:
-                self._spawn(self._expire(message))
+                self._expire(message)
 
-    async def _expire(self, message: Queued) -> None:
+    def _expire(self, message: Queued) -> None:
+        """Out of its line here and now, so that nothing starts it while its end is being written."""
         error = {"code": "expired", "title": "The message waited longer than its ttl", "details": self._why(message)}
         message.state = State.EXPIRED
         self._queue.withdraw(message, self._clock.monotonic())
-        await self._carrier.finish(message, End(State.EXPIRED, error=error))
+        self._spawn(self._carrier.finish(message, End(State.EXPIRED, error=error)))
 
     def _why(self, message: Queued) -> str:
         """Why a message waits, in words."""
@@ -273,7 +291,7 @@ class Lane:
             self._reader.opened.append(wall)
             self._carrier.opening += 1
         self._queue.take(recipient, BUSY)
-        self._spawn(self._carrier.carry(self._network, recipient, message, opens, wall))
+        self._spawn(self._carrier.carry(self._network, message, opens, wall))
         return 0.0
 
     def _may_open_none(self, now: float, wall: datetime) -> bool:
@@ -324,8 +342,14 @@ class Lane:
             started=self._starts.used(now),
             queued=len(self._queue),
             for_tier=len(self._queue.waiting_for_tier()),
+            for_pair=self._waiting_for_pair(now),
         )
         return pace_shown(self._limits, self._holds, self._reader.opened, load, wall, now)
+
+    def _waiting_for_pair(self, now: float) -> list[float]:
+        """When those may be written to again who have had their share for now."""
+        parked = {id(r): r for r in map(self._queue.recipient_of, self._queue.messages()) if r.place == PARKED}
+        return [r.pair_due for r in parked.values() if r.head and r.head.not_before <= now < r.pair_due]
 
     async def _wait(self, again: float | None) -> None:
         """Until the bell rings or the time comes."""

@@ -110,6 +110,11 @@ def next_tier(ladder: Sequence[int], tier: int, used_in_week: int, quality: str 
     return min(higher, key=lambda step: step or math.inf, default=tier)
 
 
+def up_to(ladder: Sequence[int], told: int | None) -> tuple[int, ...]:
+    """The steps that a number may take by itself, once the network has told its tier. 0 is no limit."""
+    return tuple(step for step in ladder if not told or 0 < step <= told)
+
+
 def retry_delay(attempt: int, base: float, most: float, random: float) -> float:
     """Back-off after a temporary error: doubles with each attempt, ±20 %."""
     return min(base * 2.0 ** min(attempt - 1, 30), most) * (0.8 + 0.4 * random)

@@ -212,5 +212,7 @@ class Queue:
         return [(r, r.head) for r in waiting.values() if r.head is not None]
 
     def _forget_idle(self, now: float) -> None:
-        """Recipients with nothing to send are remembered only as long as the pair limit needs it."""
-        self._recipients = {name: r for name, r in self._recipients.items() if r.place != IDLE or r.pair_due > now}
+        """Who has nothing to send is remembered as long as the pair limit, or an end that is being written, asks."""
+        needed = {id(self.recipient_of(message)) for message in self._messages.values()}
+        known = self._recipients.items()
+        self._recipients = {n: r for n, r in known if r.place != IDLE or id(r) in needed or r.pair_due > now}

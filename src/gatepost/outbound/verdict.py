@@ -59,6 +59,7 @@ class Again(msgspec.Struct, frozen=True):
     wait: float
     error: dict[str, Any]
     hold: Hold = Hold.NOTHING
+    hold_for: float = 0.0  # of a hold: seconds before which another try is in vain
 
 
 class Await(msgspec.Struct, frozen=True):
@@ -86,13 +87,13 @@ def judge(receipt: Receipt, attempt: int, recipient_refusals: int, rules: Rules,
 def _judge_refusal(refused: Refused, attempt: int, recipient_refusals: int, rules: Rules, random: float) -> Next:
     error = error_shown(refused.error)
     if refused.reaction in _HOLDS:
-        return Again(0.0, error, _HOLDS[refused.reaction])
+        return Again(0.0, error, _HOLDS[refused.reaction], refused.wait)
     if refused.reaction is Reaction.HOLD_RECIPIENT:
         return Again(pace.recipient_hold(recipient_refusals), error)
     if refused.reaction is Reaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):
         wait = pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random)
         return Again(max(wait, refused.wait), error)
-    return End(State.FAILED, error=error)
+    return End(State.FAILED, error=error_shown(refused.error.when_over()))
 
 
 def error_shown(error: NetworkError) -> dict[str, Any]:

@@ -93,15 +93,21 @@ class Number:
 
     def node(self) -> dict[str, Any]:
         """The number as the network's own API shows it."""
-        high = (self.limits.throughput or HIGH_THROUGHPUT) >= HIGH_THROUGHPUT
         return {
             "verified_name": self.spec.name,
             "code_verification_status": "VERIFIED",
             "display_phone_number": f"+{self.spec.phone}",
             "quality_rating": self.spec.quality_rating,
             "platform_type": "CLOUD_API",
-            "throughput": {"level": "HIGH" if high else "STANDARD"},
-            "whatsapp_business_manager_messaging_limit": tier_name(self.limits.tier or 0),
+            "throughput": {"level": throughput_level(self.limits.throughput)},
+            "whatsapp_business_manager_messaging_limit": tier_name(self.limits.tier),
             "status": self.spec.status,
             "id": self.id,
         }
+
+
+def throughput_level(throughput: int | None) -> str:
+    """What a number may send, in the network's words; none at all where that limit is switched off."""
+    if throughput is None:
+        return "NOT_APPLICABLE"
+    return "HIGH" if throughput >= HIGH_THROUGHPUT else "STANDARD"

@@ -46,8 +46,10 @@ def next_tier(tier: int, ladder: tuple[int, ...]) -> int | None:
     return steps[0] if steps else None
 
 
-def tier_name(tier: int) -> str:
-    """A tier as the network writes it."""
+def tier_name(tier: int | None) -> str:
+    """A tier as the network writes it; none at all where tiers are switched off."""
+    if tier is None:
+        return "TIER_NOT_SET"
     if tier == 0:
         return "TIER_UNLIMITED"
     return f"TIER_{tier // 1000}K" if tier % 1000 == 0 else f"TIER_{tier}"

@@ -65,7 +65,7 @@ def set_tier(board: Switchboard, number: Number, tier: int) -> None:
     rises = old is not None and (tier == 0 or (old != 0 and tier > old))
     value: dict[str, Any] = {"event": "UPGRADE" if rises or old is None else "DOWNGRADE"}
     if _version(number) < _TOLD_LIMITS:
-        value |= {"old_limit": tier_name(old or 0), "current_limit": tier_name(tier)}
+        value |= {"old_limit": tier_name(old), "current_limit": tier_name(tier)}
     _tell_number(board, number, value)
     capability = {
         "max_daily_conversations_per_business": tier or -1,
@@ -139,7 +139,7 @@ def _retune(board: Switchboard, number: Number, **changes: Any) -> None:
 
 
 def _tell_number(board: Switchboard, number: Number, value: dict[str, Any]) -> None:
-    tier = tier_name(number.limits.tier or 0)
+    tier = tier_name(number.limits.tier)
     told = {"display_phone_number": number.spec.phone, **value, "max_daily_conversations_per_business": tier}
     board.announce(number.spec.waba_id, NUMBER_NEWS, told)
 

@@ -40,7 +40,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message of a person, under an id that is the same each time it is reported."""
+    """A message of a person; what tells that it was reported before is the network's id."""
 
     id: UUID
     network_id: str
@@ -53,7 +53,7 @@ class Message(msgspec.Struct, frozen=True):
     context: Mapping[str, Any] | None = None
     file: File | None = None
     from_me: bool = False
-    moved: bool = False  # its own time was too far off, so its id is not the same each time
+    moved: bool = False  # its own time was too far off, so that it may lie in another second each time
 
 
 class _Row(msgspec.Struct, frozen=True):

@@ -105,10 +105,12 @@ async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits:
     """Sets some of a number's limits and leaves the others; False when the account has no such channel."""
     return await _change(
         db,
-        "UPDATE channels SET limits = limits || $3::jsonb WHERE account_id = $1 AND id = $2 RETURNING 1",
+        """UPDATE channels SET limits = limits || $3::jsonb, state = state || $4::jsonb
+           WHERE account_id = $1 AND id = $2 RETURNING 1""",
         account_id,
         channel_id,
         _json(limits),
+        _json({"tier_from": "hand"} if "tier" in limits else {}),
     )
 
 
@@ -132,6 +134,20 @@ async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets:
         channel_id,
         secrets,
     )
+
+
+async def note_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
+    """Notes how a number stands at the network. A tier that came of its news, or of our ladder, follows; one set by
+    hand stays."""
+    async with db.connection() as conn:
+        await conn.execute(
+            """UPDATE channels SET state = state || $2::jsonb, limits = CASE
+                 WHEN state->>'tier_from' IN ('network', 'ladder') THEN limits || $3::jsonb ELSE limits END
+               WHERE id = $1""",
+            channel_id,
+            _json(patch),
+            _json({} if tier is None else {"tier": tier}),
+        )
 
 
 async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:

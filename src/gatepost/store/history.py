@@ -1,7 +1,7 @@
 """History: a channel's messages, the newest first, a bounded piece at a time.
 
     all of a channel      primary key (channel_id, id), backwards
-    of one contact        messages_contact (channel_id, contact_id, id), backwards
+    of one contact        messages_person (contact_id, channel_id, id), backwards
     what else is asked    looked at row by row, but only for so many rows: whoever asked goes on from there
 
 So a filter that hardly anything fits costs many short answers and never one that reads the whole channel.

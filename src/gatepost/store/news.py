@@ -17,6 +17,7 @@ from gatepost.store.pool import Connection, Database
 from gatepost.store.templates import TemplateChange, apply_template_news
 
 STALE_TEMPLATES = "templates_stale_since"
+STALE_NUMBER = "number_stale_since"
 
 
 class AboutPerson(msgspec.Struct, frozen=True):
@@ -53,6 +54,7 @@ class News(msgspec.Struct, frozen=True):
     templates: Sequence[TemplateChange] = ()
     numbers: Sequence[AboutNumber] = ()
     stale_templates: bool = False  # the network said that some changed, but not how
+    stale_number: bool = False  # the same of the number
 
     def __bool__(self) -> bool:
         return bool(self.persons or self.labels or self.templates or self.numbers or self.stale_templates)
@@ -75,9 +77,11 @@ async def write_news(
         await _write_label(labels, label, people)
     unknown = await apply_template_news(conn, channel_id, news.templates, now) if news.templates else []
     if unknown or news.stale_templates:
-        await _mark_stale(conn, channel_id, now)
+        await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
         await _write_number(conn, channel_id, number, scribe)
+    if news.stale_number:
+        await _mark_stale(conn, channel_id, now, STALE_NUMBER)
 
 
 async def _write_person(about: AboutPerson, people: People) -> None:
@@ -128,15 +132,15 @@ async def _write_number(conn: "Connection[Any]", channel_id: UUID, about: AboutN
         await note_connection(conn, channel_id, about.connection, about.reason, scribe)
 
 
-async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
-    """Asks the channel's owner to read the templates anew."""
-    mark = msgspec.json.encode({STALE_TEMPLATES: times.show(now)}).decode()
+async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
+    """Asks the channel's owner to read the templates, or the number, anew."""
+    mark = msgspec.json.encode({what: times.show(now)}).decode()
     await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
     await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 
 
-async def clear_stale(db: Database, lease: Lease, mark: str) -> None:
-    """The templates were read anew, after this mark was set."""
+async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_TEMPLATES) -> None:
+    """The templates, or the number, were read anew, after this mark was set."""
     async with db.connection() as conn:
         await conn.execute(
             """UPDATE channels SET state = state - $3::text
@@ -144,7 +148,7 @@ async def clear_stale(db: Database, lease: Lease, mark: str) -> None:
                  AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2)""",
             lease.channel_id,
             lease.epoch,
-            STALE_TEMPLATES,
+            what,
             mark,
         )
 

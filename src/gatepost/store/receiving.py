@@ -150,19 +150,47 @@ async def _unknown_messages(
     conn: "Connection[Any]", channel_id: UUID, messages: Sequence[Message], now: datetime
 ) -> list[Message]:
     """Leaves out what was taken in before, doubles within the batch, and echoes of what we sent ourselves."""
+    unique: dict[str, Message] = {}
+    for message in messages:
+        unique.setdefault(message.network_id, message)
+    known = await _known_in_their_second(conn, channel_id, [m for m in unique.values() if not _by_network(m, now)])
+    known |= await _own_echoes(conn, channel_id, [m.network_id for m in unique.values() if m.from_me], now)
+    named = {message.network_id for message in unique.values() if _by_network(message, now)}
+    known |= (await find_known(conn, channel_id, named, _floor(now))).keys()
+    return [message for name, message in unique.items() if name not in known]
+
+
+async def _known_in_their_second(conn: "Connection[Any]", channel_id: UUID, messages: Sequence[Message]) -> set[str]:
+    """A report that comes again names the same second, so that one partition is looked into, and little of it."""
     if not messages:
-        return []
-    unique = {m.network_id if _by_network(m, now) else m.id: m for m in messages}
-    ours = {id_: m.network_id for m in unique.values() if m.from_me and (id_ := _own_id(m.network_id, now))}
+        return set()
+    lows, highs = zip(*(ids.second_of(message.at) for message in messages), strict=True)
+    rows = await conn.fetch(
+        """SELECT w.network_id FROM unnest($2::text[], $3::uuid[], $4::uuid[]) AS w (network_id, low, high)
+           CROSS JOIN LATERAL (
+               SELECT 1 FROM messages WHERE channel_id = $1 AND network_id = w.network_id
+                 AND id >= w.low AND id < w.high AND id >= $5 AND id < $6 LIMIT 1) m""",
+        channel_id,
+        [message.network_id for message in messages],
+        lows,
+        highs,
+        min(lows),
+        max(highs),
+    )
+    return {row["network_id"] for row in rows}
+
+
+async def _own_echoes(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str], now: datetime) -> set[str]:
+    """Messages that came back to us under an id of ours."""
+    ours = {id_: name for name in network_ids if (id_ := _own_id(name, now))}
+    if not ours:
+        return set()
     rows = await conn.fetch(
         "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
         channel_id,
-        *keys_and_span([*(message.id for message in unique.values()), *ours]),
+        *keys_and_span([*ours]),
     )
-    known: set[UUID | str] = {name for row in rows for name in (row["id"], ours.get(row["id"])) if name}
-    named = {message.network_id for message in unique.values() if _by_network(message, now)}
-    known |= (await find_known(conn, channel_id, named, _floor(now))).keys()
-    return [message for key, message in unique.items() if key not in known]
+    return {ours[row["id"]] for row in rows}
 
 
 def _by_network(message: Message, now: datetime) -> bool:

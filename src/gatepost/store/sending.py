@@ -161,7 +161,8 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     """Notes the attempts. A message that was settled meanwhile (canceled, or its status came) may not go.
 
     One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
-    Whose conversation opens is what the message's own row says: its contact may have been joined with another.
+    Whose conversation opens is what the message's own row says: its contact may have been joined with another. It is
+    locked first, in order, and then found by its key: somebody may have changed it while we waited for the lock.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     async with db.connection() as conn:
@@ -177,16 +178,18 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                ), closed AS (
                    SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
                                     ORDER BY contact_id) wanted CROSS JOIN LATERAL (
-                       SELECT ctid AS place FROM conversations
+                       SELECT contact_id FROM conversations
                        WHERE channel_id = $1 AND contact_id = wanted.contact_id
                          AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
                        LIMIT 1 FOR NO KEY UPDATE) c
                ), opened AS (
-                   UPDATE conversations v SET opened_at = $5 FROM closed
-                   WHERE v.channel_id = $1 AND v.ctid = closed.place RETURNING v.contact_id
+                   UPDATE conversations SET opened_at = $5
+                   WHERE channel_id = $1 AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
+                   RETURNING contact_id
                )
                SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
-                      ARRAY(SELECT going.id FROM going JOIN opened USING (contact_id)) AS opened""",
+                      ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
+                            WHERE going.id = ANY ($8) ORDER BY contact_id, going.id) AS opened""",
             lease.channel_id,
             [intent.message_id for intent in intents_by_id],
             [intent.attempt for intent in intents_by_id],

@@ -32,6 +32,7 @@ class Known(msgspec.Struct, frozen=True):
     reactions: str | None  # JSON: who → the emoji, and since when; an empty one was taken back
     edited_at: datetime | None
     deleted_at: datetime | None
+    sent_at: datetime | None
 
 
 class Touch(msgspec.Struct, frozen=True):
@@ -73,6 +74,12 @@ async def get_known(conn: "Connection[Any]", channel_id: UUID, message_id: UUID)
 def _known(row: Any) -> Known:
     fields = {name: row[name] for name in Known.__struct_fields__}
     return Known(**{**fields, "state": State(fields["state"])})
+
+
+def _first_told(target: Known) -> datetime:
+    """The time that a message was told with at first: the network's, or for one of ours that of its acceptance."""
+    made = ids.time_of(target.id)
+    return min(made, target.sent_at or made)
 
 
 def may_touch(touch: Touch, target: Known) -> bool:
@@ -164,7 +171,7 @@ def _data(target: Known, contact: Contact) -> dict[str, Any]:
         incoming=target.incoming,
         type_=target.type,
         content=target.content,
-        timestamp=ids.time_of(target.id),  # as it was told at first
+        timestamp=_first_told(target),
         reply_to=target.reply_to,
         client_ref=target.client_ref,
         status=target.state,

@@ -8,6 +8,7 @@ import signal
 import socket
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from gatepost.model import ids
 from gatepost.networks.base import (
     ConnectionNews,
     ContactNews,
@@ -191,6 +193,19 @@ async def test_a_message_is_confirmed_only_once_the_gateway_has_it(
     assert await unconfirmed(network, shop) == 0
 
 
+async def test_a_receipt_is_confirmed_only_once_the_gateway_has_it(
+    link: Link, gateway: Gateway, network: Network, shop: Fields
+) -> None:
+    await link.send(f"{ID}1", ANA, "text", {"body": "Hello"})
+    await network.do("receipt", **{"from": ADA["phone"]}, ids=[f"{ID}1"], type="read")
+    await until(link, of(Status), ack=False)
+    gateway.kill()
+    await until(link, state("disconnected"))
+    again = await opened(gateway, shop, link.device)
+    told = await until(again, of(Status))
+    assert (told.network_id, told.status) == (f"{ID}1", "read")
+
+
 async def unconfirmed(network: Network, shop: Fields) -> int:
     """How many messages the network would send again."""
     devices = (await network.do("state"))["devices"]
@@ -294,6 +309,30 @@ async def test_polls_and_the_votes_in_them(link: Link, network: Network, shop: F
     assert '"options":["Blue"]' in told.content
     await network.say("V2", vote(f"{ID}1", b"another" * 5, names, "Blue"))
     assert '"sealed":true' in (await until(link, of(Incoming))).content
+
+
+async def test_what_was_sent_is_remembered_over_a_restart(
+    link: Link, gateway: Gateway, network: Network, shop: Fields
+) -> None:
+    asked, text = (ids.message_id(ids.new_id(datetime.now(UTC))) for _ in range(2))
+    poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
+    await link.send(asked, ANA, "poll", poll)
+    await link.send(text, ANA, "text", {"body": "Once more, please"})
+    said = dict(network.messages())
+    await gateway.restart()
+    again = await opened_again(gateway, shop, link.device)
+
+    names = (f"{shop['lid']}@lid", f"{ADA['lid']}@lid")
+    await network.say("V3", vote(asked, said[asked].messageContextInfo.messageSecret, names, "Red"))
+    assert (await until(again, of(Incoming))).content == '{"poll":{"options":["Red"]}}'
+    await network.do("ask_again", **{"from": ADA["phone"]}, id=text)
+    await network.saw("message", lambda one: one["id"] == text and one is not first_of(network, text))
+    texts = [said.extendedTextMessage.text for id_, said in network.messages() if id_ == text]
+    assert texts == ["Once more, please"] * 2
+
+
+def first_of(network: Network, id_: str) -> Fields:
+    return next(one for one in network.seen if one["saw"] == "message" and one["id"] == id_)
 
 
 def vote(poll: str, secret: bytes, names: tuple[str, str], option: str) -> Any:

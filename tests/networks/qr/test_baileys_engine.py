@@ -1,19 +1,28 @@
 """The engine around a program that does what the test says, where the real library would have to be caught in it."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
+import psutil
 import pytest
 
+from gatepost.networks.qr.child import PROGRAM, spawn
+from gatepost.networks.qr.frames import MAX_FRAME
 from gatepost.networks.qr.phone.by_baileys import news
 from gatepost.networks.qr.phone.by_baileys.devices import Devices
 from gatepost.networks.qr.phone.by_baileys.engine import Baileys
 from gatepost.networks.qr.phone.by_baileys.node import start
+from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
+from gatepost.networks.qr.phone.carried import CannotCarry, carried
 from gatepost.networks.qr.phone.engine import Callbacks, Trouble
+from gatepost.networks.qr.phone.serve import Server
+from gatepost.networks.qr.phone.wire import Refused
 
 SCRIPT = """
 import json, socket, sys
@@ -34,12 +43,43 @@ ASKS = """
     elif "a" in frame:
         open(sys.argv[-2], "w").write(frame["error"])
 """
+# Brings a message and receipts of somebody who cannot be, and tells what became of them.
+SENSELESS = """
+    if frame.get("op") == "open":
+        put(re=frame["n"], ok=None)
+        put(q=1, ask="message", life=frame["life"], id="A", chat="1:99999999999@lid", from_me=False, sender="1@lid",
+            sender_alt=None, recipient_alt=None, at=1, name="", message="")
+        put(q=2, ask="receipts", life=frame["life"], list=[dict(id="A", chat=None, status="read", at=1)])
+    elif frame.get("op") == "close":
+        put(re=frame["n"], ok=None)
+    elif "a" in frame:
+        open(sys.argv[-2], "a").write("confirmed " if "ok" in frame else "refused ")
+        put(news="code", life="ch_1/1", code=str(frame["a"]))
+"""
 ENDS = """
     if frame.get("op") == "open":
         put(re=frame["n"], ok=None)
         put(news="code", life=frame["life"], code="2@a")
     else:
         sys.exit(1)
+"""
+
+# Says what cannot be read and what makes no sense, then something that does; notes what it is asked to do.
+TALKS = """
+    open(sys.argv[-2], "a").write(frame.get("op", "") + " ")
+    put(re=frame["n"], ok=None)
+    if frame.get("op") == "open":
+        life = frame["life"]
+        wire.sendall(b'{"news": \\xff\\n[]\\n{}\\n')
+        wire.sendall(b'{"news": "people", "life": "%s", "list": [null]}\\n' % life.encode())
+        wire.sendall(b'{"news": "people", "life": "%s", "list": [{"jids": ["1@lid"], "name": "a\\\\ud800",'
+                     b' "username": ""}]}\\n' % life.encode())
+        put(news="closed", life=life, code=428, words="Connection Terminated")
+"""
+# Neither answers nor heeds the end of its socket.
+DEAF = """
+    import time
+    time.sleep(600)
 """
 
 
@@ -99,6 +139,68 @@ async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by
     await one.stop_all()
 
 
+async def test_news_that_cannot_be_read_silence_nobody_and_a_link_that_ended_is_let_go(
+    devices: Devices, tmp_path: Path
+) -> None:
+    one, session = engine(TALKS, devices, tmp_path), Session()
+    async with asyncio.timeout(20):
+        ended = await one.run("ch_1/1", None, session.callbacks)
+    assert isinstance(ended, dict)
+    assert (ended["state"], ended["reason"]) == ("disconnected", "network_gone")
+    ((named,),) = session.events
+    assert named["person"] == {"lid": "1", "name": "a\ufffd"}
+    assert (tmp_path / "said").read_text() == "open close "
+    await one.stop_all()
+
+
+async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(devices: Devices, tmp_path: Path) -> None:
+    one, session = engine(SENSELESS, devices, tmp_path), Session()
+    told: list[Any] = []
+
+    async def keep(event: Any) -> None:
+        told.append(event)
+
+    callbacks = msgspec.structs.replace(session.callbacks, told=keep)
+    running = asyncio.create_task(one.run("ch_1/1", None, callbacks))
+    async with asyncio.timeout(20):
+        while len(session.events) < 2:
+            await asyncio.sleep(0.01)
+        await one.stop("ch_1/1")
+        await running
+    assert (told, (tmp_path / "said").read_text()) == ([[], []], "confirmed confirmed ")
+    await one.stop_all()
+
+
+async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(devices: Devices, tmp_path: Path) -> None:
+    one, session = engine(TALKS, devices, tmp_path), Session()
+    running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
+    await asyncio.sleep(0)  # it asks the store by now
+    async with asyncio.timeout(20):
+        await one.stop("ch_1/1")
+        assert await running == ""
+    await one.stop_all()
+    assert not (tmp_path / "said").exists()
+
+
+async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path) -> None:
+    one, session = engine(DEAF, devices, tmp_path), Session()
+    running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
+    async with asyncio.timeout(20):
+        node = await one.node()
+        await node.watch(every=0.01, within=0.1)
+        with pytest.raises(Trouble):
+            await running
+        assert node.gone.is_set()
+
+        second = await one.node()
+        asked = [second.ask("open", f"ch_1/{n}", creds="x" * (1 << 22)) for n in (2, 3)]  # more than a socket holds
+        asking = asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.sleep(0)
+        await one.stop_all()
+        assert [type(answer) for answer in await asking] == [Trouble, Trouble]
+    assert [psutil.pid_exists(pid) for pid in (node.pid, second.pid)] == [False, False]
+
+
 async def test_devices_are_written_read_and_forgotten(devices: Devices) -> None:
     rows = [("session", "a", "1"), ("session", "b", "2"), ("pre-key", "a", "3")]
     await devices.put("D", [*rows, ("session", "none", None)])
@@ -106,6 +208,10 @@ async def test_devices_are_written_read_and_forgotten(devices: Devices) -> None:
     await devices.put("E", [("session", "a", "5")])
     assert await devices.get("D", "session", ["a", "b", "c"]) == {"a": "4"}
     assert await devices.get("D", "pre-key", ["a"]) == {"a": "3"}
+    await devices.put("D", [("sent", "01A", "old"), ("sent", "01B", "new"), ("session", "01A", "6")])
+    await devices.forget_sent("D", "01B")
+    assert await devices.get("D", "sent", ["01A", "01B"]) == {"01B": "new"}
+    assert await devices.get("D", "session", ["01A"]) == {"01A": "6"}
     await devices.keep("D", "{}")
     assert await devices.credentials("D") == "{}"
     await devices.forget("D")
@@ -158,3 +264,80 @@ def test_labels_of_groups_and_nameless_people_are_left_out() -> None:
     (named,) = news.people([{"jids": ["1@lid"], "name": "", "username": "ada"}], 5)
     assert named["person"] == {"lid": "1", "username": "ada"}
     assert news.receipts([{"id": "A", "chat": "1-2@g.us", "status": "read", "at": 5}]) == []
+
+
+def test_an_order_whose_prices_are_not_shown_keeps_its_lines() -> None:
+    tea = {"id": "tea", "quantity": 2, "price": 1500, "currency": "USD"}
+    assert news.order_lines({"products": [tea, {"id": "cup", "quantity": 1, "price": None}]}) == [
+        {"retailer_id": "tea", "quantity": 2, "price": "1.50", "currency": "USD"},
+        {"retailer_id": "cup", "quantity": 1},
+    ]
+
+
+def frame_of(length: int) -> dict[str, Any]:
+    """A message whose frame has exactly so many bytes."""
+    frame = {"event": "message", "session": "s", "seq": 1, "id": "A", "from": {"lid": "1"}, "at": 1, "type": "text"}
+    empty = frame | {"content": {"body": ""}}
+    return frame | {"content": {"body": "x" * (length - len(msgspec.json.encode(empty)))}}
+
+
+def test_a_frame_is_carried_up_to_the_limit_and_cut_above() -> None:
+    assert carried(frame_of(MAX_FRAME)) == frame_of(MAX_FRAME)
+    cut = carried(frame_of(MAX_FRAME + 1))
+    assert (cut["type"], cut["id"], cut["seq"], cut["from"]) == ("unsupported", "A", 1, {"lid": "1"})
+    assert len(carried(frame_of(200) | {"from": {"name": "x" * MAX_FRAME}})["from"]["name"]) == 200
+
+
+def test_a_frame_that_no_gateway_reads_is_not_waited_for() -> None:
+    seen = {"event": "receipt", "session": "s", "ids": ["A"], "status": "read", "at": 1}
+    assert carried(seen) == seen
+    named = {"event": "contact", "session": "s", "person": {"lid": "1", "name": "x" * MAX_FRAME}, "at": 1}
+    for wrong in (named, seen | {"at": None}, seen | {"event": "gossip"}):
+        with pytest.raises(CannotCarry):
+            carried(wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"GATEPOST_QR_ENGINE": "bayleys"}, 'There is no engine "bayleys"'),
+        ({"GATEPOST_QR_STORE": "devices.db"}, "keeps devices in PostgreSQL"),
+        ({"GATEPOST_QR_KEY": ""}, "the gateway's key"),
+        ({"GATEPOST_QR_KEY": "AAAA"}, "the gateway's key"),
+    ],
+    ids=["engine", "store", "no key", "short key"],
+)
+async def test_a_setting_that_cannot_be_is_told_to_whoever_opens_a_link(given: dict[str, str], says: str) -> None:
+    right = {"GATEPOST_QR_ENGINE": "baileys", "GATEPOST_QR_STORE": "postgresql://127.0.0.1:1/x"}
+    wire = await spawn(PROGRAM, {"PATH": os.environ["PATH"], "GATEPOST_QR_KEY": "A" * 43 + "="} | right | given)
+    await wire.send(b'{"op": "open", "ref": 1, "session": "s", "phone": "1"}')
+    async with asyncio.timeout(20):
+        async for line in wire.frames():
+            told = msgspec.json.decode(line)
+            break
+    await wire.close()
+    assert told["reason"] == "could_not_load"
+    assert says in told["details"]
+
+
+def test_files_that_a_killed_process_left_are_swept_and_those_in_use_are_not(tmp_path: Path) -> None:
+    left = tmp_path / "gatepost-qr-left"
+    left.mkdir()
+    (left / "file").write_text("somebody's picture")
+    (tmp_path / "another").mkdir()
+    first = Scratch(tmp_path)
+    second = Scratch(tmp_path)
+    assert {one.name for one in tmp_path.iterdir()} == {"another", first.folder.name, second.folder.name}
+    assert first.folder.stat().st_mode & 0o777 == 0o700
+    first.remove()
+    second.remove()
+    assert [one.name for one in tmp_path.iterdir()] == ["another"]
+
+
+async def test_a_file_for_a_link_that_is_not_open_is_not_kept() -> None:
+    server = Server(cast("Any", None), cast("Any", None))  # neither is asked
+    piece = {"ref": 1, "session": "ch_1", "mime": "image/png", "data": "AAAA", "size": 3, "last": True}
+    assert server.begin("put", piece)
+    with pytest.raises(Refused):
+        await server.do("put", piece)
+    assert server._files == {}

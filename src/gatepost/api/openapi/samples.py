@@ -106,6 +106,7 @@ VALUES: dict[str, Any] = {
     "api_access": False,
     "tier": {"limit": 1000, "used": 12, "free": 988, "free_at": None, "since": None, "waiting": 0},
     "throughput": {"limit": 80, "used": 3, "free": 77},
+    "pair": {"seconds": 6, "burst": 45, "free_at": None, "waiting": 0},
     "api": {"rate": 200, "burst": 400},
     "days": [
         {

@@ -246,6 +246,7 @@ class Channel(Shape, frozen=True):
     limits: Object
     throughput: Object
     tier: Object
+    pair: Object
     queued: int
     waiting: Object | None
     link: Object | UnsetType = UNSET

@@ -3,7 +3,7 @@
 the network's sub-object ─► Read(type, content, media, target)
 
 A reader returns None when the sub-object lacks what its shape promises; the message is then kept as one that could not
-be read. A type without a reader is kept as it came.
+be read, with what came. A type without a reader is kept as it came.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,8 @@ from gatepost.networks.mend import mended
 
 _TYPE_MOST = 64
 _FILENAME_MOST = 256
+# What every message has, whatever it says.
+_ENVELOPE = frozenset({"from", "from_user_id", "to", "to_user_id", "id", "timestamp", "type", "context", "referral"})
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -42,8 +44,14 @@ def read_content(message: dict[str, Any], raw: bytes = b"") -> Read:
         return _unsupported(type_, message)
     reader = _READERS.get(type_)
     if reader is None:
-        return Read(type_[:_TYPE_MOST], kept(some(found)))
-    return reader(type_, found) or _unreadable(type_)
+        return Read(type_[:_TYPE_MOST], _as_it_came(message, found))
+    return reader(type_, found) or _unreadable(type_, found)
+
+
+def _as_it_came(message: dict[str, Any], found: Any) -> dict[str, Any]:
+    """All that a message of a new type says: its sub-object, or whatever stands in its place."""
+    said = found if isinstance(found, dict) else {name: v for name, v in message.items() if name not in _ENVELOPE}
+    return some(kept(said))
 
 
 def _unsupported(type_: str, message: dict[str, Any]) -> Read:
@@ -59,9 +67,10 @@ def _unsupported(type_: str, message: dict[str, Any]) -> Read:
     return Read("unsupported", {"unsupported": about})
 
 
-def _unreadable(type_: str) -> Read:
+def _unreadable(type_: str, found: Any) -> Read:
+    """A shape that is not the one we know: people may still make sense of what came."""
     about = {"type": type_[:_TYPE_MOST], "title": "The message could not be read"}
-    return Read("unsupported", {"unsupported": about})
+    return Read("unsupported", {"unsupported": about | present(original=kept(found) or None)})
 
 
 # -- one reader per type -----------------------------------------------------------------------------------------------

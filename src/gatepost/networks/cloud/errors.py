@@ -23,6 +23,8 @@ class Entry(msgspec.Struct, frozen=True):
     advice: str
     wait: int | None = None  # seconds: trying again any sooner is in vain
     tries: int | None = None  # how many tries are worth it
+    failed: str | None = None  # our advice once nothing more is tried, where that is another one
+    files: bool = False  # perhaps a file that the message names is forgotten
 
     @property
     def codes(self) -> str:
@@ -52,10 +54,12 @@ def find(code: int) -> Entry | None:
     return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
 
 
-def look_up(code: int, http_status: int | None = None) -> tuple[Reaction, str | None]:
-    """What a refusal asks for, and our advice. What is not in the table follows the HTTP status."""
-    entry = find(code)
-    return (entry.reaction, entry.advice) if entry else (by_status(http_status), None)
+def look_up(code: int, http_status: int | None = None, *, transient: bool = False) -> tuple[Reaction, str | None]:
+    """What a refusal asks for, and our advice. What is not in the table follows the HTTP status, and the network's
+    own word that it will pass."""
+    if entry := find(code):
+        return entry.reaction, entry.advice
+    return Reaction.RETRY if transient else by_status(http_status), None
 
 
 def by_status(http_status: int | None) -> Reaction:
@@ -67,7 +71,8 @@ def by_status(http_status: int | None) -> Reaction:
 def explained(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
     """The network's words with our advice. A subcode that the table knows is closer to the matter."""
     entry = (find(subcode) if subcode else None) or find(code)
-    return NetworkError(code, title, details, entry.advice if entry else None)
+    advice = (entry.advice, entry.failed) if entry else ()
+    return NetworkError(code, title, details, *advice)
 
 
 # -- the page in the docs ----------------------------------------------------------------------------------------------
@@ -86,7 +91,11 @@ When the network says no, `error.code` is its own code, `error.title` and `error
 | `hold_new` | no new conversations are opened for a while; answers still go |
 | `break` | nothing more leaves the number until it is mended; messages wait in the queue within their `ttl` |
 
-A code that is not listed is final when the network answers 4xx, and tried again when it answers 5xx or 429.
+A message that was taken and failed later is not tried again, whatever its code: its advice then says what to do. Where
+the code is a `break`, the number rests for 15 minutes; then one message finds out whether things are better.
+
+A code that is not listed is final when the network answers 4xx, and tried again when it answers 5xx or 429, or says
+itself that the trouble will pass (`is_transient`).
 
 | code | meaning | reaction | advice |
 |---|---|---|---|

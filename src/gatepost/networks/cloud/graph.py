@@ -29,6 +29,7 @@ class _Error(msgspec.Struct):
     error_data: _ErrorData | str | None = None
     error_subcode: int | None = None
     error_user_msg: str | None = None
+    is_transient: Any = None
 
 
 class _Refusal(msgspec.Struct):
@@ -66,7 +67,7 @@ def read_refusal(status: int, body: bytes) -> tuple[NetworkError, Reaction] | No
         return None
     data = error.error_data
     details = (data.details if isinstance(data, _ErrorData) else data) or error.error_user_msg
-    reaction, _ = errors.look_up(error.code, status)
+    reaction, _ = errors.look_up(error.code, status, transient=error.is_transient is True)
     return errors.explained(error.code, error.message, details, error.error_subcode), reaction
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gatepost.networks.base import NumberNews, TemplateNews, Update
+from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.statuses import read_error
 from gatepost.networks.cloud.values import items, kept, name_of, number, phone, present, some, text
 
@@ -40,7 +41,9 @@ def read_errors(value: Value) -> list[Update]:
     found = [read_error([error]) for error in items(value.get("errors"))]
     return [
         NumberNews(
-            "error", details=present(code=error.code, title=error.title, details=error.details, advice=error.advice)
+            "error",
+            details=present(code=error.code, title=error.title, details=error.details, advice=error.advice),
+            reaction=errors.look_up(error.code)[0] if error.advice else None,
         )
         for error in found
         if error

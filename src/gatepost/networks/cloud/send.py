@@ -107,7 +107,7 @@ def read_answer(status: int, body: bytes) -> Receipt:
     if refusal is None:
         return _without_words(status)
     entry = errors.find(refusal[0].code)
-    return Refused(*refusal, wait=entry.wait or 0.0, tries=entry.tries) if entry else Refused(*refusal)
+    return Refused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else Refused(*refusal)
 
 
 def _wa_id(contacts: Any) -> str | None:

@@ -31,15 +31,17 @@ def read_status(raw: msgspec.Raw) -> Status:
         status = msgspec.convert(parse(bytes(raw)), _Status)
     data = status.biz_opaque_callback_data
     ours = unpack(data) if isinstance(data, str) else None
+    error = read_error(status.errors) if status.errors else None
     return Status(
         network_id=needed(status.id),
         status=status.status,
         at=moment(status.timestamp),
         message_id=ours[0] if ours else None,
         attempt=ours[1] if ours else None,
-        error=read_error(status.errors) if status.errors else None,
+        error=error.when_over() if error else None,
         pricing=kept(status.pricing) if isinstance(status.pricing, dict) else None,
         conversation=kept(status.conversation) if isinstance(status.conversation, dict) else None,
+        reaction=errors.look_up(error.code)[0] if error and error.advice and status.status == "failed" else None,
     )
 
 

@@ -3,8 +3,10 @@
 // Everywhere optional: "account" (the phone whose linked device is meant; else the one scanned last) and, where
 // someone is addressed, "addressing" ("lid", the default, or "pn").
 import { ban, logOut, replace } from './endings.mjs'
+import { sayToGroup } from './groups.mjs'
 import { scan } from './linking.mjs'
 import { call, receipt, say, sayAsOwner, tellNames, typing } from './saying.mjs'
+import { askAgain } from './stanzas.mjs'
 import { assignLabel, changeLabel, nameContact } from './state_sync.mjs'
 import { typeCode } from './typed_code.mjs'
 import { lidFor, Person } from './world.mjs'
@@ -42,6 +44,10 @@ const tellHistory = async (world, { contacts, account }) => {
   for (const device of linked) await tellNames(device, known)
 }
 
+// Somebody could not read a message, and asks for it once more.
+const againFrom = (world, person, id, account) =>
+  askAgain(world.device(account), { id, to: person.jid(world.addressedAs.get(id)) }, person)
+
 const connectionOf = (world, account) => {
   const { connection } = world.device(account)
   if (!connection) throw new Error('the device is not connected')
@@ -78,8 +84,10 @@ const COMMANDS = {
   person: addPerson,
   say,
   say_as_owner: sayAsOwner,
+  say_to_group: sayToGroup,
   typing,
   receipt,
+  ask_again: (world, { from, id, account }) => againFrom(world, world.person(from), id, account),
   label: changeLabel,
   assign: assignLabel,
   contact: nameContact,

@@ -36,7 +36,7 @@ const takeMessage = async (world, connection, stanza) => {
 }
 
 // A phone that cannot read a message asks for it once more, to be sealed with fresh keys.
-const askAgain = (device, { id, to }, person) => {
+export const askAgain = (device, { id, to }, person) => {
   const t = String(now())
   const asked = [node('retry', { v: '1', count: '1', id, t }), node('registration', {}, numbered(person.registration))]
   const stanza = node('receipt', { from: to, id, type: 'retry', t }, asked)

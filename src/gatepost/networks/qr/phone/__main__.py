@@ -19,6 +19,8 @@ from gatepost.networks.qr.phone.wire import serve
 
 _HERE = "gatepost.networks.qr.phone"
 _PR_SET_PDEATHSIG = 1
+_POSTGRESQL = ("postgresql://", "postgres://")
+_KEY_BYTES = 32
 
 
 def main() -> None:
@@ -26,11 +28,19 @@ def main() -> None:
     _end_with_parent()
     fd = int(sys.argv[-1])
     try:
-        make = ENGINES[os.environ.get("GATEPOST_QR_ENGINE", "neonize")]()
+        make = _chosen()
     except (CouldNotLoad, CannotInstall) as error:
         asyncio.run(serve(fd, partial(Broken, str(error))))
         return
     asyncio.run(_serve(fd, make))
+
+
+def _chosen() -> Callable[[], Any]:
+    """The engine that is asked for. A process that ends at once would be started for ever, and nobody told why."""
+    name = os.environ.get("GATEPOST_QR_ENGINE", "neonize")
+    if name not in ENGINES:
+        raise CouldNotLoad(f'There is no engine "{name}": qr.engine is one of {", ".join(ENGINES)}.')
+    return ENGINES[name]()
 
 
 async def _serve(fd: int, make: Callable[[], Any]) -> None:
@@ -51,10 +61,14 @@ def baileys() -> Callable[[], Any]:
     load_types()
     here = f"{_HERE}.by_baileys"
     start = partial(import_module(f"{here}.node").start, words)
-    devices = import_module(f"{here}.devices").Devices(
-        os.environ["GATEPOST_QR_STORE"], b64decode(os.environ["GATEPOST_QR_KEY"])
-    )
-    return partial(import_module(f"{here}.engine").Baileys, start, devices)
+    store, key = os.environ.get("GATEPOST_QR_STORE", ""), b64decode(os.environ.get("GATEPOST_QR_KEY", ""))
+    if not store.startswith(_POSTGRESQL):
+        raise CouldNotLoad("The engine baileys keeps devices in PostgreSQL: qr.device_store has to be its address.")
+    if len(key) != _KEY_BYTES:
+        raise CouldNotLoad("The engine baileys needs the gateway's key to keep devices with (GATEPOST_QR_KEY).")
+    devices = import_module(f"{here}.devices").Devices(store, key)
+    scratch = import_module(f"{here}.scratch").use_scratch()
+    return partial(import_module(f"{here}.engine").Baileys, start, devices, scratch)
 
 
 ENGINES = {"neonize": neonize, "baileys": baileys}

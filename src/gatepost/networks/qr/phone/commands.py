@@ -15,6 +15,7 @@ from gatepost.networks.qr.phone.wire import Fields, Refused
 PIECE = 256 << 10
 FIRST_CODE_WITHIN = 30.0
 _POLLS = 1000
+_PEOPLE = 10_000
 _UPLOADED_AS = {"sticker": "image"}
 T = TypeVar("T")
 
@@ -138,6 +139,8 @@ async def _recipient(session: Session, who: dict[str, str]) -> Any:
         if not known:
             raise Refused(troubles.not_on_network(who["phone"]))
         found = session.people[who["phone"]] = jid_of(known[0][1])
+        while len(session.people) > _PEOPLE:
+            session.people.pop(next(iter(session.people)))
     return found
 
 

@@ -32,6 +32,13 @@ class Sent(msgspec.Struct, frozen=True):
     at: float
 
 
+class Vote(msgspec.Struct, frozen=True):
+    """What a vote says: the SHA-256 of each option that was chosen, and the words of all, where the engine has them."""
+
+    chosen: list[bytes]
+    options: list[str] = []
+
+
 class Uploaded(msgspec.Struct, frozen=True):
     """Where a file lies on the network, and how it is read."""
 
@@ -70,8 +77,8 @@ class Phone(Protocol):
     async def download(self, kind: str, said: Any) -> bytes:
         """The file that a message holds."""
 
-    async def vote(self, event: Any) -> Any:
-        """What a sealed vote in a poll says, as `e2e.PollVoteMessage`."""
+    async def vote(self, event: Any) -> Vote:
+        """What a sealed vote in a poll says."""
 
     async def logout(self) -> None:
         """Ends the link for good."""

@@ -19,8 +19,9 @@ class Part(msgspec.Struct, frozen=True):
     target: str | None = None
 
 
-def text(said: str) -> Part:
-    return Part("text", {"body": said})
+def text(said: str | bytes) -> Part:
+    """Words; the library gives those that are no proper text as bytes."""
+    return Part("text", {"body": said if isinstance(said, str) else said.decode(errors="replace")})
 
 
 def _extended_text(said: Any) -> Part:

@@ -25,6 +25,8 @@ class Server(Requests):
         self._sessions: dict[str, Session] = {}
         self._sent: dict[tuple[str, str], asyncio.Task[Fields]] = {}
         self._files: dict[int, bytearray] = {}
+        self._closed: dict[str, Session] = {}  # closed with something that was not acknowledged
+        self._turns: dict[str, asyncio.Lock] = {}  # one session has one life at a time
 
     def begin(self, op: str, frame: Fields) -> bool:
         """Acknowledgements and the pieces of a file are taken in the order in which they come."""
@@ -37,16 +39,16 @@ class Server(Requests):
         match op:
             case "ping":
                 return {"ok": True}
-            case "open":
-                return await self._open(frame)
-            case "close":
-                return await self._close(frame["session"])
+            case "open" | "close":
+                async with self._turns.setdefault(frame["session"], asyncio.Lock()):
+                    return await (self._open(frame) if op == "open" else self._close(frame["session"]))
+        whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # at once: a refusal must not keep it
         session = self._sessions.get(frame["session"])
         if session is None:
             raise Refused(troubles.not_up("The session is not open."))
         match op:
             case "put":
-                return await put(session, frame["mime"], bytes(self._files.pop(frame["ref"])))
+                return await put(session, frame["mime"], bytes(whole))
             case "get":
                 return await get(session, frame)
             case "send":
@@ -66,7 +68,8 @@ class Server(Requests):
             if session:
                 await session.stop()
             # What was not acknowledged before is said again by the new life.
-            fresh = self._sessions[name] = Session(name, self._engine, self.write, before=session)
+            before = session or self._closed.pop(name, None)
+            fresh = self._sessions[name] = Session(name, self._engine, self.write, before=before)
             fresh.start(frame.get("device"))
         return {"ok": True, "own_ids": self._engine.own_ids}
 
@@ -75,6 +78,8 @@ class Server(Requests):
         if session:
             await session.stop()
             session.emit(connection("disconnected", "closed"))
+            if session.owes:
+                self._closed[name] = session
         return {"ok": True}
 
     def _acknowledge(self, frame: Fields) -> None:

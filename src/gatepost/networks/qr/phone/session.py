@@ -12,7 +12,9 @@ from itertools import count
 from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
-from gatepost.networks.qr.phone.engine import Callbacks, Engine
+from gatepost.networks.qr.phone.build import option_hashes
+from gatepost.networks.qr.phone.carried import CannotCarry, carried
+from gatepost.networks.qr.phone.engine import Callbacks, Engine, Vote
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.translate_event import translate
 from gatepost.networks.qr.phone.translate_message import message, unwrap
@@ -62,6 +64,11 @@ class Session:
         """Whether nothing more comes of this life: whoever opens the link again needs a new one."""
         return self.ended.is_set() or self._is_final()
 
+    @property
+    def owes(self) -> bool:
+        """Whether something was said that nobody acknowledged."""
+        return bool(self._unacknowledged)
+
     def start(self, device: str | None) -> None:
         """Begins to connect."""
         self.emit(link.connection("connecting", "started"))
@@ -97,8 +104,12 @@ class Session:
         if frame["event"] in _UNNUMBERED:
             self._stand(frame)
         else:
+            try:
+                frame = carried({**frame, "seq": self._seq + 1})
+            except CannotCarry as error:  # those beside it are carried
+                print(f"event passed over: {error}", flush=True)  # noqa: T201
+                return
             self._seq += 1
-            frame["seq"] = self._seq
             self._unacknowledged.append(frame)
         self._write(frame)
 
@@ -116,6 +127,8 @@ class Session:
         try:
             if device and not await self._engine.holds(device):
                 failed: Any = link.connection("logged_out", "logged_out", "The store no longer holds this device.")
+            elif self._stopping:  # while the store was asked: nobody would end what begins now
+                failed = ""
             else:
                 failed = await self._engine.run(self._life, device, said)
         except Exception as error:
@@ -141,7 +154,8 @@ class Session:
             try:
                 await self._take(news)
             except Exception as error:  # one event that cannot be told must not silence those after it
-                print(f"event passed over: {type(news).__name__}: {error!r}", flush=True)  # noqa: T201
+                # Not its repr, which may hold the message itself.
+                print(f"event passed over: {type(news).__name__}: {type(error).__name__}: {error}", flush=True)  # noqa: T201
 
     async def _take(self, news: Any) -> None:
         match news:
@@ -183,18 +197,19 @@ class Session:
         now = int(time.time())
         if not isinstance(event, neo.Message) or not unwrap(event.Message)[0].HasField("pollUpdateMessage"):
             return translate(event, now)
-        return [self._named(frame) for frame in message(event, now, await self._decrypted(event))]
+        vote = await self._decrypted(event)
+        return [self._named(frame, vote.options if vote else []) for frame in message(event, now, vote)]
 
-    async def _decrypted(self, event: Any) -> Any:
+    async def _decrypted(self, event: Any) -> Vote | None:
         try:
             return await self.phone.vote(event)
         except Exception as error:  # a vote in a poll whose secret is not here stays sealed
             print(f"vote not decrypted: {error}", flush=True)  # noqa: T201
             return None
 
-    def _named(self, frame: Frame) -> Frame:
+    def _named(self, frame: Frame, words: list[str]) -> Frame:
         """A vote with the words of its options, where the poll was sent from here."""
-        options = self.polls.get(frame.get("target", ""), {})
+        options = option_hashes(words) if words else self.polls.get(frame.get("target", ""), {})
         poll = frame["content"]["poll"]
         named = [options[hash_] for hash_ in poll.get("hashes", ()) if hash_ in options]
         if len(named) == len(poll.get("hashes", (None,))):

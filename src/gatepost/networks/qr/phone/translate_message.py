@@ -38,6 +38,18 @@ _BESIDE = frozenset(
 
 def message(event: Any, _now: int, vote: Any = None) -> list[Frame]:
     """The frames of a message; `vote` is what a vote in a poll says, where it could be decrypted."""
+    try:
+        return _frames(event, vote)
+    except Exception:  # a stranger's app may put anything into a message: that one came is told all the same
+        return [not_understood(event.Info)]
+
+
+def not_understood(info: Any) -> Frame:
+    """The frame of a message that came and says nothing to us."""
+    return _frame(info, Part("unsupported", {"unsupported": {"title": "Not understood"}}))
+
+
+def _frames(event: Any, vote: Any) -> list[Frame]:
     said, wrapped_in = unwrap(event.Message)
     field = kind_of(said)
     part = _part(said, field, vote) if field else None
@@ -92,7 +104,7 @@ def _protocol(protocol: Any) -> Part | None:
 
 def _vote(update: Any, vote: Any) -> Part:
     """A vote names its options by their SHA-256; whoever has the poll can tell which they are."""
-    hashes = [option.hex() for option in vote.selectedOptions] if vote is not None else None
+    hashes = [option.hex() for option in vote.chosen] if vote is not None else None
     poll = {"options": [], "hashes": hashes} if hashes is not None else {"options": [], "sealed": True}
     return Part("poll_vote", {"poll": poll}, target=update.pollCreationMessageKey.ID)
 

@@ -5,6 +5,11 @@ import { ProxyAgent } from 'undici'
 import { Link } from './link.mjs'
 import { Wire } from './wire.mjs'
 
+// First, since an address that is no address would be printed with its password. A library that throws where nobody can
+// catch it must not leave links behind that look alive.
+process.on('uncaughtException', (error) => (logger.error(error, 'ends'), process.exit(1)))
+process.on('unhandledRejection', (error) => logger.warn({ err: error }, 'passed over'))
+
 const links = new Map()
 const address = process.env.HTTPS_PROXY || process.env.https_proxy
 const proxy = address
@@ -25,6 +30,7 @@ const close = async ({ life }) => {
 }
 
 const answer = (frame) => {
+  if (frame.op === 'ping') return null
   if (frame.op === 'open') return open(frame)
   if (frame.op === 'close') return close(frame)
   const link = links.get(frame.life)
@@ -33,6 +39,3 @@ const answer = (frame) => {
 }
 
 const wire = new Wire(Number(process.argv.at(-1)), answer)
-// A library that throws where nobody can catch it must not leave links behind that look alive.
-process.on('uncaughtException', (error) => (logger.error(error, 'ends'), process.exit(1)))
-process.on('unhandledRejection', (error) => logger.warn({ err: error }, 'passed over'))

@@ -1,23 +1,25 @@
 """One linked phone, asked through the process that holds it. Files travel by paths, in a folder of their own."""
 
 import asyncio
-import secrets
 import tempfile
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from gatepost.model.ids import message_id, new_id
 from gatepost.networks.qr.phone.by_baileys.node import Node
-from gatepost.networks.qr.phone.engine import Sent, Uploaded
+from gatepost.networks.qr.phone.engine import Sent, Uploaded, Vote
 from gatepost.networks.qr.phone.handles import FIELDS
 from gatepost.networks.qr.phone.people import read, written
 from gatepost.networks.qr.phone.protos import e2e, neo
 from gatepost.networks.qr.phone.translate_message import unwrap
 
 _EDIT, _REVOKE = "1", "7"  # the network's words for what becomes of an earlier message
+_LARGEST_FILE = 100 << 20  # of one that does not tell its length
 _POLLS = ("pollCreationMessage", "pollCreationMessageV2", "pollCreationMessageV3")
 
 
@@ -36,9 +38,8 @@ class BaileysPhone:
 
     async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
         message = b64encode(said.SerializeToString()).decode()
-        sent = await self._ask(
-            "send", to=written(to), message=message, id=id_ or secrets.token_hex(16).upper(), extra=_extra(said)
-        )
+        id_ = id_ or message_id(new_id(datetime.now(UTC)))
+        sent = await self._ask("send", to=written(to), message=message, id=id_, extra=_extra(said))
         return Sent(sent["id"], sent["at"])
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
@@ -55,7 +56,7 @@ class BaileysPhone:
         return f"{code[:4]}-{code[4:]}"  # as the phone shows it
 
     async def upload(self, kind: str, content: bytes) -> Uploaded:
-        with tempfile.TemporaryDirectory(prefix="gatepost-qr-") as folder:
+        with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "file")
             await asyncio.to_thread(path.write_bytes, content)
             done = await self._ask("upload", kind=kind, path=str(path))
@@ -64,23 +65,24 @@ class BaileysPhone:
     async def download(self, kind: str, said: Any) -> bytes:
         file = getattr(said, FIELDS[kind])
         place = {"key": b64encode(file.mediaKey).decode(), "direct_path": file.directPath, "url": file.URL}
-        with tempfile.TemporaryDirectory(prefix="gatepost-qr-") as folder:
+        place["most"] = file.fileLength or _LARGEST_FILE
+        with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "file")
             await self._ask("download", kind=kind, file=place, path=str(path))
             return await asyncio.to_thread(path.read_bytes)
 
-    async def vote(self, event: Any) -> Any:
+    async def vote(self, event: Any) -> Vote:
         said, _ = unwrap(event.Message)
         update, source = said.pollUpdateMessage, event.Info.MessageSource
         sealed = {"payload": update.vote.encPayload, "iv": update.vote.encIV}
         voters = [written(jid) for jid in (source.Sender, source.SenderAlt) if jid.User]
-        opened = await self._ask(
+        told = await self._ask(
             "vote",
             poll=update.pollCreationMessageKey.ID,
             voters=voters,
             **{name: b64encode(value).decode() for name, value in sealed.items()},
         )
-        return e2e.PollVoteMessage.FromString(b64decode(opened))
+        return msgspec.convert(told, Vote)  # its bytes travel as base64
 
     async def logout(self) -> None:
         await self._ask("logout")

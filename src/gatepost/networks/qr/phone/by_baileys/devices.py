@@ -3,6 +3,7 @@
 Each value is encrypted: who reads a copy of the database can neither send nor read in a shop's name.
 """
 
+import asyncio
 import os
 
 import asyncpg
@@ -33,6 +34,7 @@ DELETE FROM qr_devices.baileys_keys AS kept
 USING unnest($2::text[], $3::text[]) AS gone (kind, id)
 WHERE kept.device = $1 AND kept.kind = gone.kind AND kept.id = gone.id"""
 _GET = "SELECT id, value FROM qr_devices.baileys_keys WHERE device = $1 AND kind = $2 AND id = ANY ($3::text[])"
+_FORGET_SENT = "DELETE FROM qr_devices.baileys_keys WHERE device = $1 AND kind = 'sent' AND id < $2"
 _FORGET = "DELETE FROM qr_devices.baileys_keys WHERE device = $1"
 
 Row = tuple[str, str, str | None]  # kind, id, value; None: it is gone
@@ -45,6 +47,7 @@ class Devices:
         self._url = url
         self._cipher = AESGCM(key)
         self._pool: asyncpg.Pool | None = None
+        self._opening = asyncio.Lock()
 
     async def credentials(self, device: str) -> str | None:
         """What a device signs in with."""
@@ -69,6 +72,10 @@ class Devices:
             if gone:
                 await conn.execute(_DROP, device, *map(list, zip(*gone, strict=True)))
 
+    async def forget_sent(self, device: str, before: str) -> None:
+        """Deletes what was sent before this id; ids follow time."""
+        await (await self._opened()).execute(_FORGET_SENT, device, before)
+
     async def forget(self, device: str) -> None:
         """Deletes a device that is linked no longer."""
         await (await self._opened()).execute(_FORGET, device)
@@ -78,13 +85,16 @@ class Devices:
             await self._pool.close()
 
     async def _opened(self) -> asyncpg.Pool:
-        if self._pool is None:
-            pool = await asyncpg.create_pool(self._url, min_size=0, max_size=4, max_inactive_connection_lifetime=60)
-            async with pool.acquire() as conn, conn.transaction():
-                await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
-                await conn.execute(_MAKE)
-            self._pool = pool
-        return self._pool
+        async with self._opening:
+            return self._pool or await self._connect()
+
+    async def _connect(self) -> asyncpg.Pool:
+        pool = await asyncpg.create_pool(self._url, min_size=0, max_size=4, max_inactive_connection_lifetime=60)
+        async with pool.acquire() as conn, conn.transaction():
+            await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+            await conn.execute(_MAKE)
+        self._pool = pool
+        return pool
 
     def _seal(self, value: str, *place: str) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)

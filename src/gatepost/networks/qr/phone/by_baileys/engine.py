@@ -3,18 +3,25 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gatepost.model.ids import floor_id, message_id
 from gatepost.networks.qr.phone.by_baileys import news
 from gatepost.networks.qr.phone.by_baileys.calls import BaileysPhone
 from gatepost.networks.qr.phone.by_baileys.devices import Devices
 from gatepost.networks.qr.phone.by_baileys.node import Fields, Node
+from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
 from gatepost.networks.qr.phone.engine import Callbacks, Trouble
 from gatepost.networks.qr.phone.people import read
 from gatepost.networks.qr.phone.protos import neo
+from gatepost.networks.qr.phone.translate_message import kind_of, unwrap
 from gatepost.networks.qr.phone.translate_message import message as translate_message
 
 Frame = dict[str, Any]
+SENT_KEPT = timedelta(days=14)
+_FORGET_EVERY = 3600.0
 _ORDER_WITHIN = 10.0
 _CLOSE_WITHIN = 2.0
 _CLOSED = "The link is closed."
@@ -28,8 +35,11 @@ class Life:
         self.to = to
         self.over: asyncio.Future[str | Frame] = asyncio.get_running_loop().create_future()
         self.asks: set[asyncio.Task[None]] = set()
+        self.node: Node | None = None  # which run of the process holds it
         self.closing = False  # what comes from now on is no news
+        self.gone = asyncio.Event()  # nothing of it is left in the process
         self.ended = False  # the phone removed the device
+        self.forget_at = 0.0
 
     def end(self, how: str | Frame) -> None:
         if not self.over.done():
@@ -41,43 +51,63 @@ class Baileys:
 
     own_ids = True
 
-    def __init__(self, start: Callable[[], Awaitable[Node]], devices: Devices) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Node]], devices: Devices, scratch: Scratch | None = None) -> None:
         self._start = start
         self._devices = devices
+        self._scratch = scratch
         self._lives: dict[str, Life] = {}
         self._node: Node | None = None
         self._starting = asyncio.Lock()
-        self._listening: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def holds(self, device: str) -> bool:
         return await self._devices.credentials(device) is not None
 
     async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
-        credentials = await self._devices.credentials(device) if device else None
-        one = self._lives[life] = Life(device, to)
+        one = self._lives[life] = Life(device, to)  # at once: it may be stopped before it has come to connect
         try:
-            await (await self.node()).ask("open", life, creds=credentials)
+            # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
+            await self._open(life, one, await self._devices.credentials(device or ""))
             return await one.over
         finally:
+            await self._let_go(life, one)
             del self._lives[life]
             for task in one.asks:
                 task.cancel()
+            one.gone.set()
+
+    async def _open(self, life: str, one: Life, credentials: str | None) -> None:
+        node = await self.node()
+        if not one.over.done():
+            one.node = node
+            await node.ask("open", life, creds=credentials)
+
+    async def _let_go(self, life: str, one: Life) -> None:
+        """The process keeps a link until it is told that nobody needs it any more, also one that ended by itself."""
+        one.closing = True
+        if one.node is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSE_WITHIN):
+                await one.node.ask("close", life)  # it has its last keys kept before it answers
+        except (Trouble, TimeoutError):
+            pass  # it is gone, and with it the connection
 
     async def stop(self, life: str) -> None:
         one = self._lives.get(life)
-        if one is None or self._node is None:
+        if one is None:
             return
         one.closing = True
-        try:
-            async with asyncio.timeout(_CLOSE_WITHIN):
-                await self._node.ask("close", life)  # it has its last keys kept before it answers
-        except (Trouble, TimeoutError):
-            pass  # it is gone, and with it the connection
         one.end("")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_WITHIN * 2):
+                await one.gone.wait()
 
     async def stop_all(self) -> None:
         if self._node:
             await self._node.close()
+        if self._scratch:
+            self._scratch.remove()
         await self._devices.close()
 
     def phone(self, life: str) -> BaileysPhone:
@@ -88,14 +118,20 @@ class Baileys:
         async with self._starting:
             if self._node is None or self._node.gone.is_set():
                 self._node = await self._start()
-                self._listening = asyncio.create_task(self._listen(self._node))
+                for work in (self._listen(self._node), self._node.watch()):
+                    task = asyncio.create_task(work)
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
             return self._node
 
     async def _listen(self, node: Node) -> None:
-        await node.listen(lambda frame: self._take(node, frame))
-        await node.close()
-        for one in self._lives.values():
-            one.end("The program that holds the links ended.")
+        try:
+            await node.listen(lambda frame: self._take(node, frame))
+        finally:
+            for one in self._lives.values():
+                if one.node is node:
+                    one.end("The program that holds the links ended.")
+            await node.close()
 
     # -- what it asks ----------------------------------------------------------------------------------------------
 
@@ -123,21 +159,32 @@ class Baileys:
     async def _do(self, one: Life, frame: Fields) -> Any:
         match frame["ask"]:
             case "message":
-                return await one.to.told(await self._with_lines(news.message(frame), frame["life"]))
+                return await one.to.told(await self._with_lines(_understood(news.message, frame), frame["life"]))
+            case "receipts":
+                return await one.to.told(_understood(news.receipts, frame["list"]))
             case "creds" if not one.ended:
                 one.device = str(frame["device"])
                 return await self._devices.keep(one.device, frame["value"])
             case "get" if one.device:
                 return await self._devices.get(one.device, frame["kind"], frame["ids"])
             case "set" if one.device:
+                await self._forget_sent(one)
                 return await self._devices.put(one.device, [tuple(row) for row in frame["rows"]])
         raise Trouble(_CLOSED)
 
+    async def _forget_sent(self, one: Life) -> None:
+        """Once in a while: what nobody will ask for again."""
+        if time.monotonic() >= one.forget_at and one.device:
+            one.forget_at = time.monotonic() + _FORGET_EVERY
+            oldest = message_id(floor_id(datetime.now(UTC) - SENT_KEPT))
+            await self._devices.forget_sent(one.device, oldest)
+
     async def _with_lines(self, event: Any, life: str) -> Any:
         """An order with its lines: the message itself tells only where they are."""
-        if not event.Message.HasField("orderMessage"):
+        said = None if isinstance(event, list) else unwrap(event.Message)[0]
+        if said is None or kind_of(said) != "orderMessage":
             return event
-        order, frames = event.Message.orderMessage, translate_message(event, int(time.time()))
+        order, frames = said.orderMessage, translate_message(event, int(time.time()))
         try:
             async with asyncio.timeout(_ORDER_WITHIN):
                 node = await self.node()
@@ -147,7 +194,8 @@ class Baileys:
             print(f"order without its lines: {error!r}", flush=True)  # noqa: T201
             return event
         for frame in frames:
-            frame["content"]["order"]["items"] = lines
+            if frame["type"] == "order":
+                frame["content"]["order"]["items"] = lines
         return frames
 
     # -- what it tells ---------------------------------------------------------------------------------------------
@@ -165,8 +213,6 @@ class Baileys:
                 to.event([news.lock(frame["on"], frame["until"])])
             case "upserted":
                 to.event(news.message(frame) if frame["message"] else news.unreadable(frame))
-            case "receipts":
-                to.event(news.receipts(frame["list"]))
             case "people":
                 to.event(news.people(frame["list"], now))
             case "labels":
@@ -196,6 +242,15 @@ class Baileys:
             await self._devices.forget(device or "")
         finally:
             one.end(how)
+
+
+def _understood(make: Callable[[Any], Any], said: Any) -> Any:
+    """What makes no sense at all is passed over: unconfirmed, it would come again for ever, and nothing after it."""
+    try:
+        return make(said)
+    except Exception as error:
+        print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
+        return []
 
 
 _UNNAMED = {"BusinessName": "", "Platform": ""}

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { downloadContentFromMessage, encryptedStream } from '@whiskeysockets/baileys'
 import { logger } from './quiet.mjs'
 
+const NETWORK = '.whatsapp.net'
 const base64 = (bytes) => Buffer.from(bytes).toString('base64')
 
 export const upload = async (socket, kind, path) => {
@@ -27,7 +28,34 @@ export const upload = async (socket, kind, path) => {
   }
 }
 
-export const download = async (kind, { key, direct_path, url }, path, options) => {
-  const file = { mediaKey: Buffer.from(key, 'base64'), directPath: direct_path, url }
-  await pipeline(await downloadContentFromMessage(file, kind, { options }), createWriteStream(path, { mode: 0o600 }))
+// Asked for again, it would be no better.
+const unfit = (words) => Object.assign(new Error(words), { refusal: 400, sure: true })
+
+// A file is as long as its message says: one that is not could fill the disk.
+const atMost = (most) =>
+  async function* (pieces) {
+    let length = 0
+    for await (const piece of pieces) {
+      length += piece.length
+      if (length > most) throw unfit(`The file is longer than the ${most} bytes that its message tells of.`)
+      yield piece
+    }
+  }
+
+// Where a file lies is told by whoever sent it, and the library asks whatever host they name: only those of the network
+// may be asked, or a stranger could learn where this machine is, and reach what only it can reach.
+const hostOf = async (socket, url, path) => {
+  const named = URL.canParse(url) ? new URL(url).host : null
+  if (!path.startsWith('/')) throw unfit('The file has no proper path.')
+  if (named?.endsWith(NETWORK)) return named
+  const own = (await socket.refreshMediaConn()).hosts.map(({ hostname }) => hostname)
+  if (named && !own.includes(named)) throw unfit('The file lies on a host that is not one of the network.')
+  return named ?? own[0]
+}
+
+export const download = async (socket, kind, { key, direct_path, url, most }, path, options) => {
+  const host = await hostOf(socket, url, direct_path)
+  const file = { mediaKey: Buffer.from(key, 'base64'), directPath: direct_path }
+  const content = await downloadContentFromMessage(file, kind, { options, host })
+  await pipeline(content, atMost(most), createWriteStream(path, { mode: 0o600 }))
 }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,9 +29,14 @@ class CannotInstall(GatepostError):
 
 def program() -> tuple[str, str]:
     """How the engine is started; raises CannotInstall where it is not there."""
-    if not (home() / "node_modules").is_dir():
-        raise CannotInstall("The parts of the engine baileys are not installed. Run: gatepost qr install")
-    return node(), str(_placed() / _PROGRAM)
+    try:
+        if not (home() / "node_modules").is_dir():
+            raise CannotInstall("The parts of the engine baileys are not installed. Run: gatepost qr install")
+        return node(), str(_placed() / _PROGRAM)
+    except OSError as error:  # the gateway may not write where they lie, or not even look there
+        raise CannotInstall(
+            f"The parts of the engine baileys cannot be used: {error}. Run, as who may write there: gatepost qr install"
+        ) from error
 
 
 def node() -> str:
@@ -74,14 +79,21 @@ def home() -> Path:
 
 def install() -> Path:
     """Fetches the parts, unless they are there; returns their folder."""
-    folder = home()
-    if not (folder / "node_modules").is_dir():
-        node()  # without it the parts are of no use
-        with _aside(folder) as place:
-            _write(place, _parts())
-            _fetch(_npm(), place)
-    _placed()
-    return folder
+    try:
+        if not (home() / "node_modules").is_dir():
+            node()  # without it the parts are of no use
+            _fetch_whole(home())
+        _placed()
+    except OSError as error:
+        raise CannotInstall(f"The parts of the engine baileys cannot be put into place: {error}") from error
+    return home()
+
+
+def _fetch_whole(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # what somebody took the parts out of is in the way of new ones
+    with _aside(folder) as place:
+        _write(place, _parts())
+        _fetch(_npm(), place)
 
 
 def _fetch(npm: list[str], place: Path) -> None:
@@ -109,8 +121,11 @@ def _aside(folder: Path) -> Iterator[Path]:
         place = Path(made, "whole")
         place.mkdir()
         yield place
-        with suppress(OSError):  # somebody else was faster, with the same content
+        try:
             place.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise somebody else was faster, with the same content
+                raise
 
 
 def _write(folder: Path, files: Files) -> None:

@@ -10,15 +10,13 @@ const revived = (kind, value) =>
   kind === 'app-state-sync-key' ? proto.Message.AppStateSyncKeyData.fromObject(value) : value
 
 export class Keys {
-  #wire
-  #life
+  #ask
   #unlinked = new Map() // kind → id → value, as long as nobody has scanned the code
   #saving = Promise.resolve()
   #writing = new Set()
 
-  constructor(wire, life, creds) {
-    this.#wire = wire
-    this.#life = life
+  constructor(ask, creds) {
+    this.#ask = ask
     this.creds = creds ? read(creds) : initAuthCreds()
     this.kept = Boolean(creds)
   }
@@ -33,6 +31,16 @@ export class Keys {
     if (!this.creds.account) return this.#saving
     this.#saving = this.#saving.catch(() => {}).then(() => this.#save())
     return this.#saving
+  }
+
+  // Every message is kept for a while, beside the keys: whoever could not read it asks for it again, also after a restart.
+  keepSent(id, message) {
+    return this.#set({ sent: { [id]: message } })
+  }
+
+  async sent(id) {
+    const { [id]: message } = await this.#get('sent', [id])
+    return message ? proto.Message.decode(Buffer.from(message, 'base64')) : undefined
   }
 
   // Resolves when all changes so far are kept.
@@ -50,7 +58,7 @@ export class Keys {
 
   async #save() {
     const device = this.creds.me.id
-    await this.#wire.ask('creds', this.#life, { device, value: write(this.creds) })
+    await this.#ask('creds', { device, value: write(this.creds) })
     if (this.kept) return
     this.kept = true
     const all = Object.fromEntries([...this.#unlinked].map(([kind, values]) => [kind, Object.fromEntries(values)]))
@@ -63,7 +71,7 @@ export class Keys {
       const held = this.#unlinked.get(kind) ?? new Map()
       return Object.fromEntries(ids.filter((id) => held.has(id)).map((id) => [id, held.get(id)]))
     }
-    const found = await this.#wire.ask('get', this.#life, { kind, ids })
+    const found = await this.#ask('get', { kind, ids })
     return Object.fromEntries(Object.entries(found).map(([id, text]) => [id, revived(kind, read(text))]))
   }
 
@@ -72,7 +80,7 @@ export class Keys {
     const rows = []
     for (const [kind, values] of Object.entries(data))
       for (const [id, value] of Object.entries(values ?? {})) rows.push([kind, id, value ? write(value) : null])
-    if (rows.length) await this.#written(this.#wire.ask('set', this.#life, { rows }))
+    if (rows.length) await this.#written(this.#ask('set', { rows }))
   }
 
   async #written(writing) {

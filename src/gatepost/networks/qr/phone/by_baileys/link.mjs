@@ -15,7 +15,6 @@ import {
   proto,
   unpadRandomMax16,
 } from '@whiskeysockets/baileys'
-import { Arrivals } from './arrivals.mjs'
 import { download, upload } from './files.mjs'
 import { Keys } from './keys.mjs'
 import { known } from './known.mjs'
@@ -25,8 +24,9 @@ import { Turns } from './turns.mjs'
 
 const RESTART = 515
 const CONNECTION_CLOSED = 428
+const OURS = 1 // no code of the network's: the trouble is on this side
 const ACKNOWLEDGED_WITHIN = 45_000
-const POLLS = 1000
+const NO_ANSWER = 'The network did not acknowledge in time.'
 const LATEST = 2000 // messages that were told from their stanza, and come once more as an event
 
 export class Link {
@@ -36,17 +36,15 @@ export class Link {
   #proxy
   #socket
   #acks = new Map() // id → who waits for the network's word on it
-  #polls = new Map() // id → the secret that votes in it are sealed with
   #told = new Set()
   #stanzas = new WeakMap() // ciphertext → the stanza that it came in
   #turns = new Turns()
-  #arrivals = new Arrivals()
   #over = false
 
   constructor(wire, life, creds, proxy) {
     this.#wire = wire
     this.#life = life
-    this.#keys = new Keys(wire, life, creds)
+    this.#keys = new Keys((what, fields) => this.#ask(what, fields), creds)
     this.#proxy = proxy
     this.#connect()
   }
@@ -63,13 +61,14 @@ export class Link {
       markOnlineOnConnect: false, // the phone goes on ringing
       syncFullHistory: false,
       emitOwnEvents: false,
+      getMessage: ({ id }) => this.#keys.sent(id), // for those who could not read it, and ask again
       makeSignalRepository: (auth, ...more) => this.#listening(auth.keys, make(auth, ...more)),
       ...this.#proxy,
     })
     this.#socket = socket
-    socket.ws.prependListener('CB:message', (stanza) => this.#remember(stanza))
+    this.#inOrder(socket.ws, 'CB:message', (stanza) => this.#remember(stanza))
+    this.#inOrder(socket.ws, 'CB:receipt', (stanza) => this.#receipts(told.receipts(stanza)))
     socket.ws.on('CB:ack,class:message', ({ attrs }) => this.#acknowledged(attrs))
-    socket.ws.on('CB:receipt', (stanza) => this.#tellAll('receipts', told.receipts(stanza)))
     socket.ev.on('creds.update', (update) => this.#save(update))
     socket.ev.on('connection.update', (update) => this.#changed(socket, update))
     this.#listen(socket.ev)
@@ -79,7 +78,7 @@ export class Link {
     const first = !this.#keys.kept
     this.#keys.save(update).then(
       () => first && this.#keys.kept && this.#tell('paired', { device: this.#keys.creds.me.id }),
-      (error) => this.close(`The device could not be kept: ${error.message}`),
+      () => {}, // the connection was cut
     )
   }
 
@@ -108,13 +107,24 @@ export class Link {
     this.#tell('closed', { code, words })
   }
 
-  async close(words = '') {
+  async close(code = 0, words = '') {
     const socket = this.#socket
-    this.#end(0, words)
+    this.#end(code, words)
     this.#fail(new Error('The link was closed.'))
     await socket.end(undefined)
     await this.#keys.settled()
     this.#wire.drop(this.#life)
+  }
+
+  // What fails on our side must not look to the network like a message that cannot be read, which it would give up: the
+  // connection ends before the library hears of it, and what was not confirmed comes again.
+  async #ask(what, fields) {
+    try {
+      return await this.#wire.ask(what, this.#life, fields)
+    } catch (error) {
+      this.close(OURS, error.message)
+      throw error
+    }
   }
 
   // -- what happens --------------------------------------------------------------------------------------------------
@@ -131,25 +141,44 @@ export class Link {
     ev.on('call', (list) => this.#tellAll('calls', told.calls(list)))
   }
 
+  // The library's own transaction becomes a part of this one. A message to a group comes in two parts: the key that the
+  // group's messages are sealed with, once for each device, and the message itself.
   #listening(keys, repository) {
-    const decrypt = repository.decryptMessage.bind(repository)
-    const openAndTell = async (asked) => {
-      const padded = await decrypt(asked)
-      await this.#arrived(this.#stanzas.get(asked.ciphertext), unpadRandomMax16(padded))
-      return padded
-    }
-    // The library's own transaction becomes a part of this one.
-    const open = (asked) => this.#turns.shared(() => keys.transaction(() => openAndTell(asked), asked.jid))
-    repository.decryptMessage = (asked) =>
-      this.#arrivals.inOrder(this.#stanzas.get(asked.ciphertext), () => open(asked))
+    const [open, openOfGroup] = [repository.decryptMessage, repository.decryptGroupMessage]
+    const telling = (whose, sealed, decrypt) =>
+      this.#turns.shared(() => keys.transaction(() => this.#openAndTell(sealed, decrypt), whose))
+    repository.decryptMessage = (asked) => telling(asked.jid, asked.ciphertext, () => open.call(repository, asked))
+    repository.decryptGroupMessage = (asked) => telling(asked.group, asked.msg, () => openOfGroup.call(repository, asked))
     return repository
+  }
+
+  async #openAndTell(sealed, decrypt) {
+    const padded = await decrypt()
+    await this.#arrived(this.#stanzas.get(sealed), unpadRandomMax16(padded))
+    return padded
+  }
+
+  // The library looks up who wrote before it queues what they wrote, so that a second message may overtake the first
+  // one of somebody new: each is handed to it when it is done with the one before.
+  #inOrder(ws, kind, before) {
+    const takers = ws.listeners(kind)
+    ws.removeAllListeners(kind)
+    const take = async (stanza) => {
+      await before(stanza)
+      await Promise.all(takers.map((taker) => taker(stanza)))
+    }
+    let turn = Promise.resolve()
+    ws.on(kind, (stanza) => (turn = turn.then(() => take(stanza)).catch(() => {})))
+  }
+
+  // What people's phones did with our messages: the library acknowledges it after this.
+  #receipts(list) {
+    return list.length ? this.#ask('receipts', { list }) : undefined
   }
 
   #remember(stanza) {
     if (!Array.isArray(stanza.content)) return
-    const sealed = stanza.content.filter(({ tag, content }) => tag === 'enc' && content)
-    for (const { content } of sealed) this.#stanzas.set(content, stanza)
-    if (sealed.length) this.#arrivals.add(stanza)
+    for (const { tag, content } of stanza.content) if (tag === 'enc' && content) this.#stanzas.set(content, stanza)
   }
 
   async #arrived(stanza, plain) {
@@ -158,7 +187,7 @@ export class Link {
     const { fullMessage } = decodeMessageNode(stanza, me.id, me.lid ?? '')
     this.#told.add(fullMessage.key.id)
     if (this.#told.size > LATEST) this.#told.delete(this.#told.values().next().value)
-    await this.#wire.ask('message', this.#life, told.fromStanza(stanza, fullMessage.key, plain))
+    await this.#ask('message', told.fromStanza(stanza, fullMessage.key, plain))
   }
 
   #upserted(message) {
@@ -183,7 +212,6 @@ export class Link {
 
   async send({ to, message, id, extra }) {
     const said = proto.Message.decode(Buffer.from(message, 'base64'))
-    if (extra.poll) this.#keepSecret(id, said)
     const answer = this.#acknowledgement(id)
     try {
       const options = {
@@ -191,19 +219,37 @@ export class Link {
         additionalAttributes: extra.edit ? { edit: extra.edit } : {},
         additionalNodes: extra.poll ? [{ tag: 'meta', attrs: { polltype: 'creation' } }] : [],
       }
-      await this.#turns.alone(() => this.#socket.relayMessage(to, said, options))
+      await this.#turns.alone(async () => {
+        await this.#prepare(id, message)
+        await this.#socket.relayMessage(to, said, options)
+      })
     } catch (error) {
-      this.#acks.delete(id)
-      throw Object.assign(error, { sure: error?.output?.statusCode === CONNECTION_CLOSED })
+      this.#acks.get(id)?.reject(error)
+      throw Object.assign(error, { sure: error?.sure ?? error?.output?.statusCode === CONNECTION_CLOSED })
     }
     return answer
   }
 
+  // What fails before the library has a message certainly did not leave.
+  async #prepare(id, message) {
+    try {
+      if (this.#over) throw new Error('The link is closed.')
+      await this.#keys.keepSent(id, message)
+    } catch (error) {
+      throw Object.assign(error, { sure: true })
+    }
+  }
+
   #acknowledgement(id) {
     const answer = new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('The network did not acknowledge in time.')), ACKNOWLEDGED_WITHIN)
-      const done = (settle) => (value) => (clearTimeout(late), this.#acks.delete(id), settle(value))
-      this.#acks.set(id, { resolve: done(resolve), reject: done(reject) })
+      const done = (settle) => (value) => {
+        clearTimeout(late)
+        if (this.#acks.get(id) === waiting) this.#acks.delete(id)
+        settle(value)
+      }
+      const waiting = { resolve: done(resolve), reject: done(reject) }
+      const late = setTimeout(() => waiting.reject(new Error(NO_ANSWER)), ACKNOWLEDGED_WITHIN)
+      this.#acks.set(id, waiting)
     })
     answer.catch(() => {}) // whoever waits hears of it; nobody else needs to
     return answer
@@ -218,11 +264,6 @@ export class Link {
 
   #fail(error) {
     for (const waiting of [...this.#acks.values()]) waiting.reject(error)
-  }
-
-  #keepSecret(id, said) {
-    this.#polls.set(id, said.messageContextInfo?.messageSecret)
-    if (this.#polls.size > POLLS) this.#polls.delete(this.#polls.keys().next().value)
   }
 
   known({ phones }) {
@@ -246,7 +287,7 @@ export class Link {
   }
 
   download({ kind, file, path }) {
-    return download(kind, file, path, this.#proxy.options)
+    return download(this.#socket, kind, file, path, this.#proxy.options)
   }
 
   async order({ id, token }) {
@@ -254,16 +295,17 @@ export class Link {
   }
 
   // Who votes and who asked are sealed into a vote under the names that the chat goes by: each of theirs is tried.
-  vote({ poll, payload, iv, voters }) {
-    const secret = this.#polls.get(poll)
-    if (!secret) throw new Error('The poll was not sent from here.')
+  async vote({ poll, payload, iv, voters }) {
+    const asked = await this.#keys.sent(poll)
+    const secret = asked?.messageContextInfo?.messageSecret
+    if (!secret) throw new Error('The poll was not sent from here, or long ago.')
     const { id, lid } = this.#keys.creds.me
     const sealed = { encPayload: Buffer.from(payload, 'base64'), encIv: Buffer.from(iv, 'base64') }
     for (const creator of [id, lid].filter(Boolean).map(jidNormalizedUser))
       for (const voter of voters.map(jidNormalizedUser)) {
         const names = { pollCreatorJid: creator, pollMsgId: poll, pollEncKey: secret, voterJid: voter }
         const vote = opened(sealed, names)
-        if (vote) return Buffer.from(proto.Message.PollVoteMessage.encode(vote).finish()).toString('base64')
+        if (vote) return { chosen: told.chosen(vote), options: told.options(asked) }
       }
     throw new Error('The vote could not be opened.')
   }

@@ -7,10 +7,13 @@ a message            ─► `neo.Message`, as the other engine gives it: what it
 from base64 import b64decode
 from typing import Any
 
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
 from gatepost.networks.qr.phone import translate_link as link
 from gatepost.networks.qr.phone.kinds import thousandths
 from gatepost.networks.qr.phone.people import chat, person, read
 from gatepost.networks.qr.phone.protos import e2e, neo
+from gatepost.networks.qr.phone.translate_message import not_understood
 
 Frame = dict[str, Any]
 _NOBODY = neo.JID(User="", Server="", Device=0, RawAgent=0, Integrator=0, IsEmpty=True)
@@ -33,9 +36,13 @@ _REFUSALS = {
 
 
 def message(said: Frame) -> Any:
-    """A message, as `neo.Message`."""
-    body = e2e.Message.FromString(b64decode(said["message"] or ""))
-    return neo.Message(Info=_info(said), Message=body, **dict.fromkeys(_FLAGS, False))
+    """A message, as `neo.Message`; one that cannot be read here as the frame that tells so."""
+    info = _info(said)
+    try:
+        body = e2e.Message.FromString(b64decode(said["message"] or ""))
+    except DecodeError:  # asked for again, it would come as it is
+        return [not_understood(info)]
+    return neo.Message(Info=info, Message=body, **dict.fromkeys(_FLAGS, False))
 
 
 def unreadable(said: Frame) -> Any:
@@ -128,13 +135,12 @@ def _call(one: Frame, who: dict[str, str]) -> Frame:
 
 
 def order_lines(details: Frame) -> list[Frame]:
-    """The lines of an order; the network gives prices in thousandths."""
-    return [
-        {
-            "retailer_id": str(one["id"]),
-            "quantity": int(one["quantity"]),
-            "price": thousandths(int(one["price"])),
-            "currency": str(one["currency"]),
-        }
-        for one in details["products"]
-    ]
+    """The lines of an order; the network gives prices in thousandths, and none where the shop shows none."""
+    return [_line(one) for one in details["products"]]
+
+
+def _line(one: Frame) -> Frame:
+    line = {"retailer_id": str(one["id"]), "quantity": int(one["quantity"])}
+    if one["price"] is None:
+        return line
+    return line | {"price": thousandths(int(one["price"])), "currency": str(one["currency"])}

@@ -9,15 +9,19 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
 import msgspec
 
+from gatepost.networks.mend import mended
 from gatepost.networks.qr.phone.engine import Trouble
 
 Fields = dict[str, Any]
 _LONGEST_LINE = 64 << 20  # a device's keys travel in one piece
+_END_WITHIN = 1.0
+_LOOK_EVERY, _ANSWER_WITHIN = 15.0, 30.0  # a library that works hard may be silent for a while
 _read: msgspec.json.Decoder[Fields] = msgspec.json.Decoder(Fields)
 _write = msgspec.json.Encoder().encode
 
@@ -52,21 +56,60 @@ class Node:
     async def listen(self, take: Callable[[Fields], None]) -> None:
         """Reads until the process ends; `take` gets what is not an answer."""
         try:
-            while line := await self._reader.readline():
-                frame = _read.decode(line)
-                if "re" in frame:
-                    self._settle(frame)
-                else:
-                    take(frame)
+            while line := await self._line():
+                try:
+                    self._route(_read.decode(mended(line)), take)
+                except Exception as error:  # one that cannot be read must not silence all links
+                    print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         except OSError:
             pass
         finally:
             self._end()
 
+    async def watch(self, every: float = _LOOK_EVERY, within: float = _ANSWER_WITHIN) -> None:
+        """Ends a process that no longer answers: its links would look alive for ever."""
+        while not await self._gone_within(every):
+            try:
+                async with asyncio.timeout(within):
+                    await self.ask("ping", "")
+            except TimeoutError:
+                print("the program that holds the links does not answer", flush=True)  # noqa: T201
+                self._kill()
+            except Trouble:
+                pass
+
+    async def _gone_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.gone.wait()
+        return self.gone.is_set()
+
     async def close(self) -> None:
-        """Ends the process."""
+        """Ends the process: by the end of its socket, or where it does not heed that."""
         self._writer.close()
-        await self._process.wait()
+        try:
+            async with asyncio.timeout(_END_WITHIN):
+                await self._process.wait()
+        except TimeoutError:
+            self._kill()
+            await self._process.wait()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def _line(self) -> bytes:
+        while True:
+            try:
+                return await self._reader.readline()
+            except ValueError:  # too long; what is left of it cannot be read either
+                print("news passed over: too long", flush=True)  # noqa: T201
+
+    def _route(self, frame: Fields, take: Callable[[Fields], None]) -> None:
+        if "re" in frame:
+            self._settle(frame)
+        else:
+            take(frame)
 
     def _put(self, frame: Fields) -> None:
         if not self._writer.is_closing():

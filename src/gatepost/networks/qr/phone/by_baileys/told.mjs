@@ -9,8 +9,8 @@ import {
 } from '@whiskeysockets/baileys'
 
 const RECEIPTS = { '': 'delivered', read: 'read', played: 'played' }
-const CALLS = { offer: 'offer', terminate: 'terminate', timeout: 'terminate' }
-const number = (value) => Number(value?.toNumber?.() ?? value ?? 0)
+const CALLS = { offer: 'offer', terminate: 'ended', timeout: 'missed' }
+const number = (value) => Number(value?.toNumber?.() ?? value ?? 0) || 0 // what is no number is no time either
 const base64 = (bytes) => Buffer.from(bytes).toString('base64')
 
 // A message from its stanza, before the library has acknowledged it; `plain` is what was in it, decrypted.
@@ -22,13 +22,13 @@ export const fromStanza = ({ attrs }, key, plain) => {
     sender: attrs.participant ?? attrs.from,
     sender_alt: senderAlt === other ? null : (senderAlt ?? null), // the library takes the one for the other
     recipient_alt: recipientAlt ?? other ?? null,
-    at: Number(attrs.t ?? 0),
+    at: number(attrs.t),
     name: attrs.notify ?? '',
     message: base64(plain),
   }
 }
 
-// A message that the library emitted: one of a group, one that the phone sent again, or one that cannot be read here.
+// A message that the library emitted: one that the phone sent again, one of a newsletter, or one that cannot be read here.
 export const fromUpsert = (message) => ({
   ...keyed(message.key),
   sender: message.key.participant ?? (message.key.fromMe ? null : message.key.remoteJid),
@@ -52,7 +52,7 @@ export const receipts = ({ attrs, content }) => {
   if (!status || attrs.recipient || isJidGroup(attrs.from) || isJidBroadcast(attrs.from)) return []
   const more = Array.isArray(content) ? content.flatMap((list) => getBinaryNodeChildren(list, 'item')) : []
   const ids = [attrs.id, ...more.map((item) => item.attrs.id)]
-  return ids.map((id) => ({ id, chat: attrs.from, status, at: Number(attrs.t ?? 0) }))
+  return ids.map((id) => ({ id, chat: attrs.from, status, at: number(attrs.t) }))
 }
 
 export const people = (contacts) =>
@@ -77,6 +77,14 @@ export const assignment = ({ association, type }) =>
     ? [{ id: association.labelId, action: type === 'add' ? 'assigned' : 'removed', chat: association.chatId }]
     : []
 
+// A vote names its options by their SHA-256; the poll itself has their words.
+export const chosen = (vote) => vote.selectedOptions.map(base64)
+
+export const options = (asked) => {
+  const poll = asked.pollCreationMessage ?? asked.pollCreationMessageV2 ?? asked.pollCreationMessageV3
+  return (poll?.options ?? []).map(({ optionName }) => optionName)
+}
+
 export const calls = (list) =>
   list
     .filter(({ status, isGroup }) => CALLS[status] && !isGroup)
@@ -84,5 +92,5 @@ export const calls = (list) =>
       id: call.id,
       kind: CALLS[call.status],
       jids: [call.from, call.callerPn, call.chatId].filter(Boolean),
-      at: Math.floor(call.date.getTime() / 1000),
+      at: number(Math.floor(call.date.getTime() / 1000)),
     }))

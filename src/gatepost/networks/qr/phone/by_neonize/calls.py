@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from gatepost.networks.qr.phone.engine import Sent, Uploaded
+from gatepost.networks.qr.phone.engine import Sent, Uploaded, Vote
 
 _KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "document": "MediaDocument"}
 _COMPOSING, _PAUSED, _TEXT = 0, 1, 0
@@ -54,8 +54,9 @@ class NeonizePhone:
     async def download(self, kind: str, said: Any) -> bytes:
         return bytes(await asyncio.to_thread(self._client.download_any, said))
 
-    async def vote(self, event: Any) -> Any:
-        return await asyncio.to_thread(self._client.decrypt_poll_vote, event)
+    async def vote(self, event: Any) -> Vote:
+        opened = await asyncio.to_thread(self._client.decrypt_poll_vote, event)
+        return Vote(list(opened.selectedOptions))
 
     async def logout(self) -> None:
         await asyncio.to_thread(self._client.logout)

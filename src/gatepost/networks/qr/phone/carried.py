@@ -1,0 +1,41 @@
+"""What a line to the gateway carries: a frame that is passed over there would be waited for here, for ever."""
+
+from typing import Any
+
+from gatepost.networks.qr import frames
+
+Frame = dict[str, Any]
+_KEPT = ("event", "session", "seq", "id", "from_me", "at", "target", "chat")
+_TOO_LARGE = {"title": "Too large", "details": "The message is too large for a link. It can be read on the phone."}
+_LONGEST_NAME = 200
+
+
+class CannotCarry(Exception):
+    """No part of it is left to tell."""
+
+
+def carried(frame: Frame) -> Frame:
+    """The frame, or of one that is too long what says that it came."""
+    if _fits(frame):
+        return frame
+    short = _shortened(frame) if frame["event"] == "message" else frame
+    if _fits(short):
+        return short
+    raise CannotCarry(f"a frame of the kind {frame['event']} that no gateway reads")
+
+
+def _fits(frame: Frame) -> bool:
+    raw = frames.write(frame)
+    try:
+        return len(raw) <= frames.MAX_FRAME and frames.read(raw) is not None
+    except frames.Unreadable:
+        return False
+
+
+def _shortened(frame: Frame) -> Frame:
+    short = {name: frame[name] for name in _KEPT if name in frame} | {"from": _named(frame["from"])}
+    return short | {"type": "unsupported", "content": {"unsupported": _TOO_LARGE}}
+
+
+def _named(who: dict[str, str]) -> dict[str, str]:
+    return {name: value[:_LONGEST_NAME] for name, value in who.items()}

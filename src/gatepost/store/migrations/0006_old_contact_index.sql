@@ -1,0 +1,2 @@
+-- Its successor is there, by contact first.
+DROP INDEX messages_contact;
