@@ -27,6 +27,7 @@ import msgspec
 import pytest
 import uvicorn
 
+from gatepost.networks.qr.phone.by_neonize.library import load_types
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
@@ -34,6 +35,8 @@ from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 
 T = TypeVar("T")
+
+load_types()  # of the library that links phones; its native part is loaded in children only, as in the gateway
 
 # Only root can become another user, which is what these tests are about.
 collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py"]

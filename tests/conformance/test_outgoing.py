@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.line import Line, Taken, new_person
+from tests.conformance.line import Line, Taken, new_person, until
 from tests.conformance.samples import AS_TEXT, FILE_SENDS, FILES, PLAIN
 from tests.conftest import Answer, Receiver, serve_app
 
@@ -93,7 +93,11 @@ async def test_a_message_is_marked_as_read(line: Line) -> None:
     heard = await line.say(person, "text", {"body": "Hello?"})
     (event,) = await line.heard(person, 1)
     assert (await line.call("POST", f"/messages/{event['data']['key']['id']}/read")).status == 200
-    assert heard in await line.reads()
+
+    async def look() -> bool:
+        return heard in await line.reads()
+
+    assert await until(look)
 
 
 async def test_webhooks_tell_what_the_feed_tells(line: Line) -> None:

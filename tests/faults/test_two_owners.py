@@ -28,16 +28,18 @@ async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str,
         clients = Clients(stage)
         sending = asyncio.create_task(clients.send([[Order(HELD, 0)], *plan(recipients=8, each=5)]))
         old = await stop_in_the_middle(stage)
-        first = await epoch(stage)
+        first, doubted = await epoch(stage), await in_doubt(stage)
         new = stage.launch(role="worker")
         await sending
         held = await until_only_one_waits(stage, first)
-        before = await everything(stage)
+        *books, calls = await everything(stage)
         old.signal(signal.SIGCONT)
         await until_it_gave_up(old)
-        assert await everything(stage) == before
+        *after, later = await everything(stage)
+        assert after == books
+        assert await called_for(stage, set(later) - set(calls)) <= doubted
         await until_settled(stage, 41)
-        check(await open_books(stage), clients.told, {held})
+        check(await open_books(stage), clients.told, doubted | {held})
         assert await epoch(stage) == first + 1
         [row] = await stage.rows("SELECT epoch FROM messages WHERE phone = $1", HELD)
         assert row["epoch"] == first + 1
@@ -62,12 +64,24 @@ async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_
         async with asyncio.timeout(20):
             await sending
             await until_settled(stage, 15)
-        before = await everything(stage)
+        *books, calls = await everything(stage)
         old.signal(signal.SIGCONT)
         await until_it_gave_up(old)
-        assert await everything(stage) == before
+        *after, later = await everything(stage)
+        assert after == books
+        assert await called_for(stage, set(later) - set(calls)) <= doubted
         assert await epoch(stage) == first + 1
         check(await open_books(stage), clients.told, doubted)
+
+
+async def called_for(stage: Stage, numbers: set[int]) -> set[str]:
+    """The messages of some lines of the network's ledger.
+
+    A call that the HTTP client had in hand when its process was stopped may still leave: nobody can take it back. That
+    an owner past its lease begins none is shown in tests/outbound.
+    """
+    lines = await stage.ledger("accepted") + await stage.ledger("refused")
+    return {line["biz_opaque_callback_data"].split(":")[1] for line in lines if line["seq"] in numbers}
 
 
 def slow_for_a_while(receiver: Receiver) -> Any:

@@ -201,6 +201,16 @@ async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path)
     assert [psutil.pid_exists(pid) for pid in (node.pid, second.pid)] == [False, False]
 
 
+async def test_a_library_that_never_comes_to_connect_is_not_waited_for(devices: Devices, tmp_path: Path) -> None:
+    one, session = engine('put(re=frame["n"], ok=None)', devices, tmp_path), Session()
+    one.patience = 0.05
+    async with asyncio.timeout(20):
+        told = await one.run("ch_1/1", None, session.callbacks)
+    assert isinstance(told, dict)
+    assert (told["state"], told["reason"]) == ("disconnected", "network_gone")
+    await one.stop_all()
+
+
 async def test_devices_are_written_read_and_forgotten(devices: Devices) -> None:
     rows = [("session", "a", "1"), ("session", "b", "2"), ("pre-key", "a", "3")]
     await devices.put("D", [*rows, ("session", "none", None)])

@@ -16,6 +16,7 @@ from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
 from gatepost.networks.qr.phone.engine import Callbacks, Trouble
 from gatepost.networks.qr.phone.people import read
 from gatepost.networks.qr.phone.protos import neo
+from gatepost.networks.qr.phone.translate_link import connection
 from gatepost.networks.qr.phone.translate_message import kind_of, unwrap
 from gatepost.networks.qr.phone.translate_message import message as translate_message
 
@@ -40,8 +41,10 @@ class Life:
         self.gone = asyncio.Event()  # nothing of it is left in the process
         self.ended = False  # the phone removed the device
         self.forget_at = 0.0
+        self.stirred = asyncio.Event()  # there was news
 
     def end(self, how: str | Frame) -> None:
+        self.stirred.set()
         if not self.over.done():
             self.over.set_result(how)
 
@@ -50,6 +53,7 @@ class Baileys:
     """The library, in a process that is started with the first link."""
 
     own_ids = True
+    patience = 60.0  # seconds until the first news of a link; the library itself gives up on an address after 20
 
     def __init__(self, start: Callable[[], Awaitable[Node]], devices: Devices, scratch: Scratch | None = None) -> None:
         self._start = start
@@ -68,6 +72,7 @@ class Baileys:
         try:
             # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
             await self._open(life, one, await self._devices.credentials(device or ""))
+            await self._until_it_stirs(one)
             return await one.over
         finally:
             await self._let_go(life, one)
@@ -81,6 +86,14 @@ class Baileys:
         if not one.over.done():
             one.node = node
             await node.ask("open", life, creds=credentials)
+
+    async def _until_it_stirs(self, one: Life) -> None:
+        """A library that neither shows a code nor connects nor fails is not waited for: the link is opened anew."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                await one.stirred.wait()
+        if not one.stirred.is_set():
+            one.end(connection("disconnected", "network_gone", "The library did not come to connect in time."))
 
     async def _let_go(self, life: str, one: Life) -> None:
         """The process keeps a link until it is told that nobody needs it any more, also one that ended by itself."""
@@ -139,6 +152,7 @@ class Baileys:
         one = self._lives.get(frame["life"])
         if "q" not in frame:
             if one and not one.closing:
+                one.stirred.set()
                 self._tell(one, frame)
         elif one is None:
             node.answer(frame["q"], error=_CLOSED)
