@@ -223,4 +223,5 @@ class PhoneLine(LinkedLine):
         await self.do("drop")
 
     async def mend(self) -> None:
-        await self.until_state("connected")
+        """The waits between tries grow with each cut, and the line has seen some."""
+        await self.until_state("connected", 60)

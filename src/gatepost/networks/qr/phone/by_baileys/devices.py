@@ -89,7 +89,9 @@ class Devices:
             return self._pool or await self._connect()
 
     async def _connect(self) -> asyncpg.Pool:
-        pool = await asyncpg.create_pool(self._url, min_size=0, max_size=4, max_inactive_connection_lifetime=60)
+        pool = await asyncpg.create_pool(
+            self._url, min_size=0, max_size=4, max_inactive_connection_lifetime=60, command_timeout=30
+        )
         async with pool.acquire() as conn, conn.transaction():
             await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
             await conn.execute(_MAKE)

@@ -70,10 +70,14 @@ class Baileys:
     async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
         one = self._lives[life] = Life(device, to)  # at once: it may be stopped before it has come to connect
         try:
-            # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
-            await self._open(life, one, await self._devices.credentials(device or ""))
-            await self._until_it_stirs(one)
+            async with asyncio.timeout(self.patience):
+                # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
+                await self._open(life, one, await self._devices.credentials(device or ""))
+                await one.stirred.wait()
             return await one.over
+        except TimeoutError:
+            # It neither shows a code nor connects nor fails: the link is opened anew.
+            return connection("disconnected", "network_gone", "The library did not come to connect in time.")
         finally:
             await self._let_go(life, one)
             del self._lives[life]
@@ -86,14 +90,6 @@ class Baileys:
         if not one.over.done():
             one.node = node
             await node.ask("open", life, creds=credentials)
-
-    async def _until_it_stirs(self, one: Life) -> None:
-        """A library that neither shows a code nor connects nor fails is not waited for: the link is opened anew."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.patience):
-                await one.stirred.wait()
-        if not one.stirred.is_set():
-            one.end(connection("disconnected", "network_gone", "The library did not come to connect in time."))
 
     async def _let_go(self, life: str, one: Life) -> None:
         """The process keeps a link until it is told that nobody needs it any more, also one that ended by itself."""
