@@ -67,7 +67,7 @@ async def test_a_crash_while_sending_neither_loses_nor_doubles(place: Phones, li
     await line.network.saw("message", lambda one: one["id"] == sent)
     kill_child(place)
     await line.network.do("silence", on=False)
-    await line.until_status(sent, "READ", 30)
+    await line.until_status(sent, "READ", 90)
     assert await line.acks(sent) == ["SENT", "DELIVERED", "READ"]
     assert [one["id"] for one in line.network.seen if one.get("phone") == person and one["saw"] == "message"] == [
         sent,
