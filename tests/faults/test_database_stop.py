@@ -50,7 +50,7 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
             assert clients.told == accepted
             assert set(clients.refused) == {503}
             await server.start()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await until_ready(stage)
                 sent = await stage.send(phone="5511966662222", body="Message 0", client_ref="x")
                 await stage.until_status(sent, "READ")
@@ -65,7 +65,7 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
 
 
 async def until_the_network_has(stage: Stage, phone: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not await stage.ledger("accepted", to=phone):
             await asyncio.sleep(0.01)
 

@@ -93,13 +93,28 @@ def slow_for_a_while(receiver: Receiver) -> Any:
     return answer
 
 
+async def inside_a_transaction(stage: Stage) -> bool:
+    """Whether somebody holds a transaction open and does nothing: whoever was stopped in it."""
+    await asyncio.sleep(0.1)
+    return bool(
+        await stage.rows(
+            """SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
+               AND state_change < clock_timestamp() - interval '80 milliseconds'"""
+        )
+    )
+
+
 async def stop_in_the_middle(stage: Stage) -> Node:
     """An owner that has much to send, calls under way to the network, and posts under way to the receiver."""
     node = stage.launch(role="worker")
     async with asyncio.timeout(15):
         while not await stage.ledger("accepted", to=HELD) or not stage.receiver.requests:
             await asyncio.sleep(0.005)
-    node.signal(signal.SIGSTOP)
+        node.signal(signal.SIGSTOP)
+        while await inside_a_transaction(stage):  # that is the other test's story
+            node.signal(signal.SIGCONT)
+            await asyncio.sleep(0.005)
+            node.signal(signal.SIGSTOP)
     waiting = await stage.rows("SELECT 1 FROM messages WHERE state IN (0, 1)")
     assert waiting, "the owner had nothing left to do"
     return node

@@ -44,7 +44,7 @@ class Network:
         self._answers[number] = answer
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"n": number, "do": what, **fields}).encode() + b"\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await answer
 
     async def say(self, id_: str, said: Any, **fields: Any) -> None:
@@ -54,7 +54,7 @@ class Network:
 
     async def saw(self, what: str, fits: Callable[[Fields], bool] = lambda _: True) -> Fields:
         """The first thing of a kind that the network saw; waits for it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 for one in self.seen:
                     if one["saw"] == what and fits(one):

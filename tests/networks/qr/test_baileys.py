@@ -98,7 +98,7 @@ def shop(network: Network) -> Fields:
 
 async def until(link: Link, fits: Callable[[Any], bool], *, ack: bool = True) -> Any:
     """Reads updates, acknowledging each, until one fits."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for seq, update in link.updates():
             if ack and seq is not None:
                 await link.ack(seq)
@@ -244,7 +244,7 @@ async def test_a_link_that_is_closed_in_the_middle_leaves_nothing_behind_for_the
 
 async def until_locked(conn: asyncpg.Connection) -> None:
     """Waits until somebody waits for what this connection holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await conn.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             await asyncio.sleep(0.01)
 

@@ -100,7 +100,7 @@ async def test_the_first_message_of_somebody_in_a_group_is_told_once_and_waited_
     await until(link, state("disconnected"))
     again = await opened(gateway, shop, link.device)
     assert (await until(again, of(Incoming))).network_id == "SK1"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await unconfirmed(network, shop):
             await asyncio.sleep(0.01)
     await again.close()
