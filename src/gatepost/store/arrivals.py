@@ -26,8 +26,6 @@ from gatepost.store.targets import CHANGES, Known, Touch, apply_touch, find_know
 
 _ABOUT = {"reaction": "reaction", "poll_vote": "poll", "edit": "edit"}  # what is about an earlier message, and where
 
-_ABOUT_OTHERS = {"reaction": "reaction", "poll_vote": "poll", "edit": "edit"}  # types, and where they name the other
-
 
 class File(msgspec.Struct, frozen=True):
     """A file that the network holds for us, and where to fetch it (JSON)."""
