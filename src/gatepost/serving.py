@@ -15,6 +15,7 @@ from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
 from gatepost.logs import configure_logs
 from gatepost.opening import opened_for_gateway
+from gatepost.running_address import note_address
 from gatepost.settings import Settings
 
 log = structlog.get_logger("gatepost")
@@ -76,6 +77,7 @@ async def _serve_http(
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
     url = settings.server.public_url.rstrip("/") or _address(listener)
     log.info("ready", url=url, version=__version__)
+    note_address(settings.data_folder, url)
     try:
         if on_ready and not serving.done():
             await on_ready(url)

@@ -82,6 +82,11 @@ async def extend_trial(db: Database, account_id: UUID, days: int, now: datetime)
     return await _changed(db, account_id, await store.extend_trial(db, account_id, timedelta(days=days), now))
 
 
+async def end_trial(db: Database, account_id: UUID, now: datetime) -> Account:
+    """Ends a trial now; one that is over stays as it is."""
+    return await _changed(db, account_id, await store.end_trial(db, account_id, now))
+
+
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> Account:
     """Gives an account an add-on; giving it twice changes nothing."""
     return await _changed(db, account_id, await store.add_addon(db, account_id, check_addon(addon), now))

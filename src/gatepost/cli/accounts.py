@@ -90,15 +90,23 @@ async def resume(session: Session, account: AccountId) -> Answer:
 async def trial(
     session: Session,
     account: AccountId,
-    days: Annotated[int, typer.Option(help="Days to add: to the trial's end, or to today where it is over.")],
+    days: Annotated[
+        int | None, typer.Option(help="Days to add: to the trial's end, or to today where it is over.")
+    ] = None,
+    end: Annotated[bool, typer.Option("--end", help="End the trial now.")] = False,
 ) -> Answer:
-    """Let a trial go on."""
+    """Extend a trial, or end it."""
     from gatepost.admin import accounts
     from gatepost.cli.reading import read_id
     from gatepost.cli.views import account_view
+    from gatepost.model.errors import invalid_field
 
-    changed = await accounts.extend_trial(session.db, read_id("acc", account), days, session.now)
-    return Answer(account_view(changed))
+    account_id = read_id("acc", account)
+    if end == (days is not None):
+        raise invalid_field("days", "give either --days N or --end")
+    if days is None:
+        return Answer(account_view(await accounts.end_trial(session.db, account_id, session.now)))
+    return Answer(account_view(await accounts.extend_trial(session.db, account_id, days, session.now)))
 
 
 @command(addons, "add")

@@ -192,8 +192,15 @@ async def _create_official(
         session.db, session.vault, account_id, number=number, limits=limits, **kept, **shared
     )
     secrets = channels.open_secrets(session.vault, made)
-    url = f"{session.settings.public_url}/callbacks/cloud/{ids.show('ch', made.id)}"
+    url = f"{gateway_url(session.settings)}/callbacks/cloud/{ids.show('ch', made.id)}"
     return _made(made, {"callback_url": url, "verify_token": secrets.verify_token if secrets else None})
+
+
+def gateway_url(settings: "Settings") -> str:
+    """How the outside reaches the gateway: as the settings say, else as the gateway that runs here was started."""
+    from gatepost.running_address import noted_address
+
+    return settings.server.public_url.rstrip("/") or noted_address(settings.data_folder) or settings.public_url
 
 
 def official_limits(settings: "Settings") -> dict[str, float]:

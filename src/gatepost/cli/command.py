@@ -30,7 +30,7 @@ Data = Annotated[Path | None, typer.Option(help="Folder of the gateway's data.",
 DatabaseUrl = Annotated[str | None, typer.Option(help="PostgreSQL to use instead of the embedded one.")]
 Config = Annotated[Path | None, typer.Option(help="File with settings (TOML).")]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
-_PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": Config}
+PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": Config}
 
 
 def new_group(help_: str) -> typer.Typer:
@@ -71,14 +71,20 @@ Given = Mapping[str, Any]
 Run = Callable[[Given, dict[str, Any], bool], None]
 
 
-def command(group: typer.Typer, name: str) -> Callable[[Action[P]], Action[P]]:
-    """Makes a command of a function that works on the database."""
+def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable[[Action[P]], Action[P]]:
+    """Makes a command of a function that works on the database.
+
+    Only one that `creates` makes a database in the default folder where there is none.
+    """
 
     def register(action: Action[P]) -> Action[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
-            print_answer(asyncio.run(_in_session(action, load_settings(**places), arguments)), as_json=as_json)
+            settings = load_settings(**places)
+            if not creates:
+                check_database(settings, places)
+            print_answer(asyncio.run(_in_session(action, settings, arguments)), as_json=as_json)
 
-        group.command(name)(with_options(action, _PLACES, run))
+        group.command(name)(with_options(action, PLACES, run))
         return action
 
     return register
@@ -93,7 +99,7 @@ def stream_command(group: typer.Typer, name: str) -> Callable[[StreamAction[P]],
             _check_gateway(settings)
             asyncio.run(_stream(action, settings, arguments, printer))
 
-        group.command(name)(with_options(action, _PLACES, run))
+        group.command(name)(with_options(action, PLACES, run))
         return action
 
     return register
@@ -106,7 +112,7 @@ def settings_command(group: typer.Typer, name: str) -> Callable[[SettingsAction[
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
             print_answer(action(load_settings(**places), **arguments), as_json=as_json)  # type: ignore[call-arg]
 
-        group.command(name)(with_options(action, _PLACES, run))
+        group.command(name)(with_options(action, PLACES, run))
         return action
 
     return register
@@ -120,6 +126,19 @@ def load_settings(
 
     places = {"data": str(data) if data else None, "database.url": database_url}
     return load(config, overrides={**places, **(overrides or {})})
+
+
+def check_database(settings: "Settings", places: Given) -> None:
+    """Refuses to make a database in a folder that nobody named: it is probably in another one."""
+    from gatepost.model.errors import NotFound
+    from gatepost.store.embedded import find_cluster
+
+    if settings.database.url or places["data"] is not None or find_cluster(settings.data_folder) is not None:
+        return
+    raise NotFound(
+        f"There is no gateway in {settings.data_folder.resolve()}. Name its folder with --data or GATEPOST_DATA, or "
+        "its database with --database-url; 'gatepost serve' and 'gatepost migrate' make a new one."
+    )
 
 
 async def _in_session(action: Callable[..., Awaitable[Answer]], settings: "Settings", arguments: Any) -> Answer:

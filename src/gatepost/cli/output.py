@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+_CODES = frozenset({"code", "status", "http_status", "port", "pid", "version", "sequence", "seed"})  # not quantities
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What a command found or did: a record or a list of them, and what a person should also know."""
@@ -146,7 +148,7 @@ def _log_to_stderr() -> None:
 def _print_record(record: Mapping[str, Any]) -> None:
     width = max(len(name) for name in record)
     for name, value in record.items():
-        print(f"{name.replace('_', ' '):<{width}}  {cell(value)}")
+        print(f"{name.replace('_', ' '):<{width}}  {cell(value, name)}")
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]], answer: Answer) -> None:
@@ -163,20 +165,20 @@ def _print_table(rows: Sequence[Mapping[str, Any]], answer: Answer) -> None:
         # An id that is cut off is of no use.
         table.add_column(name.replace("_", " "), no_wrap=name == "id", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell(row[name])) for name in answer.columns))
+        table.add_row(*(Text(cell(row[name], name)) for name in answer.columns))
     console = Console(highlight=False)
     console.print(table) if console.is_terminal else Console(highlight=False, width=400).print(table)
 
 
-def cell(value: Any) -> str:
-    """A value for a person. What a stranger could have put into it cannot steer the terminal."""
+def cell(value: Any, name: str = "") -> str:
+    """A value for a person. What a stranger could have put into it cannot control the terminal."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {cell(one)}" for name, one in value.items()) or "–"
+        return ", ".join(f"{key}: {cell(one, key)}" for key, one in value.items()) or "–"
     if isinstance(value, list | tuple):
-        return ", ".join(cell(one) for one in value) or "–"
-    text = f"{value:,}" if isinstance(value, int) else str(value)
+        return ", ".join(cell(one, name) for one in value) or "–"
+    text = f"{value:,}" if isinstance(value, int) and name not in _CODES else str(value)
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -6,12 +6,15 @@ from gatepost.cli import (
     accounts,
     channels,
     deliveries,
+    doctor,
+    exporting,
     keys,
     links,
     plans,
     qr,
     running,
     sandbox,
+    sending,
     tail,
     up,
     users,
@@ -24,7 +27,10 @@ app = new_group("A messaging gateway you run yourself.")
 running.register(app)
 app.add_typer(sandbox.group, name="sandbox")
 up.register(app)
+sending.register(app)
 tail.register(app)
+exporting.register(app)
+doctor.register(app)
 app.add_typer(accounts.group, name="account")
 app.add_typer(users.group, name="user")
 app.add_typer(plans.group, name="plan")

@@ -24,7 +24,7 @@ Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to liste
 def register(app: typer.Typer) -> None:
     """Adds these commands to the program."""
     app.command("serve")(serve)
-    command(app, "migrate")(migrate)
+    command(app, "migrate", creates=True)(migrate)
 
 
 def serve(

@@ -75,6 +75,16 @@ async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datet
     )
 
 
+async def end_trial(db: Database, account_id: UUID, now: datetime) -> bool:
+    """Ends a trial now, unless it is over; False when there is no such account."""
+    return await _change(
+        db,
+        "UPDATE accounts SET trial_ends_at = least(trial_ends_at, $2) WHERE id = $1 RETURNING 1",
+        account_id,
+        now,
+    )
+
+
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> bool:
     """Gives an account an add-on, once; False when there is no such account."""
     return await _change(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.account import API_ACCESS, Caller
+from gatepost.model.account import API_ACCESS, SCOPES, Caller
 from gatepost.store.pool import Database
 
 
@@ -46,6 +46,27 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     values = dict(row)
     values["scopes"] = frozenset(values["scopes"])
     return Caller(**values)
+
+
+async def operator_of(db: Database, channel_id: UUID) -> Caller | None:
+    """The operator acting for a channel: every scope, and no key. The account's plan holds all the same."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """SELECT c.id AS channel_id, c.account_id, c.kind, c.phone, a.plan, a.suspended, a.trial_ends_at,
+                      COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+               FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1""",
+            channel_id,
+        )
+    if row is None:
+        return None
+    return Caller(
+        key_id=UUID(int=0),
+        scopes=frozenset(SCOPES),
+        api_access=True,
+        expires_at=None,
+        revoked_at=None,
+        **dict(row),
+    )
 
 
 async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:

@@ -14,6 +14,7 @@ stop:   fast shutdown ─► immediate ─► kill; wait until every process of 
 
 from gatepost.store.embedded.errors import DataFolderInUse, EmbeddedPostgresError
 from gatepost.store.embedded.lock import FolderLock, lock_data_folder
+from gatepost.store.embedded.place import find_cluster
 from gatepost.store.embedded.server import EmbeddedPostgres, running_dsn
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "EmbeddedPostgres",
     "EmbeddedPostgresError",
     "FolderLock",
+    "find_cluster",
     "lock_data_folder",
     "running_dsn",
 ]

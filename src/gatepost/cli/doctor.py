@@ -1,0 +1,236 @@
+"""`gatepost doctor`: what is wrong with this gateway, and how to fix it.
+
+settings, files, disk ─► database ─► secrets, channels, endpoints, accounts ─► the running gateway
+"""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import typer
+
+from gatepost.cli.channels import gateway_url
+from gatepost.cli.command import PLACES, Given, load_settings, with_options
+from gatepost.cli.output import Answer, print_answer
+
+if TYPE_CHECKING:
+    from gatepost.settings import Settings
+    from gatepost.store.pool import Database
+
+_LOW, _VERY_LOW = 5 * 2**30, 2**30  # bytes free
+_SKEW = 2.0  # seconds between our clock and the database's
+_DUE = 30.0  # seconds after which somebody should have taken up a channel's work
+_MOST = 20  # findings of one kind
+_PRIVATE = ("secret.key", "quickstart.json")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One check: what was found, and what to do about it."""
+
+    check: str
+    state: Literal["ok", "warning", "problem"]
+    found: str
+    fix: str = ""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this command to the program."""
+    app.command("doctor")(with_options(doctor, PLACES, _run))
+
+
+def _run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
+    findings = asyncio.run(doctor(load_settings(**places)))
+    problems = sum(finding.state == "problem" for finding in findings)
+    rows = [msgspec.structs.asdict(finding) for finding in findings]
+    note = f"{problems} to fix." if problems else "Nothing has to be fixed."
+    print_answer(Answer(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
+    if problems:
+        raise SystemExit(1)
+
+
+async def doctor(settings: "Settings") -> list[Finding]:
+    """Look for what is wrong with this gateway, and say how to fix it. The exit code is 1 if something is."""
+    findings = [*_files(settings), _disk(settings)]
+    return findings + [finding async for finding in _database(settings)] + [await _gateway(settings)]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def _files(settings: "Settings") -> Iterator[Finding]:
+    folder = settings.data_folder
+    if not folder.is_dir():
+        yield Finding("data folder", "problem", f"There is no folder {folder.resolve()}.", "Name it with --data.")
+        return
+    yield Finding("data folder", "ok", str(folder.resolve()))
+    for name in _PRIVATE:
+        path = folder / name
+        if path.exists() and path.stat().st_mode & 0o077:
+            yield Finding(name, "problem", f"Other users can read {path}.", f"chmod 600 {path}")
+
+
+def _disk(settings: "Settings") -> Finding:
+    folder = next(
+        path for path in (settings.data_folder.resolve(), *settings.data_folder.resolve().parents) if path.exists()
+    )
+    free = shutil.disk_usage(folder).free
+    words = f"{free / 2**30:.1f} GiB are free at {folder}."
+    if free >= _LOW:
+        return Finding("disk", "ok", words)
+    state: Literal["problem", "warning"] = "problem" if free < _VERY_LOW else "warning"
+    return Finding("disk", state, words, "Make room, or shorten retention.messages_days and media.days.")
+
+
+# -- the database -----------------------------------------------------------------------------------------------------
+
+
+async def _database(settings: "Settings") -> AsyncIterator[Finding]:
+    """Looks and changes nothing: a database that does not run is not started, and none is migrated."""
+    from gatepost.model.errors import GatepostError
+    from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
+    from gatepost.store.migrate import MigrationError
+    from gatepost.store.pool import DRIVER_ERRORS, Database
+
+    try:
+        dsn = settings.database.url or running_dsn(settings.data_folder)
+        if dsn is None:
+            there = find_cluster(settings.data_folder) is not None
+            found = "The embedded database is not running." if there else "There is no embedded database yet."
+            yield Finding("database", "problem", found, "Start the gateway: gatepost serve")
+            return
+        db = await Database.connect(dsn, connections=4)
+    except (OSError, EmbeddedPostgresError, GatepostError, *DRIVER_ERRORS) as error:
+        fix = "Start PostgreSQL, or correct database.url." if settings.database.url else "Start: gatepost serve"
+        yield Finding("database", "problem", f"It cannot be reached: {_words(error)}", fix)
+        return
+    try:
+        async for finding in _inside(settings, db):
+            yield finding
+    except (GatepostError, MigrationError, *DRIVER_ERRORS) as error:
+        yield Finding("database", "problem", _words(error), "See the log of the gateway and of PostgreSQL.")
+    finally:
+        await db.close()
+
+
+async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    from gatepost.store.diagnosis import clock_offset
+    from gatepost.store.migrate import check
+
+    async with db.connection() as conn:
+        state = await check(conn)  # type: ignore[arg-type]
+        server = await conn.fetchval("SHOW server_version")
+    if state.pending:
+        yield Finding("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
+        return
+    yield Finding("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
+    offset = await clock_offset(db)
+    if abs(offset) > _SKEW:
+        found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
+        yield Finding("clock", "warning", found, "Let NTP set both clocks.")
+    for look in (_channels, _waiting, _endpoints, _accounts):
+        async for finding in look(settings, db):
+            yield finding
+
+
+async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    from gatepost.admin.channels import list_channels, open_secrets
+    from gatepost.admin.vault import Vault, VaultError, load_key
+    from gatepost.model import ids
+
+    channels = await list_channels(db)
+    key = load_key(settings.security.secret_key, settings.data_folder)
+    if any(channel.secrets is not None for channel in channels) and key is None:
+        found = f"There is no {settings.data_folder / 'secret.key'}, and stored secrets need it."
+        yield Finding("secrets", "problem", found, "Restore the file from a backup, or set security.secret_key.")
+    for channel in channels:
+        name = f"channel {ids.show('ch', channel.id)}"
+        if key is not None and channel.secrets is not None:
+            try:
+                open_secrets(Vault(key), channel)
+            except VaultError:
+                fix = "Restore the secret.key that the channel was made with."
+                yield Finding(name, "problem", "Its secrets cannot be opened with this key.", fix)
+                continue
+        if channel.connection not in ("connected", "limited"):
+            fix = f"gatepost channel link {ids.show('ch', channel.id)}" if channel.kind == "qr" else "See the reason."
+            yield Finding(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
+    if not channels:
+        yield Finding("channels", "warning", "There are none.", "gatepost channel create --help")
+    official = any(channel.kind == "official" for channel in channels)
+    if official and not settings.server.public_url and settings.cloud.base_url.startswith("https://graph.facebook.com"):
+        found = "server.public_url is not set: the network cannot reach this gateway's callbacks."
+        yield Finding("public address", "warning", found, "Set it to the https address of this gateway.")
+
+
+async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    from gatepost.model import ids, times
+    from gatepost.store.diagnosis import list_unserved
+
+    for one in await list_unserved(db, _DUE, _MOST):
+        found = f"Work of {ids.show('ch', one.channel_id)} has been waiting since {times.show(one.since)}."
+        yield Finding("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
+
+
+async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    from gatepost.model import ids
+    from gatepost.store.diagnosis import list_ailing
+
+    for one in await list_ailing(db, _MOST):
+        name = f"webhook {ids.show('we', one.id)}"
+        fix = f"Fix the receiver; then: gatepost webhook show {ids.show('we', one.id)}"
+        yield Finding(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
+
+
+async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    from gatepost.admin.accounts import list_accounts
+    from gatepost.clock import SystemClock
+    from gatepost.model import ids
+    from gatepost.model.account import API_ACCESS
+
+    now = SystemClock().now()
+    for account in await list_accounts(db):
+        name = ids.show("acc", account.id)
+        if account.suspended:
+            yield Finding(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
+        elif account.trial_ends_at <= now and API_ACCESS not in account.addons:
+            fix = f'gatepost account addon add {name} "{API_ACCESS}"'
+            yield Finding(f"account {name}", "warning", "Its trial is over: the API refuses its keys.", fix)
+        if account.plan not in settings.plans:
+            plans = ", ".join(settings.plans)
+            yield Finding(f"account {name}", "problem", f"The plan {account.plan} is not in the settings: {plans}.")
+
+
+# -- the gateway ------------------------------------------------------------------------------------------------------
+
+
+async def _gateway(settings: "Settings") -> Finding:
+    url = gateway_url(settings)
+    try:
+        status = await asyncio.to_thread(_ask_ready, url)
+    except (OSError, ValueError) as error:
+        return Finding("gateway", "problem", f"{url} does not answer: {_words(error)}", "gatepost serve")
+    if status != 200:
+        return Finding("gateway", "problem", f"{url}/readyz answers {status}.", "Its body and the log say why.")
+    return Finding("gateway", "ok", f"{url} is ready.")
+
+
+def _ask_ready(url: str) -> int:
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = connect(parts.hostname or "", parts.port, timeout=5)
+    try:
+        connection.request("GET", parts.path.rstrip("/") + "/readyz")
+        return connection.getresponse().status
+    except HTTPException as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+    finally:
+        connection.close()
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

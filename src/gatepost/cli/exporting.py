@@ -1,0 +1,88 @@
+"""`gatepost export`: messages or contacts of a channel as a file, with progress on the terminal."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.channels import ChannelId, find_channel
+from gatepost.cli.command import Session, command
+from gatepost.cli.output import Answer
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+WHAT = ("messages", "contacts")
+FORMATS = ("ndjson", "csv")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this command to the program."""
+    command(app, "export")(export)
+
+
+async def export(
+    session: Session,
+    what: Annotated[str, typer.Argument(help="messages or contacts.")],
+    channel: ChannelId,
+    output: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    *,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="ndjson or csv.", show_default="by the file's name, else ndjson")
+    ] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Messages from this date or time on.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Messages before this date or time.")] = None,
+    tz: Annotated[str | None, typer.Option(help="Time zone of dates, e.g. America/Sao_Paulo.")] = None,
+) -> Answer:
+    """Write all messages or contacts of a channel into a file."""
+    from gatepost.model.errors import Conflict, invalid_field
+
+    if what not in WHAT:
+        raise invalid_field("what", f"must be one of: {', '.join(WHAT)}")
+    kind = format_ or output.suffix.lstrip(".")
+    kind = kind if kind in FORMATS or format_ else FORMATS[0]
+    if kind not in FORMATS:
+        raise invalid_field("format", f"must be one of: {', '.join(FORMATS)}")
+    config = await find_channel(session, channel)
+    if what == "contacts":
+        pieces = await _contacts(session, config.id, kind)
+    else:
+        asked = {name: value for name, value in (("from", from_), ("to", to), ("tz", tz)) if value is not None}
+        pieces = await _messages(session, config.id, kind, asked)
+    try:
+        with output.open("xb") as file:
+            size, lines = await _write(file, pieces)
+    except FileExistsError:
+        raise Conflict(f"{output} exists already. Choose another name, or remove it first.") from None
+    return Answer({"file": str(output), "format": kind, "lines": lines - (kind == "csv"), "bytes": size})
+
+
+async def _messages(session: Session, channel_id: "UUID", kind: str, asked: dict[str, str]) -> AsyncIterator[bytes]:
+    from gatepost.desk.asking import read_asked, resolve
+    from gatepost.desk.export import open_export
+
+    wanted = await resolve(session.db, channel_id, read_asked(asked))
+    return await open_export(session.db, channel_id, wanted, None, kind, session.now)
+
+
+async def _contacts(session: Session, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
+    from gatepost.desk.contact_import import export_csv, export_fields, export_ndjson
+    from gatepost.store.contact_book import ContactFilter
+
+    if kind == "ndjson":
+        return export_ndjson(session.db, channel_id, ContactFilter())
+    return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))
+
+
+async def _write(file: IO[Any], pieces: AsyncIterator[bytes]) -> tuple[int, int]:
+    size = lines = 0
+    async for piece in pieces:
+        file.write(piece)
+        size, lines = size + len(piece), lines + piece.count(b"\n")
+        if sys.stderr.isatty():
+            print(f"\r{lines:,} lines, {size:,} bytes", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty() and size:
+        print(file=sys.stderr)
+    return size, lines

@@ -1,0 +1,109 @@
+"""`gatepost send`: one message through a channel, as the API would take it."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.channels import ChannelId, find_channel
+from gatepost.cli.command import Session, command
+from gatepost.cli.output import Answer
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gatepost.model.message import SendRequest
+
+_LOOK_EVERY = 0.25
+_ENDS = ("DELIVERED", "READ", "PLAYED", "FAILED", "EXPIRED", "CANCELED")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this command to the program."""
+    command(app, "send")(send)
+
+
+async def send(
+    session: Session,
+    channel: ChannelId,
+    phone: Annotated[str, typer.Argument(help="The number in digits, with its country code.")],
+    body: Annotated[str | None, typer.Argument(help="The text.", show_default="none")] = None,
+    *,
+    fields: Annotated[
+        str | None, typer.Option(help="Further fields of POST /message/send, as a JSON object.", metavar="JSON")
+    ] = None,
+    wait: Annotated[str | None, typer.Option(help="Wait so long for its delivery, e.g. 30s.")] = None,
+) -> Answer:
+    """Send a message: a text, or any other type with --fields."""
+    import msgspec
+
+    from gatepost.cli.reading import read_duration
+
+    seconds = read_duration(wait, "wait").total_seconds() if wait else 0.0
+    config = await find_channel(session, channel)
+    accepted = await _accept(session, config.id, _request(phone, body, fields))
+    data: dict[str, Any] = msgspec.json.decode(accepted)["data"]
+    shown = await _until_delivered(session, config.id, data["key"]["id"], seconds)
+    return Answer(
+        shown, note="" if seconds else "A running gateway sends it. Add --wait 30s to see what becomes of it."
+    )
+
+
+def _request(phone: str, body: str | None, fields: str | None) -> "SendRequest":
+    import msgspec
+
+    from gatepost.model.errors import invalid_field
+    from gatepost.model.message import SendRequest
+
+    try:
+        more = msgspec.json.decode(fields) if fields else {}
+        if not isinstance(more, dict):
+            raise invalid_field(
+                "fields", 'must be a JSON object, e.g. {"type": "image", "media": {"link": "https://…"}}'
+            )
+        return msgspec.convert({**more, "phone": phone} | ({} if body is None else {"body": body}), SendRequest)
+    except msgspec.ValidationError as error:
+        raise invalid_field("fields", str(error)) from None
+    except msgspec.DecodeError as error:
+        raise invalid_field("fields", f"is not JSON: {error}") from None
+
+
+async def _accept(session: Session, channel_id: "UUID", request: "SendRequest") -> bytes:
+    from gatepost.clock import SystemClock
+    from gatepost.model.account import check_access
+    from gatepost.model.errors import NotFound
+    from gatepost.outbound.accept import Acceptor
+    from gatepost.store.keys import operator_of
+    from gatepost.webhooks.fetch import check_link
+    from gatepost.webhooks.guard import Guard
+
+    caller = await operator_of(session.db, channel_id)
+    if caller is None:
+        raise NotFound("There is no such channel any more.")
+    check_access(caller, session.now)
+    guard = Guard(session.settings.webhooks.allow)
+
+    async def check(link: str) -> None:
+        check_link(guard, link)
+
+    acceptor = Acceptor(session.db, SystemClock(), session.settings.plans, lambda _: None, 1, check)
+    return (await acceptor.accept(caller, request)).answer
+
+
+async def _until_delivered(session: Session, channel_id: "UUID", message_id: str, seconds: float) -> dict[str, Any]:
+    """The message as it is when it has arrived or ended, or when the time is over."""
+    from gatepost.desk.messages import show_message
+    from gatepost.model import ids
+    from gatepost.store.messages import get_message
+
+    id_ = ids.read("", message_id)
+    assert id_ is not None
+    end = asyncio.get_running_loop().time() + seconds
+    while True:
+        found = await get_message(session.db, channel_id, id_)
+        assert found is not None
+        shown = show_message(found, session.now)
+        if shown["status"] in _ENDS or asyncio.get_running_loop().time() >= end:
+            kept = ("status", "type", "content", "error", "created_at", "sent_at", "delivered_at")
+            return {"id": message_id, "phone": shown["contact"]["phone"], **{name: shown[name] for name in kept}}
+        await asyncio.sleep(_LOOK_EVERY)
