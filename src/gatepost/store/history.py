@@ -82,15 +82,52 @@ async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: dateti
     return Piece(found, end if end is None or not found else min(end, found[-1].id))
 
 
-async def read_texts(db: Database, channel_id: UUID, span: Span, most: int) -> list[tuple[UUID, str]]:
-    """The newest messages of a span, and nothing of them but what they say."""
+class Texts(msgspec.Struct, frozen=True):
+    """What messages say, the newest first; and whether there are older ones in their span."""
+
+    messages: list[tuple[UUID, str]]
+    more: bool
+
+    @property
+    def size(self) -> int:
+        """How many characters they have together."""
+        return sum(len(content) for _, content in self.messages)
+
+
+async def read_texts(db: Database, channel_id: UUID, wanted: Wanted, *, most: int, size: int) -> Texts:
+    """The newest messages of a place, whatever else is asked of them: so many, of about so many bytes, at least one."""
+    where, place = _place(channel_id, wanted)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"SELECT id, content FROM messages WHERE {_ALL} ORDER BY id DESC LIMIT $4",
-            channel_id,
-            span.start,
-            span.end,
+            f"""SELECT id, content, found FROM (
+                    SELECT id, content, count(*) OVER () AS found,
+                           sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before
+                    FROM (SELECT id, content FROM messages WHERE {where.format(contact="$6")}
+                          ORDER BY id DESC LIMIT $4) newest) m
+                WHERE before < $5 ORDER BY id DESC""",
+            *place[:3],
             most,
+            size,
+            *place[3:],
+        )
+    more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == most)
+    return Texts([(row["id"], row["content"]) for row in rows], more)
+
+
+async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) -> list[tuple[UUID, str]]:
+    """What the given messages say."""
+    if not chosen:
+        return []
+    keys, first, last = keys_and_span(chosen)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+                   SELECT id, content FROM messages
+                   WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m""",
+            channel_id,
+            first,
+            last,
+            list(keys),
         )
     return [(row["id"], row["content"]) for row in rows]
 
