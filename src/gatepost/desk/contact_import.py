@@ -6,7 +6,6 @@ table ─► 500 lines ─► one commit ─► what became of each, how far it 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -58,9 +57,9 @@ class Importer(msgspec.Struct, frozen=True):
 
         One that is left halfway and asked for again begins anew: lines that are written already change nothing.
         """
-        counts, rows, report = Counter(dict.fromkeys(RESULTS, 0)), table.rows(), Report(kept=once.keyed)
+        counts, report = Counter(dict.fromkeys(RESULTS, 0)), Report(kept=once.keyed)
         try:
-            while batch := list(islice(rows, BATCH)):
+            async for batch in table.rows(BATCH):
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
                 yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
