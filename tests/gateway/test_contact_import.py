@@ -181,15 +181,17 @@ async def test_more_own_fields_than_a_contact_may_have(house: House) -> None:
 async def test_an_export_is_safe_and_comes_back(house: House) -> None:
     await make(house, "5511999990001", "=1+1", custom={"note": "@cmd", "city": "Rio"}, opted_out=True)
     await make(house, "5511999990002", 'Ana "A", Silva', custom={"note": "two\nlines"})
+    await make(house, "5511999990003", "'=1", custom={"＝field;=x": "x;=1; ＝2", "city": "a\n+b"})
     exported = await house.call("GET", f"{CONTACTS}/export")
     assert exported.headers["content-type"] == "text/csv; charset=utf-8"
     assert exported.headers["content-disposition"] == 'attachment; filename="contacts.csv"'
-    header, ana, formula = csv.reader(io.StringIO(exported.body.decode(), newline=""))
-    assert header[:5] == ["phone", "name", "opted_out", "city", "note"]
-    assert ana[:5] == ["5511999990002", 'Ana "A", Silva', "false", "", "two\nlines"]
-    assert formula[:5] == ["5511999990001", "'=1+1", "true", "Rio", "'@cmd"]
+    header, parts, ana, formula = csv.reader(io.StringIO(exported.body.decode(), newline=""))
+    assert header[:6] == ["phone", "name", "opted_out", "city", "note", "'＝field;'=x"]
+    assert parts[:6] == ["5511999990003", "''=1", "false", "a\n'+b", "", "x;'=1;' ＝2"]
+    assert ana[:6] == ["5511999990002", 'Ana "A", Silva', "false", "", "two\nlines", ""]
+    assert formula[:6] == ["5511999990001", "'=1+1", "true", "Rio", "'@cmd", ""]
     before = await listed(house)
-    assert lines(await bring(house, exported.body))[-1]["summary"]["unchanged"] == 2
+    assert lines(await bring(house, exported.body))[-1]["summary"]["unchanged"] == 3
     for contact in before.values():
         await house.call("DELETE", f"{CONTACTS}/{contact['id']}")
     lines(await bring(house, exported.body))

@@ -15,7 +15,7 @@ from gatepost.clock import Clock
 from gatepost.desk.contact_report import Report
 from gatepost.desk.contact_table import Row, Table
 from gatepost.desk.contacts import show_contact
-from gatepost.desk.export import csv_lines
+from gatepost.desk.csv_cells import safe_lines
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
@@ -116,9 +116,9 @@ async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -
 
 async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
     """Every contact as a line of a table, which an import takes back as it is."""
-    yield csv_lines([["phone", "name", "opted_out", *fields, *_REST]])
+    yield safe_lines([["phone", "name", "opted_out", *fields, *_REST]])
     async for rows, labels in _pages(db, channel_id, wanted):
-        yield csv_lines([_cells(row, labels[row.id], fields) for row in rows])
+        yield safe_lines([_cells(row, labels[row.id], fields) for row in rows])
 
 
 async def export_fields(db: Database, channel_id: UUID) -> list[str]:

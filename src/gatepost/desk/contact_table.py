@@ -19,7 +19,7 @@ import msgspec
 
 from gatepost.compute import compute
 from gatepost.desk.contact_records import Record, Records, find_delimiter
-from gatepost.desk.export import safe_cell
+from gatepost.desk.csv_cells import bare_cell
 from gatepost.model.contact import FIELDS_MOST, OWN_COLUMNS, check_custom, read_name
 from gatepost.model.errors import BadRequest, GatepostError, Invalid, TooLarge, invalid_field
 from gatepost.model.phone import check_phone
@@ -113,7 +113,7 @@ def _columns(header: Sequence[str]) -> list[str]:
     """The names of the columns; those of a contact's own may be written in capitals."""
     if len(header) > COLUMNS_MAX:
         raise invalid_field("file", f"may have at most {COLUMNS_MAX} columns, but has {len(header):,}")
-    names = [cell.strip() for cell in header]
+    names = [bare_cell(cell.strip()) for cell in header]
     columns = [name.lower() if name.lower() in OWN_COLUMNS else name for name in names]
     if "phone" not in columns:
         raise invalid_field("file", "the first line must name the columns, and one of them must be 'phone'")
@@ -149,11 +149,6 @@ def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> Row:
         return Row(number, phone, Line(check_phone(phone), _wish(given)))
     except GatepostError as error:
         return Row(number, phone[:64], refusal=error)
-
-
-def bare_cell(text: str) -> str:
-    """The text behind a cell that an export has made safe."""
-    return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
 
 
 def _wish(given: dict[str, str]) -> Wish:
