@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.desk import contact_records, contact_table
+from gatepost.desk import contact_import, contact_records, contact_table
 from gatepost.model.contact import OWN_COLUMNS
 from tests.gateway.checks import PERSON, check_refused, written
 from tests.gateway.test_contacts import CONTACTS, make, told
@@ -199,6 +199,18 @@ async def test_an_export_is_safe_and_comes_back(house: House) -> None:
         assert {k: contact[k] for k in ("name", "custom", "opted_out")} == {
             k: before[phone][k] for k in ("name", "custom", "opted_out")
         }
+
+
+async def test_an_export_goes_on_after_a_page_of_long_fields(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_import, "_PAGE_SIZE", 1)
+    label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+    for number in range(3):
+        made = await make(house, f"551199999000{number}", "A", custom={"note": "x" * 100})
+        await house.call("PUT", f"{CONTACTS}/{made['id']}/labels/{label}")
+    for query in ("", f"&label={label}"):
+        for format_ in ("csv", "ndjson"):
+            answer = await house.call("GET", f"{CONTACTS}/export?format={format_}{query}")
+            assert answer.body.count(b"551199999000") == 3, answer.body
 
 
 async def test_an_export_as_lines_of_json_goes_through_all_pages(house: House) -> None:

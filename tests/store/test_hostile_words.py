@@ -11,10 +11,11 @@ import pytest
 from gatepost.desk.history import find_page
 from gatepost.desk.search_index import SearchIndex, slices
 from gatepost.meters import Meters
+from gatepost.model.dates import Span
 from gatepost.model.errors import Unavailable
 from gatepost.model.words import CONTENT_MAX, TEXT_MAX, read_query, split, words_of
 from gatepost.networks.base import Incoming, Person
-from gatepost.store import word_blocks
+from gatepost.store import history, word_blocks
 from gatepost.store.heads import StaleOwner
 from gatepost.store.history import Wanted, find_contact, read_texts
 from gatepost.store.word_blocks import Sized, forget_blocks
@@ -116,6 +117,25 @@ async def test_texts_are_read_up_to_a_size(stage: Stage, size: int, count: int, 
     said = await say(stage, ["abc"] * 4)  # 14 bytes of content each
     found = await read_texts(stage.db, stage.channel_id, Wanted(), most=9, size=size)
     assert ([id_ for id_, _ in found.messages], found.more) == (said[::-1][:count], more)
+
+
+@pytest.mark.parametrize("sought", [None, "word"])
+async def test_a_page_ends_after_so_many_bytes(
+    stage: Stage, sought: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = (await say(stage, ["word"] * 5))[::-1]  # 15 bytes of content each
+    query = read_query(sought) if sought else None
+    for size, sizes in ((30, [2, 2, 1]), (31, [3, 2]), (75, [5]), (1, [1, 1, 1, 1, 1])):
+        monkeypatch.setattr(history, "PAGE_SIZE", size)
+        wanted, found = Wanted(), []
+        while True:
+            piece = await find_page(stage.db, stage.channel_id, wanted, query, stage.clock.now(), most=20)
+            found.append([message.id for message in piece.messages])
+            if piece.reached is None:
+                break
+            wanted = Wanted(Span(end=piece.reached))
+        assert [id_ for page in found for id_ in page] == said
+        assert [len(page) for page in found] == sizes, size
 
 
 # -- a message that cannot be indexed ---------------------------------------------------------------------------------

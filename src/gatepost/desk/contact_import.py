@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.compute import compute
 from gatepost.desk.contact_report import Report
 from gatepost.desk.contact_table import Row, Table
 from gatepost.desk.contacts import show_contact
@@ -28,6 +29,7 @@ from gatepost.store.pool import Database
 
 BATCH = 500
 COLUMNS_MOST = 1_000
+_PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
 RESULTS = ("created", "updated", "unchanged", "refused")
 _encode = msgspec.json.Encoder().encode
 
@@ -111,14 +113,22 @@ def _json(value: dict[str, Any]) -> bytes:
 async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -> AsyncIterator[bytes]:
     """Every contact as a line of JSON, the newest first."""
     async for rows, labels in _pages(db, channel_id, wanted):
-        yield b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
+        yield await compute(_ndjson, rows, labels)
+
+
+def _ndjson(rows: list[ContactRow], labels: dict[UUID, list[Label]]) -> bytes:
+    return b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
 
 
 async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
     """Every contact as a line of a table, which an import takes back as it is."""
     yield safe_lines([["phone", "name", "opted_out", *fields, *_REST]])
     async for rows, labels in _pages(db, channel_id, wanted):
-        yield safe_lines([_cells(row, labels[row.id], fields) for row in rows])
+        yield await compute(_csv, rows, labels, fields)
+
+
+def _csv(rows: list[ContactRow], labels: dict[UUID, list[Label]], fields: list[str]) -> bytes:
+    return safe_lines([_cells(row, labels[row.id], fields) for row in rows])
 
 
 async def export_fields(db: Database, channel_id: UUID) -> list[str]:
@@ -143,6 +153,6 @@ async def _pages(
     db: Database, channel_id: UUID, wanted: ContactFilter
 ) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[Label]]]]:
     before: UUID | None = None
-    while rows := await list_contacts(db, channel_id, wanted, before, BATCH):
+    while rows := await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE):
         yield rows, await labels_on(db, channel_id, [row.id for row in rows])
         before = rows[-1].id

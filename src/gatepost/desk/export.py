@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.compute import compute
 from gatepost.desk.csv_cells import csv_lines, safe_cell, safe_json
 from gatepost.desk.history import find_page
 from gatepost.desk.messages import show_message
@@ -68,7 +69,7 @@ async def _pieces(
         yield csv_lines([COLUMNS])
     while True:
         if piece.messages:
-            yield render(piece.messages, now)
+            yield await compute(render, piece.messages, now)
         if piece.reached is None:
             return
         wanted = msgspec.structs.replace(wanted, span=Span(wanted.span.start, piece.reached))

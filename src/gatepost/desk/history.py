@@ -18,7 +18,6 @@ from gatepost.model import ids
 from gatepost.model.dates import Span
 from gatepost.model.words import Sought, words_of
 from gatepost.store.history import Piece, Wanted, read_chosen, read_piece, read_texts
-from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
 from gatepost.store.search import Hits, read_closed, search_blocks
 
@@ -96,9 +95,10 @@ def _enough(wanted: Wanted, most: int) -> int:
     return _CANDIDATES if wanted.narrow else most
 
 
-def _cut(found: list[StoredMessage], most: int, reached: UUID | None) -> Piece:
+def _cut(read: Piece, most: int, reached: UUID | None) -> Piece:
     """No more than asked for; what is cut off comes with the next page."""
-    return Piece(found, reached) if len(found) <= most else Piece(found[:most], found[most - 1].id)
+    found = read.messages
+    return Piece(found, read.reached or reached) if len(found) <= most else Piece(found[:most], found[most - 1].id)
 
 
 def _within(wanted: Wanted, start: UUID, end: UUID) -> Wanted:

@@ -23,6 +23,7 @@ from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
 BATCH_MOST = 1000
+_LONG = 8 * 1024  # characters of a message that count as one message more
 _encode = msgspec.json.Encoder().encode
 
 
@@ -45,7 +46,7 @@ class Acceptor:
         self._plans = plans
         self._ring = ring
         self._count = count
-        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue)
+        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue, weigh=_weigh)
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
@@ -98,6 +99,11 @@ class Acceptor:
         self._ring(channel_id)
         self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
         return outcomes
+
+
+def _weigh(submission: Submission) -> int:
+    """A long message counts as many: what one commit writes has a limit."""
+    return 1 + len(submission.draft.content) // _LONG
 
 
 def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
