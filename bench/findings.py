@@ -74,7 +74,9 @@ def aims(findings: Findings) -> list[Aim]:
         found += _history_aims(findings.history)
     if findings.hostile:
         longest = findings.hostile.longest * 1000
-        found.append(Aim("longest stall by a hostile input, ms", "≤ 50", round(longest), longest <= AIM * 1000))
+        found.append(
+            Aim("longest stall by a hostile input, ms of own CPU", "≤ 50", round(longest), longest <= AIM * 1000)
+        )
     if findings.webhooks:
         found += _webhook_aims(findings.webhooks)
     return found

@@ -38,7 +38,7 @@ def json_bodies() -> Iterator[Input]:
             b'{"phone":"1","content":' + b'{"a":' * (BODY // 6) + b"1" + b"}" * (BODY // 6) + b"}"
         ),
         "a long number": lambda: b'{"phone":' + b"1" * (BODY - 20) + b"}",
-        "a long text": lambda: _json({"phone": PHONE, "type": "text", "content": {"body": "é" * (BODY // 2 - 99)}}),
+        "a long text": lambda: _json({"phone": PHONE, "body": "é" * (BODY // 2 - 99)}),
         "many fields": lambda: b"{" + b",".join(b'"f%d":1' % i for i in range(80_000)) + b"}",
         "a long unknown field": lambda: b'{"' + b"f" * (BODY - 20) + b'":1}',
         "contacts, 257 cards": lambda: _json(_cards()),
@@ -53,9 +53,7 @@ def json_bodies() -> Iterator[Input]:
     fields = lambda: _json({"phone": "5511999990001", "custom": {f"f{i}": "x" for i in range(60_000)}})  # noqa: E731
     yield Input("contact: 60,000 fields", "POST", "contacts", fields)
     yield Input("contacts to check: 60,000", "POST", "contacts/check", lambda: _json({"phones": [PHONE] * 60_000}))
-    yield Input(
-        "deliveries to retry: 100,000", "POST", "webhooks/deliveries/retry", lambda: _json({"ids": ["x"] * 200_000})
-    )
+    yield Input("deliveries to retry: 200,000", "POST", "deliveries/retry", lambda: _json({"ids": ["x"] * 200_000}))
     yield Input("label: a long name", "POST", "labels", lambda: _json({"name": EXPANDING * 300_000}))
     yield Input("webhook: a long address", "POST", "webhooks", lambda: _json({"url": "http://" + "a." * 500_000}))
     yield Input("webhook: many headers", "POST", "webhooks", lambda: _json(_headers()))
@@ -117,6 +115,13 @@ def tables() -> Iterator[Input]:
         yield Input(f"import: {name}", "POST", "contacts/import", body, kind="text/csv")
 
 
+def checks(endpoint: str) -> Iterator[Input]:
+    """A delivery to verify: the largest body, and more signatures than there can be."""
+    headers = {"webhook-id": "evt_1", "webhook-timestamp": "1", "webhook-signature": " ".join(["v1,AAAA"] * 5_000)}
+    body = lambda: _json({"headers": headers, "body": "é" * 400_000})  # noqa: E731
+    yield Input("webhook: a delivery to verify", "POST", f"webhooks/{endpoint}/verify", body)
+
+
 def uploads() -> Iterator[Input]:
     """Forms, whose heads are parsed."""
     form = "multipart/form-data; boundary=x"
@@ -175,13 +180,13 @@ def _json(value: Any) -> bytes:
 
 
 def _text_send(number: int) -> dict[str, Any]:
-    return {"phone": str(FIRST + number), "type": "text", "content": {"body": EXPANDING * 280}}
+    return {"phone": str(FIRST + number), "body": EXPANDING * 280}
 
 
 def _list_send(number: int) -> dict[str, Any]:
-    rows = [{"id": str(i), "title": "x" * 24} for i in range(10)]
-    content = {"body": "x", "button": "b", "sections": [{"title": "x", "rows": rows}]}
-    return {"phone": str(FIRST + number), "type": "list", "content": content}
+    rows = [{"id": str(i), "title": f"{i:024}"} for i in range(10)]
+    sections = [{"title": "x", "rows": rows}]
+    return {"phone": str(FIRST + number), "type": "list", "body": "x", "button": "b", "sections": sections}
 
 
 def _batch(send: Callable[[int], dict[str, Any]]) -> bytes:
@@ -190,7 +195,7 @@ def _batch(send: Callable[[int], dict[str, Any]]) -> bytes:
 
 def _cards() -> dict[str, Any]:
     card = {"name": {"formatted_name": "é" * 200, "first_name": "x"}, "phones": [{"phone": "+1" + "2" * 15}] * 20}
-    return {"phone": PHONE, "type": "contacts", "content": {"contacts": [card] * 257}}
+    return {"phone": PHONE, "type": "contacts", "contacts": [card] * 257}
 
 
 def _headers() -> dict[str, Any]:

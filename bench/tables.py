@@ -213,10 +213,10 @@ def _history_rates(found: HistoryFindings) -> Section:
 
 def _hostile(found: HostileFindings) -> Section:
     rows: list[list[Cell]] = [
-        [one.name, one.status, round(one.seconds, 2), round(one.stall * 1000), round(one.computed * 1000)]
+        [one.name, one.status, round(one.seconds, 2), round(one.stall * 1000), round(one.own * 1000)]
         for one in (found.quiet, *found.inputs)
     ]
-    columns = ["input", "answer", "after s", "longest stall ms", "of it computed ms"]
+    columns = ["input", "answer", "after s", "longest stall ms", "own CPU in it ms"]
     return Section("Stalls of the event loop by the worst input of each kind (below 10 ms: 0)", columns, rows)
 
 

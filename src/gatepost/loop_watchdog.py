@@ -30,7 +30,7 @@ class LoopWatchdog:
         self._note = note
         self._due = 0.0
         self._stopping = threading.Event()
-        self._cpu = 0.0  # of the loop's thread, up to the last heartbeat
+        self._cpu = 0.0  # of this process, up to the last heartbeat
         self._over: deque[tuple[float, float]] = deque(maxlen=100)  # stalls that are over, and not logged yet
         self._thread: threading.Thread | None = None
         self._handle: asyncio.TimerHandle | None = None
@@ -39,7 +39,7 @@ class LoopWatchdog:
         """Watches the running loop until stopped."""
         self._loop = asyncio.get_running_loop()
         self._watched = threading.get_ident()
-        self._cpu = time.thread_time()
+        self._cpu = time.process_time()
         self._expect()
         self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
         self._thread.start()
@@ -58,7 +58,7 @@ class LoopWatchdog:
 
     def _beat(self) -> None:
         late = max(0.0, time.monotonic() - self._due)
-        stalled, cpu = late >= self._stall, time.thread_time()
+        stalled, cpu = late >= self._stall, time.process_time()
         self._note(late, stalled)
         if stalled:
             self._over.append((late, cpu - self._cpu))
@@ -83,7 +83,7 @@ class LoopWatchdog:
         log.warning("event loop blocked", seconds=round(seconds, 3), stack=stack)
 
     def _report_over(self) -> None:
-        """How long it took, and how much of that the loop's own thread computed: the rest it waited for others."""
+        """How long it took, and how much CPU this process used meanwhile: the rest it waited for others."""
         while self._over:
             seconds, cpu = self._over.popleft()
             log.warning("event loop runs again", seconds=round(seconds, 3), cpu=round(cpu, 3))

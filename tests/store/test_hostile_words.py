@@ -13,9 +13,10 @@ from gatepost.desk.search_index import SearchIndex, slices
 from gatepost.meters import Meters
 from gatepost.model.dates import Span
 from gatepost.model.errors import Unavailable
+from gatepost.model.event import MESSAGE
 from gatepost.model.words import CONTENT_MAX, TEXT_MAX, read_query, split, words_of
 from gatepost.networks.base import Incoming, Person
-from gatepost.store import history, word_blocks
+from gatepost.store import events, history, word_blocks
 from gatepost.store.heads import StaleOwner
 from gatepost.store.history import Wanted, find_contact, read_texts
 from gatepost.store.word_blocks import Sized, forget_blocks
@@ -136,6 +137,23 @@ async def test_a_page_ends_after_so_many_bytes(
             wanted = Wanted(Span(end=piece.reached))
         assert [id_ for page in found for id_ in page] == said
         assert [len(page) for page in found] == sizes, size
+
+
+@pytest.mark.parametrize("types", [None, [MESSAGE]])
+async def test_a_piece_of_the_feed_ends_after_so_many_bytes(
+    stage: Stage, types: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await say(stage, ["word"] * 5)
+    everything = await events.read_piece(stage.db, stage.channel_id, UUID(int=0), types, 100)
+    assert len(everything.events) >= 5
+    monkeypatch.setattr(events, "PIECE_SIZE", 1)
+    after, found = UUID(int=0), []
+    while (piece := await events.read_piece(stage.db, stage.channel_id, after, types, 100)).events:
+        assert len(piece.events) == 1
+        assert piece.more or piece.events == everything.events[-1:]
+        found += piece.events
+        after = piece.reached
+    assert found == everything.events
 
 
 # -- a message that cannot be indexed ---------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Accepting a send: checked, counted and committed before anyone is told yes."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -23,6 +24,7 @@ from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
 BATCH_MOST = 1000
+_TURN = 50  # messages of a batch between which others get a turn
 _LONG = 8 * 1024  # characters of a message that count as one message more
 _encode = msgspec.json.Encoder().encode
 
@@ -58,7 +60,11 @@ class Acceptor:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MOST)
-        prepared = [await self._try_prepare(caller, r, nth(key, i)) for i, r in enumerate(requests)]
+        prepared = []
+        for i, request in enumerate(requests):
+            prepared.append(await self._try_prepare(caller, request, nth(key, i)))
+            if i % _TURN == 0:
+                await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
         outcomes = iter(await self._write(caller.channel_id, good) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]

@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 
+from gatepost.model.json_parts import parts_within
 from gatepost.networks.base import Update
 from gatepost.networks.cloud import news
 from gatepost.networks.cloud.messages import read_echo, read_message
 from gatepost.networks.cloud.people import Contacts
 from gatepost.networks.cloud.statuses import read_status
-from gatepost.networks.cloud.values import digits, flattened, name_of, parse, parts_within, some
+from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
 from gatepost.networks.mend import mended
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas

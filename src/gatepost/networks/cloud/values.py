@@ -21,8 +21,6 @@ _WHOLE = 2**63
 _NESTING = (dict, list)
 # From anywhere outside of text on to the next brackets that follow one another.
 _BRACKETS = re.compile(rb'(?:[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+")?+)*?(?:([\[{]++)|([\]}]++))', re.S)
-# The same, on to commas too.
-_MARKS = re.compile(rb'[^",\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^",\[\]{}]*+)*+(?:([\[{]++)|([\]}]++)|(,++))', re.S)
 
 
 def flattened(body: bytes) -> bytes:
@@ -36,22 +34,6 @@ def flattened(body: bytes) -> bytes:
             start = mark.start(2) + depth - DEEP
         depth += opened - closed
     return bytes(kept_ + body[start:]) if depth <= DEEP else bytes(kept_)
-
-
-def parts_within(body: bytes, most: int, deep: int) -> bool:
-    """Whether JSON has at most so many parts (lists, objects, what commas part) that do not lie deeper than that."""
-    if sum(body.count(mark) for mark in (b",", b"[", b"{")) <= most:
-        return True
-    found = depth = at = 0
-    while found <= most:
-        shallow = depth <= deep
-        mark = (_MARKS if shallow else _BRACKETS).match(body, at)
-        if mark is None:
-            return True
-        at, opened, closed = mark.end(), mark.end(1) - mark.start(1), mark.end(2) - mark.start(2)
-        found += shallow and (min(opened, deep + 1 - depth) or mark.end(3) - mark.start(3))
-        depth += opened - closed
-    return False
 
 
 def parse(raw: bytes | str) -> Any:
