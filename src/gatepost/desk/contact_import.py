@@ -1,6 +1,6 @@
 """Contacts by the thousand: in from a table, with a word on every line; and out again, a page at a time.
 
-table ─► 500 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
+table ─► 250 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
 """
 
 from collections import Counter
@@ -27,7 +27,8 @@ from gatepost.store.heads import lock_head
 from gatepost.store.labels import Label
 from gatepost.store.pool import Database
 
-BATCH = 500
+_ROWS = 250  # of one commit
+BATCH = 500  # contacts of a page of an export
 COLUMNS_MOST = 1_000
 _PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
 RESULTS = ("created", "updated", "unchanged", "refused")
@@ -61,7 +62,7 @@ class Importer(msgspec.Struct, frozen=True):
         """
         counts, report = Counter(dict.fromkeys(RESULTS, 0)), Report(kept=once.keyed)
         try:
-            async for batch in table.rows(BATCH):
+            async for batch in table.rows(_ROWS):
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
                 yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))

@@ -35,10 +35,12 @@ def bare_cell(text: str) -> str:
 
 def csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
     """Rows as RFC 4180 has them. The cells are safe already, or harmless."""
+    return b"".join([_csv_line(row) for row in rows])  # one call for all of them would keep the interpreter lock
+
+
+def _csv_line(row: Sequence[str]) -> bytes:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
-    for row in rows:  # one call for all of them would keep the interpreter lock
-        writer.writerow(row)
+    csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().encode()
 
 
