@@ -9,6 +9,7 @@ from gatepost.api.body import answer, check_json, decode
 from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.once import REPLAYED
+from gatepost.compute import compute
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
@@ -35,7 +36,7 @@ async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
     check_json(request.headers.get("content-type"))
     body = await request.body()
-    if body.count(b",") > _MANY and not parts_within(body, _PARTS, deep=2):
+    if body.count(b",") > _MANY and not await compute(parts_within, body, _PARTS, deep=2):
         raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds more")
     batch = decode(body, _batch)
     if not 1 <= len(batch.messages) <= BATCH_MOST:

@@ -1,11 +1,12 @@
 """Putting words into blocks, which the channel's owner does behind its messages; see `store/word_blocks.py`.
 
-what is pending (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► one transaction
+what is pending (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
                                                                      └─ a message that fails ─► counted, retried
                                                                                  └─ again ─► set aside: no words
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import structlog
@@ -17,7 +18,7 @@ from gatepost.model.words import words_of
 from gatepost.store import word_blocks as store
 from gatepost.store.heads import Lease
 from gatepost.store.history import read_contents
-from gatepost.store.pool import UNFIT, Database
+from gatepost.store.pool import UNFIT_DATA, Database
 from gatepost.store.word_blocks import Block, Covered, Pending, Sized
 
 log = structlog.get_logger("gatepost.search")
@@ -79,16 +80,25 @@ class SearchIndex(Chore):
 async def index_more(db: Database, lease: Lease) -> bool:
     """One step on: latecomers into their blocks, then one new block. Whether there may be more to do."""
     pending = await store.read_pending(db, lease)
-    again = [block for covered in pending.again for block in await _pack_again(db, lease.channel_id, covered, pending)]
+    for covered in pending.again:
+        blocks = await _pack_again(db, lease.channel_id, covered, pending)
+        async with _blaming(db, lease, blocks, pending):
+            await store.replace_block(db, lease, covered.last_id, blocks)
     new = await _pack_new(db, lease.channel_id, pending) if pending.fresh else None
+    async with _blaming(db, lease, [new] if new else [], pending):
+        await store.write_block(db, lease, pending, new)
+    return pending.more
+
+
+@asynccontextmanager
+async def _blaming(db: Database, lease: Lease, blocks: Sequence[Block], pending: Pending) -> AsyncIterator[None]:
+    """Finds the messages that are to blame where PostgreSQL does not take their blocks."""
     try:
-        await store.write_blocks(db, lease, pending, again, new)
-    except UNFIT as error:
-        blocks = [*again, *([new] if new else [])]
+        yield
+    except UNFIT_DATA as error:
         if not blocks:
             raise
         raise Unindexable(await _find_unfit(db, lease.channel_id, blocks, pending)) from error
-    return pending.more
 
 
 async def _pack_again(db: Database, channel_id: UUID, covered: Covered, pending: Pending) -> list[Block]:

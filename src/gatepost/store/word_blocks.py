@@ -5,7 +5,8 @@
 
 A block is written once for some hundred messages, by the channel's owner: accepting a message writes no word. What is
 to be written is read first, in one snapshot; the words are computed with no transaction open (`desk/search_index.py`);
-then everything is written in one transaction. What changes in between has an event, and is found by the next step.
+then each block is written in a transaction of its own, and how far it is comes last: what is cut short is done again.
+What changes in between has an event, and is found by the next step.
 """
 
 import re
@@ -19,7 +20,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event import MESSAGE
 from gatepost.store.heads import Lease, hold_epoch
-from gatepost.store.pool import UNFIT, Connection, Database
+from gatepost.store.pool import UNFIT_DATA, Connection, Database
 from gatepost.store.search import mark_of
 
 BLOCK = 128  # messages of a block
@@ -188,21 +189,27 @@ async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequen
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-async def write_blocks(db: Database, lease: Lease, pending: Pending, again: Sequence[Block], new: Block | None) -> None:
-    """Writes what one step has made, and how far it is. Only the owner of the channel may."""
+async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Sequence[Block]) -> None:
+    """Writes a block again, as one or as several. Only the owner of the channel may."""
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
-        await _delete(conn, lease.channel_id, [covered.last_id for covered in pending.again])
-        for block in (*again, *([new] if new else [])):
+        await _delete(conn, lease.channel_id, last_id)
+        for block in blocks:
             await _insert(conn, lease.channel_id, block)
+
+
+async def write_block(db: Database, lease: Lease, pending: Pending, new: Block | None) -> None:
+    """Writes the new block, if there is one, and how far it is. Only the owner of the channel may."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        if new:
+            await _insert(conn, lease.channel_id, new)
         if pending.told or new:
             await _note_ends(conn, lease.channel_id, new.last_id if new else pending.closed, pending.seen)
 
 
-async def _delete(conn: "Connection[Any]", channel_id: UUID, ends: Sequence[UUID]) -> None:
-    await conn.execute(
-        "DELETE FROM search_blocks WHERE channel_id = $1 AND last_id = ANY ($2::uuid[])", channel_id, list(ends)
-    )
+async def _delete(conn: "Connection[Any]", channel_id: UUID, last_id: UUID) -> None:
+    await conn.execute("DELETE FROM search_blocks WHERE channel_id = $1 AND last_id = $2", channel_id, last_id)
 
 
 async def _insert(conn: "Connection[Any]", channel_id: UUID, block: Block) -> None:
@@ -235,11 +242,11 @@ async def fits(db: Database, channel_id: UUID, block: Block) -> bool:
             trial = conn.transaction()
             await trial.start()
             try:
-                await _delete(conn, channel_id, [block.last_id])
+                await _delete(conn, channel_id, block.last_id)
                 await _insert(conn, channel_id, block)
             finally:
                 await trial.rollback()
-    except UNFIT:
+    except UNFIT_DATA:
         return False
     return True
 
