@@ -6,7 +6,7 @@ api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
-model │ clock │ meters
+model │ clock │ compute │ meters
 
 A line may import lines below it, never above, and names on one line never import each other.
 """
@@ -28,10 +28,10 @@ LINES = (
     ("outbound", "inbound", "webhooks", "desk", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
-    ("model", "clock", "meters"),
+    ("model", "clock", "compute", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
-APP = {"app", "housekeeping", "ways", "opening", "owner", "logs", "serving", "settings"}
+APP = {"app", "housekeeping", "ways", "opening", "owner", "logs", "loop_watchdog", "serving", "settings"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},

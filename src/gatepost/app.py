@@ -38,6 +38,7 @@ from gatepost.inbound.errand import Errand
 from gatepost.inbound.fetch import Fetcher
 from gatepost.inbound.link import Keeper
 from gatepost.inbound.receive import Receiver
+from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.meters import Meters
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
@@ -81,6 +82,7 @@ class Gatepost:
         self._clock = clock
         self._role = role
         self._meters = Meters(__version__, role)
+        self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
         self._poster = Poster(
@@ -104,6 +106,7 @@ class Gatepost:
 
     async def start(self) -> None:
         """Starts the loops that this role has."""
+        self._watchdog.start()
         await self._housekeeper.make_partitions()
         self._loops.append(asyncio.create_task(self._housekeeper.run()))
         self._loops.append(asyncio.create_task(self._watchers.run()))
@@ -128,6 +131,7 @@ class Gatepost:
         for loop in self._loops:
             loop.cancel()
         await self._ways.close()
+        self._watchdog.stop()
 
     def ring(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
@@ -256,7 +260,7 @@ class Gatepost:
         keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
         network = self._ways.official(config) if keeper is None else None
         files = Errand(self._fetcher, self._clock, holding.lease, channel, network, holding.alive)
-        words = SearchIndex(self._db, holding.lease, holding.alive)
+        words = SearchIndex(self._db, holding.lease, holding.alive, count=self._meters.set_aside)
         ring = partial(self.ring_events, config.id)
         recovering = Recovering(self._db, self._clock, holding.lease, holding.alive, ring)
         own = [keeper] if keeper else [self._make_watch(holding, config), self._make_number_watch(holding, config)]

@@ -17,6 +17,7 @@ COUNTED = 100_000  # deliveries that wait are counted no further
 SENDS = ("sent", "failed", "retry", "expired")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
+_LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LAG = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
 CONTENT_TYPE = "text/plain; version=0.0.4"  # what every reader of such figures knows
@@ -93,6 +94,16 @@ class Meters(Collector):
         self._channels = Counts(GaugeMetricFamily, "gatepost_channels_owned", "Channels that this process owns.").begin(
             [""]
         )
+        self._loop_lag = Spread("gatepost_loop_lag_seconds", "How late the event loop ran its heartbeat.", _LOOP)
+        self._longest_lag = Counts(
+            GaugeMetricFamily, "gatepost_loop_lag_longest_seconds", "The longest such delay since the start."
+        ).begin([""])
+        self._stalls = Counts(
+            CounterMetricFamily, "gatepost_loop_stalls", "Delays beyond the setting watchdog.stall."
+        ).begin([""])
+        self._unindexed = Counts(
+            CounterMetricFamily, "gatepost_search_set_aside", "Messages that cannot be found by their words."
+        ).begin([""])
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -103,6 +114,8 @@ class Meters(Collector):
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._channels):
+            yield figure.family()
+        for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -134,6 +147,16 @@ class Meters(Collector):
     def answered(self, status: int) -> None:
         """A request has its answer."""
         self._requests.of[CLASSES[min(max(status // 100, 1), 5) - 1]] += 1
+
+    def loop_lag(self, seconds: float, stalled: bool) -> None:
+        """The event loop ran its heartbeat so late."""
+        self._loop_lag.add(seconds)
+        self._longest_lag.of[""] = max(self._longest_lag.of[""], seconds)
+        self._stalls.of[""] += stalled
+
+    def set_aside(self, count: int) -> None:
+        """Messages were set aside by the search index."""
+        self._unindexed.of[""] += count
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

@@ -122,6 +122,11 @@ class Metrics(_Section, frozen=True):
     token: str
 
 
+class Watchdog(_Section, frozen=True):
+    stall: Positive
+    interval: Positive
+
+
 class Media(_Section, frozen=True):
     url: str
     most_bytes: Count
@@ -157,6 +162,7 @@ class Settings(_Section, frozen=True):
     qr: Qr
     webhooks: Webhooks
     metrics: Metrics
+    watchdog: Watchdog
     media: Media
     retention: Retention
     log: Log

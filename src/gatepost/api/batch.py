@@ -5,16 +5,20 @@ from typing import Any
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.body import answer, decode, read_body
+from gatepost.api.body import answer, check_json, decode
 from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.once import REPLAYED
+from gatepost.compute import compute
 from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
 from gatepost.outbound.accept import BATCH_MOST, idempotency_key
 from gatepost.store.accepting import Accepted, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
+_MANY = 50_000  # commas of a body, from which on its messages are counted before it is decoded
+_PARTS = 2 * BATCH_MOST + 2  # each message with its comma, and what is around them
 _send = msgspec.json.Decoder(SendRequest)
 
 
@@ -30,7 +34,11 @@ _batch = msgspec.json.Decoder(BatchRequest)
 @post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
 async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
-    batch, body = await read_body(request, _batch)
+    check_json(request.headers.get("content-type"))
+    body = await request.body()
+    if body.count(b",") > _MANY and not await compute(parts_within, body, _PARTS, deep=2):
+        raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds more")
+    batch = decode(body, _batch)
     if not 1 <= len(batch.messages) <= BATCH_MOST:
         raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds {len(batch.messages):,}")
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)

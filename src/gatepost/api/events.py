@@ -95,7 +95,7 @@ def _cursor(name: str, text: str | None) -> UUID | None:
 def _types(text: str | None) -> list[str] | None:
     if text is None:
         return None
-    wanted = [name.strip() for name in text.split(",")]
+    wanted = list(dict.fromkeys(name.strip() for name in text.split(",")))
     unknown = [name for name in wanted if name not in ALL_TYPES]
     if unknown:
         raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(ALL_TYPES)}")

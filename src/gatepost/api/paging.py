@@ -13,6 +13,7 @@ from gatepost.model.reading import plain
 T = TypeVar("T")
 MOST = 100
 USUAL = 20
+CURSOR_MAX = 1024  # characters; the longest of ours holds a name
 
 
 def check_query(query: MultiDict[Any], *known: str) -> MultiDict[Any]:
@@ -41,6 +42,8 @@ def read_cursor(text: str | None, type_: type[T]) -> T | None:
     if text is None:
         return None
     try:
+        if len(text) > CURSOR_MAX:
+            raise ValueError("too long")
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=type_)
     except (binascii.Error, ValueError, msgspec.MsgspecError):

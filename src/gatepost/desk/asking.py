@@ -18,6 +18,7 @@ from gatepost.store.pool import Database
 
 FILTERS = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _STATUSES = ("SCHEDULED", *dict.fromkeys(STATUS.values()))
+TYPES_MAX = 50  # each is compared with every message that is looked at
 _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)
 
 
@@ -100,7 +101,9 @@ def _states(text: str | None) -> tuple[int, ...] | None:
 def _types(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
-    asked = tuple(text.split(","))
+    asked = tuple(dict.fromkeys(text.split(",")))
+    if len(asked) > TYPES_MAX:
+        raise invalid_field("type", f"may name at most {TYPES_MAX} types, but names {len(asked):,}")
     if not all(_TYPE.fullmatch(word) for word in asked):
         raise invalid_field("type", "must be one type of message, or several with commas between: text,image")
     return asked

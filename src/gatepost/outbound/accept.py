@@ -1,5 +1,6 @@
 """Accepting a send: checked, counted and committed before anyone is told yes."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -23,6 +24,8 @@ from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
 BATCH_MOST = 1000
+_TURN = 50  # messages of a batch between which others get a turn
+_LONG = 8 * 1024  # characters of a message that count as one message more
 _encode = msgspec.json.Encoder().encode
 
 
@@ -45,7 +48,7 @@ class Acceptor:
         self._plans = plans
         self._ring = ring
         self._count = count
-        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue)
+        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue, weigh=_weigh)
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
@@ -57,7 +60,11 @@ class Acceptor:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MOST)
-        prepared = [await self._try_prepare(caller, r, nth(key, i)) for i, r in enumerate(requests)]
+        prepared = []
+        for i, request in enumerate(requests):
+            prepared.append(await self._try_prepare(caller, request, nth(key, i)))
+            if i % _TURN == 0:
+                await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
         outcomes = iter(await self._write(caller.channel_id, good) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
@@ -98,6 +105,11 @@ class Acceptor:
         self._ring(channel_id)
         self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
         return outcomes
+
+
+def _weigh(submission: Submission) -> int:
+    """A long message counts as many: what one commit writes has a limit."""
+    return 1 + len(submission.draft.content) // _LONG
 
 
 def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
