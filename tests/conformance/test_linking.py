@@ -26,6 +26,7 @@ async def states(line: LinkedLine) -> list[str]:
     befores = ["disconnected", *(one["state"] for one in told)]
     assert [one["previous"] for one in told] == befores[:-1]
     assert all(one["reason"] for one in told)
+    assert all(one["reason"] == reason_of("linked").says for one in told if one["state"] == "connected")
     return [one["state"] for one in told]
 
 

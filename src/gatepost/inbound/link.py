@@ -255,7 +255,8 @@ class Keeper:
         if news.state == "waiting_for_scan":
             return Then.GO_ON  # the code itself is the news
         if news.state in ("connected", "limited"):
-            await self._connected(link, news, says or reason_of("linked").says)
+            limited = says if news.state == "limited" else None
+            await self._connected(link, news, limited or reason_of("linked").says)
             return Then.GO_ON
         self._set_network(None)
         await self._note_down(link, news, reason)
