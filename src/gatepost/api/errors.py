@@ -52,12 +52,13 @@ _FRAMEWORK = {
     405: ("method_not_allowed", "This address does not take that method."),
     413: ("body_too_large", "The body is larger than this gateway takes."),
 }
+_MISSED = {404, 405}  # somebody may have meant another address
 _encode = msgspec.json.Encoder().encode
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The framework's door to the one shape of failures."""
-    near = _near(request) if isinstance(error, HTTPException) and error.status_code in (404, 405) else None
+    near = _near(request) if isinstance(error, HTTPException) and error.status_code in _MISSED else None
     answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"], near)
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers, media_type=MediaType.JSON)
