@@ -44,11 +44,12 @@ lock: $(UV)
 	  && $(UV) pip sync -q --require-hashes requirements.txt && $(UV) pip install -q --no-deps -e .; fi
 	@touch $@
 
-.venv/dev: requirements-dev.txt pyproject.toml | $(UV)
+.venv/dev: requirements-dev.txt pyproject.toml $(wildcard tests/npm/*/package-lock.json) | $(UV)
 	@$(UV) venv -q --allow-existing .venv
 	@$(UV) pip sync -q --require-hashes requirements-dev.txt
 	@$(UV) pip install -q --no-deps -e .
 	@$(BIN)/gatepost qr install > /dev/null
+	@$(BIN)/python -m tests.node
 	@touch $@
 
 .uv/bin/uv:

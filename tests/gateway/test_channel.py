@@ -12,7 +12,10 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 async def test_both_kinds(house: House) -> None:
     official = (await house.call("GET", CHANNEL)).json()["data"]
     assert (official["id"], official["kind"], official["phone"]) == (house.channel, "official", "15550001111")
-    assert official["connection"] == {"state": "connected", "reason": None}
+    assert official["connection"] == {
+        "state": "connected",
+        "reason": "The channel was added; its number needs no linking.",
+    }
     assert "text" in official["capabilities"]["types"]
     assert official["limits"] == FAST_NETWORK
     assert official["pair"] == {"seconds": 0, "burst": 10_000, "free_at": None, "waiting": 0}

@@ -39,6 +39,7 @@ from gatepost.api.errors import answer_error, name_methods
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
 from gatepost.api.openapi.routes import list_operations
+from gatepost.api.suggestions import Routes
 from gatepost.model.account import Caller
 
 ROUTES: list[Any] = [
@@ -156,6 +157,7 @@ def _framework(body_limit: int, public_only: bool) -> Litestar:
         logging_config=None,
     )
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
+    app.state.known_routes = Routes.of((operation.method, operation.path) for operation in app.state.operations)
     app.state.methods = {route.path_format: name_methods(route.methods) for route in app.routes}
     return app
 

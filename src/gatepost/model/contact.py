@@ -18,7 +18,7 @@ OWN_COLUMNS = ("phone", "name", "opted_out", "id", "username", "labels", "create
 def read_name(value: Any, field: str = "name") -> str:
     """A contact's name without the spaces around it, or a refusal."""
     if not isinstance(value, str):
-        raise invalid_field(field, "must be text")
+        raise invalid_field(field, "must be a string")
     check_storable(field, value)
     name = value.strip()
     if not name:

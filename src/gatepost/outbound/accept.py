@@ -17,6 +17,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.qr.compose import CHOICES, as_text
 from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages
 from gatepost.store.answers import Key, check_items, nth
 from gatepost.store.batch import Batch
@@ -173,6 +174,12 @@ _LINKED_TYPES = {  # what linked phones call the types; texts, and what goes as 
 }
 
 
+def _text_sent(type_: str, content: dict[str, Any]) -> str:
+    """The text that leaves: of a text its body, of choices the numbered text that they are sent as."""
+    text: str = as_text(type_, content) if type_ in CHOICES else content["body"]
+    return text
+
+
 def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     """The seed's answer, with what each kind of channel adds."""
     message_id, phone = ids.message_id(id_), draft.phone
@@ -184,6 +191,6 @@ def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     else:
         type_ = _LINKED_TYPES.get(draft.type, "conversation")
         content = msgspec.json.decode(draft.content)
-        shown = content["body"] if type_ == "conversation" else content
+        shown = content if type_ != "conversation" else _text_sent(draft.type, content)
         data = _Linked(key, status, {type_: shown}, type_, int(now.timestamp()))
     return _encode(_Answer(True, "Message scheduled" if draft.send_at else "Message queued", data))

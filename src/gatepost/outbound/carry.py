@@ -153,7 +153,7 @@ class Carrier:
         if isinstance(verdict, End):
             recipient.refusals = 0
             if isinstance(receipt, Sent) and self._holds.release(self._clock.monotonic(), opened=opened):
-                await self._tell("connected", None)
+                await self._tell("connected", "The network accepted a message again.")
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, Again):
             await self._again(message, verdict, unopened=unopened)
