@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from uuid import UUID
 
+from gatepost.model.message import State
 from gatepost.store.sending import Queued
 from gatepost.store.waiting import Standing
 
@@ -127,10 +128,18 @@ class Queue:
         else:
             self.line_up(recipient, now)
 
-    def meet(self, standing: Standing, now: float) -> None:
-        """A message's recipient turned out to be another contact: it goes on in that one's line."""
+    def follow(self, standing: Standing, now: float) -> None:
+        """A message's row may have changed: one that has ended is dropped, one with another contact changes its line.
+
+        What is in flight, or is being ended, is left to whoever does that: their commit finds out.
+        """
         message = self._messages.get(standing.id)
-        if message is not None and message.contact_id != standing.contact_id:
+        if message is None:
+            return
+        if standing.state not in (State.QUEUED, State.SENDING):
+            if message.state is not State.EXPIRED and message not in self.recipient_of(message).flying:
+                self.forget(message, now)
+        elif message.contact_id != standing.contact_id:
             message.contact_id = standing.contact_id
             message.last_in_at, message.opened_at = standing.last_in_at, standing.opened_at
             self._find(message, now)
