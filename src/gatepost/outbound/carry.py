@@ -82,21 +82,23 @@ class Carrier:
         self._forget = forget
         self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
 
-    async def carry(self, network: Network | None, message: Queued, opens: bool, wall: datetime) -> None:
+    async def carry(
+        self, network: Network | None, message: Queued, opens: bool, wall: datetime, waits: str | None = None
+    ) -> None:
         """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
         counted = opens
         try:
             if message.state is State.SENDING and self._gives_up(message, wall):
                 await self.finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
-            intent = Intent(message.id, message.attempt + 1, opens)
+            intent = Intent(message.id, message.attempt + 1, opens, waits)
             intended = await self._ledger.intend(self._lease, intent)
             counted = opens and not intended.opened
             if not intended.go:
                 self._queue.forget(message, self._clock.monotonic())
                 return
             message.attempt += 1
-            message.state = State.SENDING
+            message.state, message.waits_since, message.unknown_noted = State.SENDING, wall, False
             if intended.opened:
                 self._queue.recipient_of(message).note_opened(wall)
             receipt = await self._send(network, message)
@@ -195,7 +197,7 @@ class Carrier:
         if news and verdict.hold is not Hold.CHANNEL:
             await self._tell("limited", because)
 
-    async def finish(self, message: Queued, end: End, *, unopened: bool = False) -> None:
+    async def finish(self, message: Queued, end: End, *, unopened: bool = False, waits: str | None = None) -> None:
         """Commits an end, and forgets the message."""
         alias = end.wa_id if end.wa_id != message.phone else None
         told = {"held": True} if end.held else None
@@ -209,6 +211,7 @@ class Carrier:
             alias=alias,
             told=told,
             unopened=unopened,
+            waits=waits,
         )
         await self._commit(result)
         self._queue.forget(message, self._clock.monotonic())

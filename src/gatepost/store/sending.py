@@ -48,6 +48,8 @@ class Queued(msgspec.Struct):
     target: Quoted | None = None
     not_before: float = 0.0  # on the owner's monotonic clock
     turn: int = 0  # its place in the owner's queue
+    waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
+    unknown_noted: bool = False  # whether its row says that its outcome is unknown
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
@@ -148,6 +150,7 @@ class Intent(msgspec.Struct, frozen=True):
     message_id: UUID
     attempt: int
     opens: bool
+    waits: str | None = None  # what held it back until now: JSON
 
 
 class Intended(msgspec.Struct, frozen=True):
@@ -170,8 +173,9 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
             """WITH held AS (
                    SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
                ), going AS (
-                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
-                   FROM held, unnest($2::uuid[], $3::int[]) AS i (id, attempt)
+                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
+                          waits = CASE WHEN i.waits IS NULL THEN m.waits ELSE m.waits || i.waits END
+                   FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
@@ -199,6 +203,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
             intents_by_id[-1].message_id,
             [intent.message_id for intent in intents_by_id if intent.opens],
             now - _DAY,
+            [intent.waits for intent in intents_by_id],
         )
     assert row is not None
     if row["epoch"] is None:
@@ -220,6 +225,7 @@ class Result(msgspec.Struct, frozen=True):
     alias: str | None = None  # the recipient's number as the network writes it, where it writes another
     told: dict[str, Any] | None = None
     unopened: bool = False  # its intent opened a conversation, and the network would not have it
+    waits: str | None = None  # of a message that ends without an attempt: what held it back
 
 
 async def mark_results(
@@ -238,11 +244,27 @@ async def mark_results(
         await write_changes(conn, head, channel, changes, now, told=scribe.told, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await _unschedule(conn, lease.channel_id, ended)
+        await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
         unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
             await close_unopened(conn, lease.channel_id, sorted(unopened))
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
+
+
+async def _note_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
+    """Keeps for the trace what held messages back that ended without leaving."""
+    if noted:
+        noted = sorted(noted)
+        await conn.execute(
+            """UPDATE messages m SET waits = m.waits || i.waits FROM unnest($2::uuid[], $3::text[]) AS i (id, waits)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5""",
+            channel_id,
+            [id_ for id_, _ in noted],
+            [waits for _, waits in noted],
+            noted[0][0],
+            noted[-1][0],
+        )
 
 
 async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[Result]) -> dict[UUID, Any]:

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from gatepost.model.waits import RULES
+
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Text = str | None
 When = Time | None
@@ -54,6 +56,15 @@ class ConversationRef(Shape, frozen=True):
     id: str
 
 
+class Waiting(Shape, frozen=True):
+    """Which rule holds a message back, why, until when as far as is known, and due to which message ahead of it."""
+
+    rule: Literal[RULES]  # type: ignore[valid-type]
+    because: str
+    until: When
+    message_id: Text
+
+
 class Message(Struct, frozen=True):
     """A message as it stands."""
 
@@ -84,6 +95,7 @@ class Message(Struct, frozen=True):
     played_at: When | UnsetType = UNSET
     ended_at: When | UnsetType = UNSET
     pricing: Object | UnsetType | None = UNSET
+    waiting: Waiting | UnsetType | None = UNSET
 
 
 class Step(Struct, frozen=True):
@@ -91,13 +103,6 @@ class Step(Struct, frozen=True):
 
     step: str
     at: Time
-
-
-class Waiting(Shape, frozen=True):
-    """Why a message has not left yet, and when it may."""
-
-    because: str
-    until: When
 
 
 class Trace(Shape, frozen=True):
