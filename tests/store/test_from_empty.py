@@ -20,6 +20,7 @@ from gatepost.model.message import State
 from gatepost.store.answers import NEVER
 from gatepost.store.attempt_log import list_attempts
 from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
+from gatepost.store.canceling import cancel_message
 from gatepost.store.deliveries import (
     DeliveryState,
     Mark,
@@ -41,7 +42,6 @@ from gatepost.store.retrying import retry_deliveries
 from gatepost.store.sending import (
     Intent,
     Result,
-    cancel_message,
     mark_results,
     mark_sending,
     read_queue,

@@ -15,6 +15,7 @@ from gatepost.model import ids
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, Person, Status
 from gatepost.store.attempt_log import list_attempts
+from gatepost.store.canceling import cancel_message
 from gatepost.store.deliveries import DeliveryState, next_retry, read_pending, read_retries
 from gatepost.store.events import read_piece
 from gatepost.store.messages import get_message, read_trace
@@ -24,7 +25,6 @@ from gatepost.store.recording import Attempt, record_attempts
 from gatepost.store.sending import (
     Intent,
     Result,
-    cancel_message,
     mark_results,
     mark_sending,
     read_queue,

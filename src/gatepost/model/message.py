@@ -168,7 +168,7 @@ def check_send(
     found = None if type_ == "text" else Found()
     content = _text_content(request) if found is None else _other_content(request, found, falls_back=falls_back)
     if request.client_ref is not None:
-        _check_length("client_ref", request.client_ref, CLIENT_REF_MAX)
+        check_client_ref("client_ref", request.client_ref)
     if not 1 <= request.ttl <= TTL_MAX:
         raise invalid_field("ttl", f"must be between 1 and {TTL_MAX} seconds")
     draft = Draft(
@@ -272,10 +272,12 @@ def _other_content(request: SendRequest, found: Found, *, falls_back: bool) -> s
     return _encode(content).decode()
 
 
-def _check_length(field: str, text: str, most_: int) -> None:
-    if not 1 <= len(text) <= most_:
-        raise invalid_field(field, f"must have 1 to {most_} characters, but has {len(text)}")
+def check_client_ref(field: str, text: str) -> str:
+    """A client_ref, or the beginning of one."""
+    if not 1 <= len(text) <= CLIENT_REF_MAX:
+        raise invalid_field(field, f"must have 1 to {CLIENT_REF_MAX} characters, but has {len(text)}")
     check_storable(field, text)
+    return text
 
 
 def _reply_to(request: SendRequest) -> UUID:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import State, may_follow
+from gatepost.model.message import State
 from gatepost.store.heads import Lease, Scribe, StaleOwner, lock_head
 from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database, keys_and_span
@@ -243,7 +243,7 @@ async def mark_results(
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
         await write_changes(conn, head, channel, changes, now, told=scribe.told, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
-        await _unschedule(conn, lease.channel_id, ended)
+        await unschedule(conn, lease.channel_id, ended)
         await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
         unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
@@ -296,7 +296,7 @@ def _change_for(row: Any, result: Result, parked: dict[str, list[Parked]], now: 
     return change if change.changed else None
 
 
-async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
+async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
     """Takes settled messages out of the timetable."""
     if done:
         await conn.execute(
@@ -306,32 +306,6 @@ async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[
             [send_at for send_at, _ in done],
             [message_id for _, message_id in done],
         )
-
-
-async def cancel_message(
-    db: Database, channel: ChannelRef, channel_id: UUID, message_id: UUID, now: datetime
-) -> tuple[State | None, State | None]:
-    """Cancels a message that has not left; returns its state before and after, None when there is no such message."""
-    async with db.transaction() as conn:
-        head = await lock_head(conn, channel_id)
-        row = await conn.fetchrow(
-            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
-               WHERE channel_id = $1 AND id = $2 AND NOT incoming FOR NO KEY UPDATE""",  # its owner may be sending it
-            channel_id,
-            message_id,
-        )
-        if row is None:
-            return None, None
-        before = State(row["state"])
-        if not may_follow(before, State.CANCELED):
-            return before, before
-        change = Change.of(row)
-        change.scheduled = row["send_at"] is not None and row["send_at"] > now
-        change.step(State.CANCELED, None)
-        await write_changes(conn, head, channel, [change], now)
-        if row["send_at"]:
-            await _unschedule(conn, channel_id, [(row["send_at"], message_id)])
-    return before, State.CANCELED
 
 
 async def _note_aliases(people: People, results: Sequence[Result], current: Mapping[UUID, Any], scribe: Scribe) -> bool:

@@ -37,9 +37,19 @@ class Accepted(Struct, frozen=True):
 class BatchResult(Shape, frozen=True):
     """What became of many sends, in their order: each as it would have been answered alone."""
 
+    batch_id: Text
     accepted: int
     refused: int
     results: list[Object]
+
+
+class CanceledMessages(Shape, frozen=True):
+    """What a request canceled; `done` is false where the next one, with this cursor, goes on."""
+
+    canceled: int
+    too_late: int
+    done: bool
+    cursor: Text
 
 
 class ContactRef(Shape, frozen=True):
