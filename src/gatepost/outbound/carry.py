@@ -30,7 +30,7 @@ from gatepost.store.sending import Intent, Queued, Quoted, Result
 log = structlog.get_logger("gatepost.send")
 TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
 Tell = Callable[[str, str | None], Awaitable[None]]
-Attach = Callable[[Network, str], Awaitable[dict[str, str] | Receipt]]
+Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
 
 
 Forget = Callable[[Mapping[str, str]], Awaitable[bool]]
@@ -40,7 +40,7 @@ async def tell_nobody(_state: str, _reason: str | None) -> None:
     """A lane on its own has no channel to show a state of."""
 
 
-async def attach_nothing(_network: Network, _content: str) -> dict[str, str]:
+async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
     return {}
 
 
@@ -123,7 +123,7 @@ class Carrier:
         if network is None:
             return Unsent("The channel is not connected")
         try:
-            media = await self._attach(network, message.content)
+            media = await self._attach(network, message.content, message.type)
             if not isinstance(media, dict):
                 return media
             left = await self._throttle.passage()
@@ -148,7 +148,8 @@ class Carrier:
     async def _follow(self, message: Queued, receipt: Receipt, *, opened: bool) -> None:
         """Does what the network's answer asks for."""
         recipient = self._queue.recipient_of(message)
-        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random())
+        failing = self._failing(message, receipt)
+        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random(), failing)
         unopened = opened and _opened_none(receipt)
         if unopened:
             recipient.forget_opened()
@@ -161,6 +162,15 @@ class Carrier:
             await self._again(message, verdict, unopened=unopened)
         else:
             self._await_status(message, verdict)
+
+    def _failing(self, message: Queued, receipt: Receipt) -> float:
+        """For how long the message has been refused in a way that has a time limit."""
+        if not isinstance(receipt, Refused) or receipt.within is None:
+            return 0.0
+        now = self._clock.monotonic()
+        if message.limited_since is None:
+            message.limited_since = now
+        return now - message.limited_since
 
     def _await_status(self, message: Queued, verdict: Await) -> None:
         log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)

@@ -8,6 +8,7 @@ from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
+from gatepost.outbound.attach import link_failed_at
 from gatepost.outbound.queue import Queue
 from gatepost.outbound.verdict import Rules
 from gatepost.store.pool import Database
@@ -113,5 +114,8 @@ class Reader:
         if message.state is State.SENDING:
             message.not_before = now + self._rules.unknown_grace
         elif message.next_at is not None:
+            failed_at = link_failed_at(message.history)
+            if failed_at is not None:
+                message.limited_since = now - (self._clock.now() - failed_at).total_seconds()
             message.not_before = now + (message.next_at - self._clock.now()).total_seconds()
         self._queue.add(message, now)

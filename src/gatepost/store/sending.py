@@ -50,10 +50,13 @@ class Queued(msgspec.Struct):
     turn: int = 0  # its place in the owner's queue
     waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
     unknown_noted: bool = False  # whether its row says that its outcome is unknown
+    history: list[str] | None = None  # its attempts that failed, as they were when it was read
+    limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
+              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, m.history,
+              v.last_in_at, v.opened_at"""
 # Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
