@@ -3,11 +3,13 @@
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
 import pytest
 
+from gatepost.networks.base import NetworkError, Reaction, Refused, Sent
 from gatepost.outbound.cancel import Canceled, cancel_selection
 from gatepost.store.canceling import Place, Selection
-from tests.outbound.stage import NOW, Stage
+from tests.outbound.stage import NOW, RULES, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
 
@@ -88,3 +90,17 @@ async def test_the_owner_goes_on_with_what_is_left(stage: Stage) -> None:
     await stage.drive(1)
     assert sorted(stage.network.bodies) == ["6", "7", "8"]
     assert stage.lane.idle
+
+
+async def test_the_conversation_behind_is_free_at_once(stage: Stage) -> None:
+    busy = Refused(NetworkError(131016, "Service overloaded"), Reaction.RETRY)
+    stage.network.answer = lambda message: busy if message.attempt == 1 and len(stage.network.calls) == 1 else taken
+    taken = Sent("wamid.1")
+    await stage.take_over(rules=msgspec.structs.replace(RULES, retry_base=300))
+    first = await stage.accept(PHONES[0], "A", client_ref="c-1")
+    await stage.drive(1)
+    await stage.accept(PHONES[0], "B")
+    await stage.drive(5)
+    assert (await all_of(stage, Selection(client_ref="c-")))[0] == 1
+    await stage.drive(0)
+    assert (stage.network.bodies, await stage.status(first)) == (["A", "B"], "CANCELED")
