@@ -306,3 +306,17 @@ def test_when_the_pair_limit_lets_the_next_one_go(sent: list[int], before: int, 
 
 def test_every_rule_has_words() -> None:
     assert all(words(rule) and words(rule, ahead=True) for rule in RULES)
+
+
+async def test_the_waits_of_the_last_twenty_attempts_are_kept(stage: Stage) -> None:
+    """However long the network is away: what a message remembers is bounded."""
+    stage.network.answer = busy
+    await stage.take_over(rules=msgspec.structs.replace(SENDING, attempts=100, retry_base=4, retry_most=4))
+    first = await stage.accept(PERSON, "A", ttl=10_000)
+    await stage.drive(130)
+    message = await stage.message(first)
+    assert message.attempt > 25
+    assert len(message.waits or []) == 20
+    steps = await waited(stage, first)
+    assert {step[0] for step in steps} == {"retry"}
+    assert steps[-1][2] > 100, "the newest are kept"

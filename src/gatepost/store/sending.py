@@ -177,7 +177,8 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                    SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
                ), going AS (
                    UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
-                          waits = CASE WHEN i.waits IS NULL THEN m.waits ELSE m.waits || i.waits END
+                          waits = CASE WHEN i.waits IS NULL THEN m.waits
+                                       ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
                    FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1

@@ -11,7 +11,7 @@ from gatepost.store.pool import Database
 
 _LINE = 200  # messages of the conversation that are looked at
 _DUE = 200  # scheduled messages of the channel that are looked at
-COUNTED = 10_000  # messages before this one that are looked at
+COUNTED = 2_000  # messages before this one that are looked at: an answer costs a few milliseconds at most
 
 
 class Ahead(msgspec.Struct, frozen=True):

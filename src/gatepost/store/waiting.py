@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.message import State
-from gatepost.store.heads import Lease
+from gatepost.store.heads import Lease, lock_head
 from gatepost.store.pool import Database, keys_and_span
 from gatepost.store.sending import ITS_CONVERSATION
 
@@ -37,17 +37,18 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
 
 
 async def note_unknown(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:
-    """Writes until when a status is awaited for messages whose outcome is unknown: for whoever asks why they wait."""
+    """Writes until when a status is awaited for messages whose outcome is unknown: for whoever asks why they wait.
+
+    Under the head's lock: statuses of the same messages may be coming in.
+    """
     waiting = sorted(waiting)
-    async with db.connection() as conn:
+    async with db.transaction() as conn:
+        await lock_head(conn, lease.channel_id, lease.epoch)
         await conn.execute(
-            """UPDATE messages m SET next_at = i.until
-               FROM channel_heads h, unnest($3::uuid[], $4::timestamptz[]) AS i (id, until)
-               WHERE h.channel_id = $1 AND h.epoch = $2
-                 AND m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($3) AND m.id BETWEEN $5 AND $6
+            """UPDATE messages m SET next_at = i.until FROM unnest($2::uuid[], $3::timestamptz[]) AS i (id, until)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5
                  AND m.state = 1""",
             lease.channel_id,
-            lease.epoch,
             [id_ for id_, _ in waiting],
             [until for _, until in waiting],
             waiting[0][0],
