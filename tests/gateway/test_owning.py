@@ -86,8 +86,8 @@ async def test_a_cancel_on_one_node_frees_the_conversation_on_another(parted_dat
         try:
 
             async def backed_off() -> bool:
-                found = (await house.call("GET", f"/api/v1/messages/{first}")).json()["data"]["waiting"]
-                return bool(found["rule"] == "retry")
+                found = (await house.call("GET", f"/api/v1/messages/{first}")).json()["data"]
+                return bool(found["waiting"]["rule"] == "retry")
 
             await until(backed_off)
             second = await house.send(**TEXT)

@@ -69,9 +69,9 @@ def show_message(message: StoredMessage, now: datetime) -> dict[str, Any]:
 
 
 def show_one(message: StoredMessage, wait: Wait | None, now: datetime) -> dict[str, Any]:
-    """A message with why it has not left yet."""
+    """A message, and while it has not left yet, why."""
     shown = show_message(message, now)
-    return shown if message.incoming else shown | {"waiting": wait.shown() if wait else None}
+    return shown | {"waiting": wait.shown()} if wait else shown
 
 
 async def trace_message(

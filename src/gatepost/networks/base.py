@@ -80,8 +80,8 @@ class Refused(msgspec.Struct, frozen=True):
     reaction: Reaction
     wait: float = 0.0  # of a retry or a hold: seconds before which another try is in vain
     tries: int | None = None  # of a retry: how many are worth it, where that is fewer than usual
-    within: float | None = None  # of a retry: seconds after the first such refusal in which others are worth it
     files: bool = False  # perhaps the network has forgotten a file that the message names
+    within: float | None = None  # of a retry: seconds after the first such refusal in which others are worth it
 
 
 class Unsent(msgspec.Struct, frozen=True):

@@ -75,7 +75,6 @@ VALUES: dict[str, Any] = {
     "CanceledMessages.too_late": 2,
     "CanceledMessages.done": True,
     "CanceledMessages.cursor": None,
-    "Message.waiting": None,
     "Step.step": "accepted",
     "Trace.waiting": None,
     "Trace.events": [{"id": _EVENT["id"], "type": "message_notification", "action": "created"}],

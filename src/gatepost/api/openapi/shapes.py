@@ -105,7 +105,7 @@ class Message(Struct, frozen=True):
     played_at: When | UnsetType = UNSET
     ended_at: When | UnsetType = UNSET
     pricing: Object | UnsetType | None = UNSET
-    waiting: Waiting | UnsetType | None = UNSET
+    waiting: Waiting | UnsetType = UNSET
 
 
 class Step(Struct, frozen=True):
