@@ -115,7 +115,7 @@ async def test_by_batch_and_nothing_but_the_batch(house: House, waiting: dict[st
     made = await cancel(house, batch_id=data["batch_id"])
     assert made == {"canceled": 999, "too_late": 0, "done": True, "cursor": None}
     again = await cancel(house, batch_id=data["batch_id"])
-    assert (again["canceled"], again["too_late"]) == (0, 999), "what has ended is told of, too"
+    assert (again["canceled"], again["too_late"]) == (0, 999), "of a batch, what has ended is counted too"
     assert len(await left(house, waiting)) == 4
     assert (await cancel(house, created_from="2026-01-01"))["canceled"] == 7
 

@@ -135,7 +135,7 @@ class Queue:
     def follow(self, standing: Standing, now: float) -> None:
         """A message's row may have changed: one that has ended is dropped, one with another contact changes its line.
 
-        What is in flight, or is being ended, is left to whoever does that: their commit finds out.
+        Messages in flight, or whose end is being written, are skipped: the commit that is under way sees the change.
         """
         message = self._messages.get(standing.id)
         if message is None:

@@ -37,7 +37,7 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
 
 
 async def note_unknown(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:
-    """Writes until when a status is awaited for messages whose outcome is unknown: for whoever asks why they wait.
+    """Writes until when a status is awaited for messages whose outcome is unknown: a reader can then explain it.
 
     Under the head's lock: statuses of the same messages may be coming in.
     """
