@@ -234,7 +234,9 @@ class Gatepost:
         )
         files = self._settings.media
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
-        self._attacher = Attacher(self._db, self._objects, self._clock, self._fetch_link, **room)
+        self._attacher = Attacher(
+            self._db, self._objects, self._clock, self._fetch_link, link_seconds=files.link_seconds, **room
+        )
         self._fetcher = Fetcher(
             self._db,
             self._objects,
@@ -248,7 +250,8 @@ class Gatepost:
         self._owner.start()
 
     async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
-        return await fetch_guarded(self._guard, link, most, deadline=self._settings.media.timeout)
+        files = self._settings.media
+        return await fetch_guarded(self._guard, link, most, deadline=min(files.timeout, files.link_seconds))
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
@@ -337,11 +340,11 @@ class Gatepost:
         return tell
 
     def _attaching(self, config: ChannelConfig, keeper: Keeper | None) -> Attach:
-        async def attach(network: Network, content: str) -> dict[str, str] | Receipt:
+        async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
             if keeper is None:
                 return await self._attacher.attach(config.id, network, content)
             # a link's names of files live as long as the link
-            return await self._attacher.attach(config.id, network, content, session=network, links=False)
+            return await self._attacher.attach(config.id, network, content, session=network, links=False, type_=type_)
 
         return attach
 

@@ -132,6 +132,7 @@ class Media(_Section, frozen=True):
     most_bytes: Count
     days: Annotated[int, msgspec.Meta(ge=0)]
     timeout: Positive
+    link_seconds: Positive
     attempts: Count
     in_flight: Count
 

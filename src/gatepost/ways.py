@@ -70,9 +70,8 @@ class Ways:
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> Limits:
         """What the network allows a number: what is set for it, and otherwise the settings."""
         limits = self._official_limits(config) if config.kind == "official" else self._qr_limits(link, now)
-        return msgspec.structs.replace(
-            limits, **{name: value for name, value in config.limits.items() if name in _SET_BY_HAND}
-        )
+        by_hand = {name: value for name, value in config.limits.items() if name in _SET_BY_HAND}
+        return msgspec.structs.replace(limits, **by_hand, warm_up=limits.warm_up and "tier" not in by_hand)
 
     def limits_shown(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> dict[str, Any]:
         """The limits in force, for `GET /channel`."""
@@ -106,6 +105,7 @@ class Ways:
             pair_seconds=pace_.qr_pair_seconds,
             pair_burst=pace_.qr_pair_burst,
             tier=pace.warm_up(days, pace_.qr_first_day, pace_.qr_growth, pace_.qr_new_per_day),
+            warm_up=True,
         )
 
     async def close(self) -> None:

@@ -43,7 +43,10 @@ async def test_a_full_tier_says_so_until_somebody_writes(house: House) -> None:
     assert (tier["used"], tier["limit"], tier["free"], tier["waiting"]) == (1, 1, 0, 1)
     assert tier["free_at"] == waiting["until"]
     trace = (await house.call("GET", f"/api/v1/messages/{second}/trace")).json()["data"]
-    assert trace["waiting"] == waiting
+    assert trace["waiting"] == waiting | {"message_id": None}
+    assert (waiting["rule"], trace["message"]["waiting"]) == ("tier", trace["waiting"])
+    shown = (await house.call("GET", f"/api/v1/messages/{second}")).json()["data"]
+    assert shown["waiting"] == trace["waiting"]
     assert trace["message"]["status"] == "PENDING"
     again = await house.send(phone="5511999990001", body="Goes on in the open conversation")
     await house.until_status(again, "READ")

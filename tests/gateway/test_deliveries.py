@@ -46,6 +46,11 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     tries = await standing.call("GET", f"{HOOKS}/{hook}/attempts")
     assert b"hush" not in tries.body
     assert tries.json()["data"][0]["request"]["headers"]["X-Shop"] == "7"
+    about = next(one["data"]["key"]["id"] for one in await feed(standing) if one["type"] == "message_notification")
+    trace = (await standing.call("GET", f"/api/v1/messages/{about}/trace")).json()["data"]
+    (traced,) = [one for told in trace["events"] for one in told["deliveries"] if one["attempts"]]
+    assert {attempt["error"], tries.json()["data"][0]["error"], traced["attempts"][0]["error"]} == {last["error"]}
+    assert traced["state"] == short["status"]
 
 
 async def test_filters(standing: House, receiver: Receiver) -> None:

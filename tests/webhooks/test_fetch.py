@@ -118,7 +118,8 @@ async def test_a_link_that_breaks_off_is_no_file() -> None:
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf") as url:
         found = await fetch_guarded(open_guard(), url, MOST)
     away = await fetch_guarded(open_guard(), url, MOST)
-    assert unfetched(found) == unfetched(away) == ("The link could not be reached, or broke off.", True)
+    assert unfetched(found) == ("The server of the link broke off, or did not answer in HTTP.", True)
+    assert unfetched(away) == ("The server of the link refused the connection, or cannot be reached.", True)
 
 
 # -- the guard --------------------------------------------------------------------------------------------------------

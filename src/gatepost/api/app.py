@@ -11,6 +11,7 @@ from litestar.types import ASGIApp, Scope
 
 from gatepost.api import (
     batch,
+    cancel,
     channel,
     collection,
     contacts,
@@ -46,6 +47,7 @@ ROUTES: list[Any] = [
     history.list_messages,
     history.export_messages,
     batch.send_batch,
+    cancel.post_selection,
     messages.get_message,
     messages.get_trace,
     messages.post_cancel,

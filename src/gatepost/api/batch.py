@@ -1,6 +1,7 @@
 """Many sends in one request and one commit, each with its own result."""
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, post
@@ -10,10 +11,11 @@ from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.once import REPLAYED
 from gatepost.compute import compute
+from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import BATCH_MOST, idempotency_key
+from gatepost.outbound.accept import BATCH_MOST, idempotency_key, new_batch_id
 from gatepost.store.accepting import Accepted, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
@@ -42,8 +44,9 @@ async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who
     if not 1 <= len(batch.messages) <= BATCH_MOST:
         raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds {len(batch.messages):,}")
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
-    outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key)
-    return _show(outcomes, request.scope["state"].get("request_id", ""))
+    batch_id = new_batch_id(caller.channel_id, key, gateway.clock.now())
+    outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key, batch_id)
+    return _show(batch_id, outcomes, request.scope["state"].get("request_id", ""))
 
 
 def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
@@ -53,11 +56,12 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
         return error
 
 
-def _show(outcomes: list[Outcome], request_id: str) -> Response[bytes]:
+def _show(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Response[bytes]:
     accepted = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
     taken = len(accepted)
     results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
-    data = {"accepted": taken, "refused": len(outcomes) - taken, "results": results}
+    shown_id = ids.show("bat", batch_id) if taken else None
+    data = {"batch_id": shown_id, "accepted": taken, "refused": len(outcomes) - taken, "results": results}
     told = answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
     if accepted and all(one.replayed for one in accepted):
         told.headers.update(REPLAYED)

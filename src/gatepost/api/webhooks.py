@@ -14,7 +14,7 @@ from gatepost.api.body import answer, envelope, read_body
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.once import create_once
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.desk.deliveries import shown_answer, shown_headers
+from gatepost.desk.deliveries import explain, shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
 from gatepost.model.delivery import STATUSES, masked
@@ -275,7 +275,7 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "at": times.show(attempt.at),
         "latency_ms": round(attempt.latency_ms, 1),
         "status": attempt.status,
-        "error": attempt.error,
+        "error": explain(attempt.status, attempt.error),
         "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
         "request": {
             "url": attempt.url,

@@ -6,6 +6,7 @@ from typing import Any
 
 from gatepost.admin.accounts import Usage
 from gatepost.admin.signing import SigningSecret, live_secrets
+from gatepost.desk.deliveries import explain
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
 from gatepost.model.signing import public_key
@@ -153,6 +154,6 @@ def attempt_view(attempt: LoggedAttempt) -> View:
         "at": times.show(attempt.at),
         "status": attempt.status,
         "latency_ms": round(attempt.latency_ms, 1),
-        "error": attempt.error,
+        "error": explain(attempt.status, attempt.error),
         "url": attempt.url,
     }

@@ -53,7 +53,7 @@ def read_asked(found: dict[str, str]) -> Asked:
     return Asked(
         read_span(found.get("from"), found.get("to"), found.get("tz")),
         None if phone is None else check_phone(phone),
-        None if conversation is None else _conversation(conversation),
+        None if conversation is None else read_conversation(conversation),
         _incoming(found.get("direction")),
         _states(found.get("status")),
         _types(found.get("type")),
@@ -74,7 +74,8 @@ async def resolve(db: Database, channel_id: UUID, asked: Asked) -> Wanted | None
     return Wanted(asked.span, contact_id, asked.incoming, asked.types, asked.states)
 
 
-def _conversation(text: str) -> UUID:
+def read_conversation(text: str) -> UUID:
+    """The contact behind a conversation's id."""
     found = ids.read("cv", text)
     if found is None:
         raise invalid_field("conversation", "is not the id of a conversation; these begin with cv_")

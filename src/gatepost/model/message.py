@@ -177,7 +177,7 @@ def _draft(
     found = None if request.type == "text" else Found()
     content = _content(request, found, kind, types, as_text)
     if request.client_ref is not None:
-        _check_length("client_ref", request.client_ref, CLIENT_REF_MAX)
+        check_client_ref("client_ref", request.client_ref)
     if not 1 <= request.ttl <= TTL_MAX:
         raise _wrong_ttl()
     draft = Draft(
@@ -305,10 +305,12 @@ def _other_content(request: SendRequest, found: Found, *, falls_back: bool) -> s
     return _encode(content).decode()
 
 
-def _check_length(field: str, text: str, most_: int) -> None:
-    if not 1 <= len(text) <= most_:
-        raise invalid_field(field, f"must have 1 to {most_} characters, but has {len(text)}")
+def check_client_ref(field: str, text: str) -> str:
+    """A client_ref, or the beginning of one."""
+    if not 1 <= len(text) <= CLIENT_REF_MAX:
+        raise invalid_field(field, f"must have 1 to {CLIENT_REF_MAX} characters, but has {len(text)}")
     check_storable(field, text)
+    return text
 
 
 def _reply_to(request: SendRequest) -> UUID:

@@ -56,7 +56,11 @@ class Acceptor:
         return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
 
     async def accept_many(
-        self, caller: Caller, requests: Sequence[SendRequest | GatepostError], key: Key | None = None
+        self,
+        caller: Caller,
+        requests: Sequence[SendRequest | GatepostError],
+        key: Key | None = None,
+        batch_id: UUID | None = None,
     ) -> list[Outcome]:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
         if key is not None:
@@ -67,7 +71,7 @@ class Acceptor:
             if i % _TURN == 0:
                 await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
-        outcomes = iter(await self._write(caller.channel_id, good) if good else ())
+        outcomes = iter(await self._write(caller.channel_id, good, batch_id) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
     async def _try_prepare(
@@ -101,8 +105,10 @@ class Acceptor:
     def waiting(self) -> int:
         return self._batch.waiting
 
-    async def _write(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[Outcome]:
-        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now())
+    async def _write(
+        self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
+    ) -> list[Outcome]:
+        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
         self._ring(channel_id)
         self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
         return outcomes
@@ -121,6 +127,14 @@ def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key 
     if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
     return Key(route, key, hashlib.sha256(body).digest())
+
+
+def new_batch_id(channel_id: UUID, key: Key | None, now: datetime) -> UUID:
+    """The id of a batch. A batch that is repeated with its key keeps its id."""
+    if key is None:
+        return ids.new_id(now)
+    name = channel_id.bytes + key.body_hash + key.key.encode()
+    return UUID(bytes=hashlib.sha256(name).digest()[:16])
 
 
 class _Key(msgspec.Struct, frozen=True):

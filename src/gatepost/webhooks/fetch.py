@@ -17,8 +17,15 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.file import Fetched, Unfetched, mime_type
 from gatepost.model.limits import size_words
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, Target, UnresolvedUrl
+from gatepost.webhooks.post import explain
 
 UNTYPED = "application/octet-stream"
+_WORDS = {
+    "timeout": "The server of the link could not be connected to in time.",
+    "connect": "The server of the link refused the connection, or cannot be reached.",
+    "tls": "No secure connection to the server of the link could be made.",
+    "protocol": "The server of the link broke off, or did not answer in HTTP.",
+}
 _PASSING = frozenset({408, 425, 429})  # refusals that may pass by themselves, as those from 500 on
 
 
@@ -54,8 +61,8 @@ async def fetch_guarded(
         return Unfetched(error.reason, retry=True)
     except (TimeoutError, RequestTimeoutError):
         return Unfetched(f"The link did not give its file within {deadline:g} s.", retry=True)
-    except PyreqwestError:
-        return Unfetched("The link could not be reached, or broke off.", retry=True)
+    except PyreqwestError as error:
+        return Unfetched(_WORDS[explain(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
 
 
 def _client(target: Target, connect_deadline: float, roots: Sequence[bytes], user_agent: str) -> Client:

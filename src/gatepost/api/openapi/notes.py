@@ -95,6 +95,13 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         errors=(*IDEMPOTENT, "plan_quota_exceeded"),
         example={"messages": [_TEXT, _TEXT | {"body": "And another"}]},
         headers=("Idempotency-Key",),
+        keeps={"batch_id": "data.batch_id"},
+    ),
+    f"POST {_V1}/messages/cancel": Note(
+        shapes.CanceledMessages,
+        errors=("not_found", "invalid_cursor", "overloaded"),
+        example={"client_ref_prefix": "spring-sale-", "send_from": "2026-11-15"},
+        more=(Sample("Cancel a batch", {"batch_id": "{{batch_id}}"}),),
     ),
     f"GET {_MESSAGE}": Note(
         shapes.Message, keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"}
