@@ -52,6 +52,7 @@ from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.owner import Holding, Owner
+from gatepost.readiness import Readiness
 from gatepost.settings import Settings
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
@@ -59,7 +60,6 @@ from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
-from gatepost.store.upkeep import ping
 from gatepost.ways import Ways
 from gatepost.webhooks.courier import Secret
 from gatepost.webhooks.deliver import Round
@@ -75,12 +75,14 @@ log = structlog.get_logger("gatepost")
 class Gatepost:
     """All parts of one process."""
 
-    def __init__(self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str) -> None:
+    def __init__(
+        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, meters: Meters | None = None
+    ) -> None:
         self._settings = settings
         self._db = db
         self._clock = clock
         self._role = role
-        self._meters = Meters(__version__, role)
+        self._meters = meters or Meters(__version__, role)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
         self._poster = Poster(
@@ -167,7 +169,7 @@ class Gatepost:
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
-            ready=self._ready,
+            ready=Readiness(self._db, self._clock, self._owner_healthy).checks,
             figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
@@ -207,12 +209,8 @@ class Gatepost:
     def _owned(self) -> int:
         return self._owner.owned if self._owner else 0
 
-    async def _ready(self) -> dict[str, bool]:
-        try:
-            await ping(self._db)
-        except GatepostError:
-            return {"database": False, "migrations": True, "owner": False}
-        return {"database": True, "migrations": True, "owner": self._owner is None or self._owner.healthy}
+    def _owner_healthy(self) -> bool:
+        return self._owner is None or self._owner.healthy
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 

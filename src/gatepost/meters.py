@@ -93,6 +93,9 @@ class Meters(Collector):
         self._channels = Counts(GaugeMetricFamily, "gatepost_channels_owned", "Channels that this process owns.").begin(
             [""]
         )
+        self._restarts = Counts(
+            CounterMetricFamily, "gatepost_database_restarts", "Unexpected ends of the embedded PostgreSQL."
+        ).begin([""])
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -102,7 +105,7 @@ class Meters(Collector):
         """All of them, as the library asks."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels):
+        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts):
             yield figure.family()
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -134,6 +137,10 @@ class Meters(Collector):
     def answered(self, status: int) -> None:
         """A request has its answer."""
         self._requests.of[CLASSES[min(max(status // 100, 1), 5) - 1]] += 1
+
+    def database_ended(self) -> None:
+        """The embedded PostgreSQL ended unexpectedly, and is started again."""
+        self._restarts.of[""] += 1
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

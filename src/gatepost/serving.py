@@ -14,6 +14,7 @@ from gatepost import __version__
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
 from gatepost.logs import configure_logs
+from gatepost.meters import Meters
 from gatepost.opening import opened_for_gateway
 from gatepost.settings import Settings
 
@@ -33,8 +34,9 @@ async def serve(
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
     with _listener(settings) as listener:
-        async with opened_for_gateway(settings) as (dsn, db):
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role)
+        meters = Meters(__version__, role)
+        async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
+            gatepost = Gatepost(settings, db, dsn, SystemClock(), role, meters)
             await gatepost.start()
             _calm_collector()
             try:

@@ -19,6 +19,7 @@ from gatepost.store.embedded import (
     DataFolderInUse,
     EmbeddedPostgres,
     EmbeddedPostgresError,
+    admin_dsn,
     lock_data_folder,
     running_dsn,
 )
@@ -255,7 +256,7 @@ async def test_a_deep_data_folder_gets_a_short_private_socket_folder(data: Path)
     deep.mkdir(parents=True)
     async with running(deep) as url:
         assert await value(url, "SELECT 1") == 1
-        sockets = Path(str(await value(url, "SHOW unix_socket_directories")).strip('"'))
+        sockets = Path(str(await value(admin_dsn(url), "SHOW unix_socket_directories")).strip('"'))
         assert len(str(sockets)) < 90
         assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
     assert not sockets.exists()

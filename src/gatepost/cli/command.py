@@ -150,9 +150,10 @@ async def _session(settings: "Settings") -> AsyncIterator[Session]:
 def _check_gateway(settings: "Settings") -> None:
     """Refuses where it is certain that nobody can grant the wish: we would hold the database that a gateway needs."""
     from gatepost.model.errors import Conflict
-    from gatepost.store.embedded import running_dsn
+    from gatepost.store.embedded import is_locked, running_dsn
 
-    if not settings.database.url and running_dsn(settings.data_folder) is None:
+    folder = settings.data_folder
+    if not settings.database.url and running_dsn(folder) is None and not is_locked(folder):
         raise Conflict(
             f"No gateway is running in {settings.data_folder}, and only a running one can do this. "
             "Start it with: gatepost serve"

@@ -46,6 +46,21 @@ def lock_data_folder(data: Path) -> FolderLock:
     return FolderLock(descriptor)
 
 
+def is_locked(data: Path) -> bool:
+    """Tell whether a gateway holds the folder, also while its database is being started again."""
+    try:
+        descriptor = os.open(data / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def make_data_folder(data: Path) -> None:
     """Make a missing data folder closed to others; one that exists keeps its mode."""
     if data.is_dir():
