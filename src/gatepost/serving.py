@@ -11,6 +11,7 @@ import structlog
 import uvicorn
 
 from gatepost import __version__
+from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
 from gatepost.logs import configure_logs
@@ -36,6 +37,7 @@ async def serve(
     with _listener(settings) as listener:
         meters = Meters(__version__, role)
         async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
+            await unlock(db, settings.security.secret_key, settings.data_folder)
             gatepost = Gatepost(settings, db, dsn, SystemClock(), role, meters)
             await gatepost.start()
             _calm_collector()

@@ -2,22 +2,25 @@
 
 import asyncio
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from pyreqwest.client import ClientBuilder
 
+from gatepost.store.embedded.postmaster import find_postmaster, shut_down
 from tests.conftest import scratch_folder
 from tests.faults.stage import SHORT, Node
 
 
 @pytest.fixture
-def small_disk() -> Iterator[Path]:
+async def small_disk() -> AsyncIterator[Path]:
     """A file system of its own, with room for a database and little more."""
     folder = scratch_folder()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m,mode=0711", "tmpfs", folder], check=True)
     yield folder
+    if (left := find_postmaster(folder / "postgres")) is not None:
+        await shut_down(left, 10)
     subprocess.run(["umount", folder], check=True)
     folder.rmdir()
 

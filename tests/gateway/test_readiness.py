@@ -1,6 +1,7 @@
 """Ready means that writes work: a database that only answers reads is not enough."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import asyncpg
 
@@ -9,8 +10,8 @@ from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.pool import Database
 from gatepost.store.write_check import check_writes
 from tests.house import House, running_house
-from tests.outbound.conftest import NOW
 
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 READY = {"database": True, "writes": True, "migrations": True, "owner": True}
 
 

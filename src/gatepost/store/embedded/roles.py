@@ -59,10 +59,9 @@ async def _make_roles(conn: "Connection[Record]") -> None:
 
 async def _hand_over_database(conn: "Connection[Record]") -> None:
     """The database first, with which comes the schema public; then the schema of linked devices."""
-    name, owner = await conn.fetchrow(
-        "SELECT quote_ident(datname), datdba::regrole::text FROM pg_database WHERE datname = current_database()"
-    )
+    owner = await conn.fetchval("SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()")
     if owner != GATEWAY_ROLE:
+        name = await conn.fetchval("SELECT quote_ident(current_database())")
         await conn.execute(f"ALTER DATABASE {name} OWNER TO {GATEWAY_ROLE}")
     holder = await conn.fetchval("SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = $1", DEVICE_SCHEMA)
     if holder is None:
