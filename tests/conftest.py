@@ -43,7 +43,7 @@ load_types()  # of the library that links phones; its native part is loaded in c
 # A copy belongs to the gateway's role, as its original does.
 AS_MADE = f"OWNER {GATEWAY_ROLE} STRATEGY FILE_COPY"
 # Only root can become another user, which is what these tests are about.
-collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py"]
+collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py", "cli/test_privileges.py"]
 # Only who may mount a file system can have a small one.
 CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0
 collect_ignore += [] if CAN_MOUNT else ["faults/test_full_disk.py"]
