@@ -59,7 +59,7 @@ def choose_account(settings: Settings) -> Account:
     cluster = None if settings.database.url else find_cluster(settings.data_folder)
     owner = cluster.stat().st_uid if cluster is not None else 0
     if not settings.server.user:
-        return account_of(owner) if owner else service_account()
+        return named_account(owner) if owner else service_account()
     try:
         account = account_of(pwd.getpwnam(settings.server.user).pw_uid)
     except KeyError:
@@ -67,6 +67,15 @@ def choose_account(settings: Settings) -> Account:
     if owner not in (0, account.uid):
         raise CannotDrop(f"the database in {cluster} belongs to the user {account_of(owner).name}, not {account.name}")
     return account
+
+
+def named_account(uid: int) -> Account:
+    """A user by number; one without a name, as after a move to another machine, cannot log in to the database."""
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        raise CannotDrop(f"the database belongs to the user id {uid}, which has no name on this system") from None
+    return account_of(uid)
 
 
 def check_way(account: Account, data: Path) -> None:

@@ -162,6 +162,14 @@ def test_the_owner_of_the_database_is_chosen(place: Path) -> None:
     assert privileges.choose_account(load(environ={}, overrides={"data": str(place)})) == NOBODY
 
 
+def test_an_owner_without_a_name_is_a_reason(place: Path) -> None:
+    (place / "postgres").mkdir()
+    (place / "postgres" / "PG_VERSION").write_text("18\n")
+    os.chown(place / "postgres", 54_321, -1)
+    with pytest.raises(CannotDrop, match="user id 54321, which has no name"):
+        privileges.choose_account(load(environ={}, overrides={"data": str(place)}))
+
+
 def test_a_program_out_of_reach_is_a_reason(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = place / "hidden"
     hidden.mkdir(mode=0o700)

@@ -39,7 +39,10 @@ def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
 
 async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
     """The vault of a gateway that starts, its key noted in the database; VaultError where the key does not fit."""
-    vault = open_vault(await read_proof(db), setting, data_folder)
+    proof = await read_proof(db)
+    vault = open_vault(proof, setting, data_folder)
+    if proof.check is not None:
+        return vault
     await put_check(db, vault.seal(_TEXT, _CONTEXT))
     # Two nodes with two new keys may have started at once: the one whose check value came second ends here.
     return open_vault(await read_proof(db), setting, data_folder)

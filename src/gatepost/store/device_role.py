@@ -44,6 +44,8 @@ async def device_address(dsn: str, secret: bytes) -> str:
             await conn.close()
         await (await asyncpg.connect(address, timeout=5)).close()
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        if isinstance(error, OSError | TimeoutError) and (own := device_dsn(dsn)):
+            return own  # the server is away for a moment; the role came with it
         log.warning(
             "the process that links phones uses the gateway's own database role: it could not have one of its own",
             reason=str(error) or type(error).__name__,

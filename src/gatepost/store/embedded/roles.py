@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 DEVICE_SCHEMA = "qr_devices"
 _ONE_AT_A_TIME = int.from_bytes(b"gp_roles", "big")
 
-# What the superuser still owns: everything in a database that an older version made, nothing otherwise. A sequence
-# that belongs to a column follows its table.
+# What the superuser still owns: everything in a database that an older version made, nothing otherwise. Tables of
+# linked devices may be the gateway's, from a time without their role. A sequence of a column follows its table.
 _TO_HAND_OVER = """
 SELECT format('ALTER TABLE %I.%I OWNER TO %I', n.nspname, c.relname, wanted.role)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN (VALUES ('public', $1), ('qr_devices', $2)) AS wanted (schema, role) ON wanted.schema = n.nspname
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S') AND c.relowner = $3::text::regrole
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S')
+  AND (c.relowner = $3::text::regrole OR (c.relowner = $1::text::regrole AND wanted.role <> $1))
   AND NOT (c.relkind = 'S' AND EXISTS (
       SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')))
 UNION ALL

@@ -124,7 +124,7 @@ class EmbeddedPostgres:
         """Start the server after its unexpected end, with whatever of the old one is left out of the way."""
         assert self._place is not None
         if self._child is not None:
-            await asyncio.to_thread(self._child.wait)
+            self._child.poll()  # a dead child is taken off the system's list, a slow one is left to _reach
         await end_leftovers(self._place.cluster)
         await self._reach(self._place, time.monotonic() + self._patience)
 

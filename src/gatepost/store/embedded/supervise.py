@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from gatepost.store.embedded.conf import log_files
-from gatepost.store.embedded.postmaster import find_postmaster
+from gatepost.store.embedded.postmaster import find_postmaster, lives
 
 log = structlog.get_logger("gatepost.store")
 
@@ -29,7 +29,12 @@ async def supervise(
     failures = 0
     while True:
         began = time.monotonic()
-        await until_gone(cluster)
+        try:
+            await until_gone(cluster)
+        except Exception:
+            log.exception("the supervision of the embedded PostgreSQL failed, and goes on")
+            await asyncio.sleep(STABLE_AFTER)
+            continue
         failures = 0 if time.monotonic() - began > STABLE_AFTER else failures
         log.error(
             "the embedded PostgreSQL ended unexpectedly: it is started again",
@@ -68,10 +73,12 @@ def pause_after(failures: int) -> float:
 
 async def until_gone(cluster: Path) -> None:
     """Wait until no server serves this folder, whichever process started it."""
-    while True:
-        if find_postmaster(cluster) is None:
-            return
+    postmaster = find_postmaster(cluster)
+    while postmaster is not None:
         await asyncio.sleep(WATCH_EVERY)
+        # The process itself is watched, not its file: a file that cannot be read for a moment is no reason to act.
+        if not lives(postmaster):
+            postmaster = find_postmaster(cluster)
 
 
 def newest_log(cluster: Path) -> str:
