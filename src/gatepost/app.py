@@ -121,7 +121,10 @@ class Gatepost:
         """Finishes what is in flight, within the time that the settings give."""
         self.end_streams()
         if self._owner:
-            await self._owner.stop(self._settings.server.drain_seconds)
+            try:
+                await self._owner.stop(self._settings.server.drain_seconds)
+            except GatepostError as error:  # the database is gone: leases expire, and the rest ends all the same
+                log.warning("channels could not be given back", reason=error.message)
         await self._poster.close()
         await self._acceptor.drain()
         await self._receiver.drain()

@@ -119,7 +119,8 @@ async def test_a_stop_without_a_server_ends_cleanly(folder: Path, receiver: Rece
         before = len(node.said())
         code = await node.stop()
         after = node.said()[before:]
-        assert (code, [line for line in after if "Traceback" in str(line)]) == (0, []), "\n".join(str(line["event"]) for line in after)
+        traces = [line for line in after if "Traceback" in str(line)]
+        assert (code, traces) == (0, []), "\n".join(str(line["event"]) for line in after)
         assert after[-1]["event"] == "stopped"
 
 
