@@ -53,6 +53,7 @@ from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.owner import Holding, Owner
+from gatepost.readiness import Readiness
 from gatepost.settings import Settings
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
@@ -60,7 +61,6 @@ from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
-from gatepost.store.upkeep import ping
 from gatepost.ways import Ways
 from gatepost.webhooks.courier import Secret
 from gatepost.webhooks.deliver import Round
@@ -76,12 +76,14 @@ log = structlog.get_logger("gatepost")
 class Gatepost:
     """All parts of one process."""
 
-    def __init__(self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str) -> None:
+    def __init__(
+        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, meters: Meters | None = None
+    ) -> None:
         self._settings = settings
         self._db = db
         self._clock = clock
         self._role = role
-        self._meters = Meters(__version__, role)
+        self._meters = meters or Meters(__version__, role)
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
@@ -122,7 +124,10 @@ class Gatepost:
         """Finishes what is in flight, within the time that the settings give."""
         self.end_streams()
         if self._owner:
-            await self._owner.stop(self._settings.server.drain_seconds)
+            try:
+                await self._owner.stop(self._settings.server.drain_seconds)
+            except GatepostError as error:  # the database is gone: leases expire, and the rest ends all the same
+                log.warning("channels could not be given back", reason=error.message)
         await self._poster.close()
         await self._acceptor.drain()
         await self._receiver.drain()
@@ -171,7 +176,7 @@ class Gatepost:
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
-            ready=self._ready,
+            ready=Readiness(self._db, self._clock, self._owner_healthy).checks,
             figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
@@ -211,12 +216,8 @@ class Gatepost:
     def _owned(self) -> int:
         return self._owner.owned if self._owner else 0
 
-    async def _ready(self) -> dict[str, bool]:
-        try:
-            await ping(self._db)
-        except GatepostError:
-            return {"database": False, "migrations": True, "owner": False}
-        return {"database": True, "migrations": True, "owner": self._owner is None or self._owner.healthy}
+    def _owner_healthy(self) -> bool:
+        return self._owner is None or self._owner.healthy
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 

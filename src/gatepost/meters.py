@@ -104,6 +104,9 @@ class Meters(Collector):
         self._unindexed = Counts(
             CounterMetricFamily, "gatepost_search_set_aside", "Messages that cannot be found by their words."
         ).begin([""])
+        self._restarts = Counts(
+            CounterMetricFamily, "gatepost_database_restarts", "Unexpected ends of the embedded PostgreSQL."
+        ).begin([""])
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -113,7 +116,7 @@ class Meters(Collector):
         """All of them, as the library asks."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels):
+        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
@@ -157,6 +160,10 @@ class Meters(Collector):
     def set_aside(self, count: int) -> None:
         """Messages were set aside by the search index."""
         self._unindexed.of[""] += count
+
+    def database_ended(self) -> None:
+        """The embedded PostgreSQL ended unexpectedly, and is started again."""
+        self._restarts.of[""] += 1
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ class Server(_Section, frozen=True):
     body_limit: Count
     callback_limit: Count
     drain_seconds: NotNegative
+    user: str
 
 
 class DatabaseSettings(_Section, frozen=True):

@@ -4,6 +4,7 @@ official ─► CloudNetwork, CloudAccount over one shared client
 qr       ─► a driver of links: our own child process, or one at an address (the sandbox's)
 """
 
+import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from gatepost.outbound import pace
 from gatepost.outbound.allowance import Limits
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.device_role import device_address
 from gatepost.store.links import LinkRow
 
 _secrets = msgspec.json.Decoder(ChannelSecrets)
@@ -35,6 +37,7 @@ class Ways:
         self._database_url = database_url
         self._client = make_client(settings.cloud.timeout, settings.cloud.connect_timeout)
         self._drivers: dict[str, Driver] = {}
+        self._starting = asyncio.Lock()
 
     def secrets(self, config: ChannelConfig) -> ChannelSecrets:
         """What an official number calls with."""
@@ -57,15 +60,17 @@ class Ways:
     async def driver(self, config: ChannelConfig) -> Driver:
         """Who holds a QR channel's link. One driver serves all channels with the same address."""
         url = config.network.get("link_url") or self._settings.qr.link_url
-        driver = self._drivers.get(url)
-        if driver is None:
-            driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(self._devices())
-            await driver.start()
-        return driver
+        async with self._starting:
+            driver = self._drivers.get(url)
+            if driver is None:
+                driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(await self._devices())
+                await driver.start()
+            return driver
 
-    def _devices(self) -> Devices:
-        qr = self._settings.qr
-        return Devices(qr.device_store or self._database_url, qr.engine, self._vault.derived(b"linked devices"))
+    async def _devices(self) -> Devices:
+        qr, vault = self._settings.qr, self._vault
+        store = qr.device_store or await device_address(self._database_url, vault.derived(b"role of linked devices"))
+        return Devices(store, qr.engine, vault.derived(b"linked devices"))
 
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> Limits:
         """What the network allows a number: what is set for it, and otherwise the settings."""

@@ -52,13 +52,14 @@ def answer(
     paging: Any = msgspec.UNSET,
     headers: Mapping[str, str] | None = None,
 ) -> Response[bytes]:
-    """A success in its envelope."""
-    return Response(envelope(data, message, paging), status_code=status, headers=headers, media_type=MediaType.JSON)
+    """Data in its envelope: a success, unless the status says otherwise."""
+    body = envelope(data, message, paging, success=status < 400)
+    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
 
 
-def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET) -> bytes:
-    """The envelope of every success."""
-    body = {"success": True, "message": message, "data": data}
+def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:
+    """The envelope of everything that has data."""
+    body = {"success": success, "message": message, "data": data}
     if paging is not msgspec.UNSET:
         body["paging"] = {"next": paging}
     return _encode(body)
