@@ -67,6 +67,7 @@ from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.office import Post
 from gatepost.webhooks.post import Poster
+from gatepost.webhooks.resolver import Resolver
 from gatepost.webhooks.sign import decode_secret
 
 log = structlog.get_logger("gatepost")
@@ -82,7 +83,8 @@ class Gatepost:
         self._role = role
         self._meters = Meters(__version__, role)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
-        self._guard = Guard(settings.webhooks.allow)
+        self._resolver = Resolver(meter=self._meters)
+        self._guard = Guard(settings.webhooks.allow, self._resolver)
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
@@ -121,6 +123,7 @@ class Gatepost:
         if self._owner:
             await self._owner.stop(self._settings.server.drain_seconds)
         await self._poster.close()
+        await self._resolver.close()
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
@@ -243,8 +246,9 @@ class Gatepost:
         self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
         self._owner.start()
 
-    async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
-        return await fetch_guarded(self._guard, link, most, deadline=self._settings.media.timeout)
+    async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
+        deadline = self._settings.media.timeout
+        return await fetch_guarded(self._guard, link, most, deadline=deadline, channel=channel_id)
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""

@@ -27,7 +27,7 @@ class Links:
         self.behind: dict[str, Fetched | Unfetched] = {LINK: Fetched(b"linked", "image/png")}
         self.fetched: list[tuple[str, int]] = []
 
-    async def __call__(self, url: str, most: int) -> Fetched | Unfetched:
+    async def __call__(self, url: str, most: int, _channel_id: UUID) -> Fetched | Unfetched:
         self.fetched.append((url, most))
         return self.behind[url]
 

@@ -83,7 +83,7 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller:
     wishes, body = await read_body(request, _create)
 
     async def make(once: Once[admin.NewEndpoint]) -> admin.NewEndpoint:
-        await _check_url(gateway.guard, wishes.url)
+        await _check_url(gateway.guard, wishes.url, caller)
         new = await _create_endpoint(gateway, caller, wishes, once)
         gateway.ring(caller.channel_id)
         return new
@@ -115,7 +115,7 @@ async def change_webhook(
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
     if body.url is not None:
-        await _check_url(gateway.guard, body.url)
+        await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     changed = await _change_endpoint(gateway, before, body)
     gateway.ring(caller.channel_id)
@@ -185,11 +185,11 @@ def read_endpoint_id(text: str) -> UUID:
     return endpoint_id
 
 
-async def _check_url(guard: Guard, url: str) -> None:
+async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
     """Refuses an address that would never be delivered to. A name that does not resolve today may tomorrow."""
     try:
         guard.check_shape(url)
-        await guard.check(url)
+        await guard.check(url, caller.channel_id)
     except ForbiddenUrl as error:
         raise invalid_field("url", error.reason, "forbidden_url") from None
     except UnresolvedUrl:

@@ -59,6 +59,7 @@ async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Tr
     from gatepost.store.channels import get_config
     from gatepost.webhooks.guard import Guard
     from gatepost.webhooks.post import Poster
+    from gatepost.webhooks.resolver import Resolver
     from gatepost.webhooks.sign import decode_secret
     from gatepost.webhooks.trial import choose_type, make_parcel, post_trial
 
@@ -68,11 +69,14 @@ async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Tr
     live = live_secrets(endpoints.signing_secrets(session.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
     parcel = make_parcel(choose_type(type_, endpoint.events), channel, endpoint.manner, now)
-    poster = Poster(Guard(limits.allow), deadline=limits.timeout, connect_deadline=limits.connect_timeout)
+    resolver = Resolver()
+    guard = Guard(limits.allow, resolver)
+    poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)
     try:
-        return await post_trial(poster, endpoint.url, endpoint.headers, keys, parcel, now)
+        return await post_trial(poster, config.id, endpoint.url, endpoint.headers, keys, parcel, now)
     finally:
         await poster.close()
+        await resolver.close()
 
 
 def verify(

@@ -33,7 +33,7 @@ _SESSION_FILES = 1000
 # Where a file may stand: our own shapes, and the network's own inside raw template components.
 _PLACES = frozenset({"media", "image", "video", "audio", "document", "sticker"})
 
-Fetch = Callable[[str, int], Awaitable[Fetched | Unfetched]]
+Fetch = Callable[[str, int, UUID], Awaitable[Fetched | Unfetched]]  # a link, most bytes, whose channel
 
 
 def media_ids(content: str) -> tuple[UUID, ...]:
@@ -181,7 +181,7 @@ class Attacher:
 
     async def _hand_over_link(self, channel_id: UUID, network: Network, link: str) -> str | Receipt:
         async with self._place(channel_id):
-            found = await self._fetch(link, self._most)
+            found = await self._fetch(link, self._most, channel_id)
             if isinstance(found, Unfetched):
                 error = NetworkError(0, "The file behind the link could not be fetched", found.reason)
                 return Refused(error, Reaction.RETRY if found.retry else Reaction.FINAL)

@@ -80,12 +80,14 @@ class Sent(msgspec.Struct, frozen=True):
         return [item.event_id for item, verdict in pairs if verdict.fate == "exhausted" and not item.operational]
 
 
-async def send(poster: Poster, clock: Clock, target: Target, secrets: Sequence[Secret], unit: Unit) -> Sent:
+async def send(
+    poster: Poster, clock: Clock, channel_id: UUID, target: Target, secrets: Sequence[Secret], unit: Unit
+) -> Sent:
     """Post a unit, and say what follows. All of its events draw the same dice, so that they stay together."""
     at, parcel = clock.now(), pack(target.manner, unit.items)
     keys = live_keys(secrets, at)
     headers = delivery_headers(target.headers, keys, parcel.id, int(at.timestamp()), parcel.body)
-    answer = await poster.post(target.url, headers, parcel.body)
+    answer = await poster.post(target.url, headers, parcel.body, channel_id)
     outcome, now, dice = Outcome(answer.status, answer.error_kind, _retry_after(answer)), clock.now(), random.random()
     verdicts = tuple(after(item.tries + 1, outcome, now, dice) for item in unit.items)
     return Sent(target, unit, at, headers, answer, verdicts)

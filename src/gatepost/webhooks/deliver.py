@@ -303,7 +303,7 @@ class Round:
         if not self._alive():
             raise StaleOwner
         unit = flight.unit
-        sent = await send(self._post.poster, self._clock, target, secrets, unit)
+        sent = await send(self._post.poster, self._clock, self._lease.channel_id, target, secrets, unit)
         self._measure(sent)
         if sent.ok:  # what failed may open the breaker: nobody takes its place before that is known
             self._land(flight)

@@ -6,7 +6,7 @@ everything else ────────────┴─► Unfetched, in plai
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import timedelta
 
 from pyreqwest.client import Client, ClientBuilder
@@ -39,11 +39,12 @@ async def fetch_guarded(
     connect_deadline: float = 5.0,
     roots: Sequence[bytes] = (),
     user_agent: str = "Gatepost",
+    channel: Hashable = None,
 ) -> Fetched | Unfetched:
-    """The file at a URL, of at most `most` bytes, within the deadline."""
+    """The file at a URL that a channel names, of at most `most` bytes, within the deadline."""
     try:
         async with asyncio.timeout(deadline):
-            target = await guard.check(url)
+            target = await guard.check(url, channel)
             async with _client(target, connect_deadline, roots, user_agent) as client:
                 request = client.get(target.url).timeout(timedelta(seconds=deadline)).build_streamed()
                 async with request as response:
