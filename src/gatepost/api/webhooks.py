@@ -18,7 +18,7 @@ from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
 from gatepost.model.delivery import STATUSES, masked
-from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, RATE_MAX, VERSIONS, Manner
+from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, PAUSED, RATE_MAX, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
@@ -262,7 +262,7 @@ def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
         "failing_since": times.show_maybe(health.failing_since),
         "failures": health.failures,
         "succeeded_at": times.show_maybe(health.succeeded_at),
-        "next_probe_at": times.show_maybe(health.probe_at),
+        "next_probe_at": times.show_maybe(health.probe_at) if endpoint.state == PAUSED else None,
         "created_at": times.show(endpoint.created_at),
         "updated_at": times.show(endpoint.updated_at),
     }

@@ -119,7 +119,10 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 async def update_endpoint(
     db: Database, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    """Changes what is given, but for the state; None when there is no such endpoint."""
+    """Changes what is given, but for the state; None when there is no such endpoint.
+
+    At a new address what waits is tried at once: `probe_at` says so to the channel's owner.
+    """
     async with db.connection() as conn:
         return await _update(conn, channel_id, endpoint_id, change, now)
 
@@ -175,7 +178,8 @@ async def _update(
                 failures = CASE WHEN $6::text IS NULL THEN failures ELSE 0 END,
                 notices = CASE WHEN $6::text IS NULL THEN notices ELSE 0 END,
                 probes = CASE WHEN $6::text IS NULL THEN probes ELSE 0 END,
-                probe_at = CASE WHEN $6::text IS NULL THEN probe_at END,
+                probe_at = CASE WHEN COALESCE($6, state) <> 'disabled' AND ($6 = 'active' OR $3::text <> url) THEN $8
+                                WHEN $6::text IS NULL THEN probe_at END,
                 ordered = COALESCE($9, ordered), batch = COALESCE($10, batch),
                 batch_wait = COALESCE($11, batch_wait), version = COALESCE($13, version),
                 rate = CASE WHEN $9::boolean IS NULL THEN rate ELSE $12 END

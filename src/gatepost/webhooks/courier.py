@@ -49,6 +49,14 @@ class Unit(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(item.key for item in self.items))
 
 
+class Flight(msgspec.Struct):
+    """A unit on its way: first its POST, then the record of it."""
+
+    unit: Unit
+    posting: bool = True
+    over: bool = False  # all is done, and its conversations went on: nobody is to wait for it any more
+
+
 class Sent(msgspec.Struct, frozen=True):
     """How a POST ended, and what follows for each of its events."""
 
