@@ -122,7 +122,8 @@ async def test_the_tries_after_an_outage_do_not_use_up_the_schedule(stage: Stage
     (row,) = await stage.rows("deliveries", f"AND event_id = '{poison}'")
     ends = (row["settled_at"] - stage.start).total_seconds() if row["settled_at"] else 5 * DAY
     assert ends > 2.5 * DAY
-    assert row["attempts"] <= 10 + row["begun"] <= 30
+    assert 2 <= row["begun"] <= 20  # so many tries came with a success of others
+    assert row["attempts"] <= 10 + row["begun"]
 
 
 async def test_what_was_under_way_when_it_came_back_goes_again_too(stage: Stage) -> None:

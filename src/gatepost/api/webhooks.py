@@ -17,7 +17,7 @@ from gatepost.api.paging import check_query, read_cursor, read_limit, show_curso
 from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
-from gatepost.model.delivery import STATUSES, masked
+from gatepost.model.delivery import STATUSES, explain, masked
 from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, PAUSED, RATE_MAX, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
@@ -275,7 +275,7 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "at": times.show(attempt.at),
         "latency_ms": round(attempt.latency_ms, 1),
         "status": attempt.status,
-        "error": attempt.error,
+        "error": explain(attempt.status, attempt.error),
         "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
         "request": {
             "url": attempt.url,

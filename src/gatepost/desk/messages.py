@@ -7,14 +7,13 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids, times
+from gatepost.model.delivery import STATUSES, explain
 from gatepost.model.errors import NotFound
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import shown_phone
 from gatepost.store.messages import StoredMessage, Trace, get_message, read_trace
 from gatepost.store.pool import Database
-
-_DELIVERY_STATES = {0: "pending", 1: "delivered", 2: "exhausted", 3: "dropped"}
 
 
 async def access_message(db: Database, channel_id: UUID, text: str) -> StoredMessage:
@@ -122,7 +121,7 @@ def _show_event(event_id: UUID, body: str, trace: Trace) -> dict[str, Any]:
         "deliveries": [
             {
                 "endpoint": ids.show("we", d.endpoint_id),
-                "state": _DELIVERY_STATES[d.state],
+                "state": STATUSES[d.state],
                 "next_at": times.show_maybe(d.next_at),
                 "attempts": [
                     {
@@ -130,7 +129,7 @@ def _show_event(event_id: UUID, body: str, trace: Trace) -> dict[str, Any]:
                         "at": times.show(a.at),
                         "url": a.url,
                         "status": a.status,
-                        "error": a.error,
+                        "error": explain(a.status, a.error),
                         "latency_ms": round(a.latency_ms, 1),
                     }
                     for a in attempts

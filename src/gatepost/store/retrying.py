@@ -3,7 +3,7 @@
 settled, or waiting for its time ─► pending, its schedule begins anew ─► a row in delivery_retries, due now ─► the owner
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -92,7 +92,7 @@ async def retry_deliveries(
         ]
         await ask_again(conn, channel_id, again, now)
         await _push_first(conn, channel_id, [one for one in granted if one.behind], now)
-        await _probe_now(conn, channel_id, granted, now)
+        await probe_now(conn, channel_id, {one.endpoint_id for one in granted if one.endpoint_state == PAUSED}, now)
     return verdicts
 
 
@@ -201,7 +201,7 @@ async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datet
         if rows:
             events, first, last = keys_and_span(sorted(row["event_id"] for row in rows))
             await conn.execute(
-                """UPDATE deliveries SET begun = begun + 1
+                """UPDATE deliveries SET begun = begun + 1, next_at = $7
                    WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = ANY ($3::uuid[])
                      AND event_id BETWEEN $4 AND $5 AND state = 0 AND begun < attempts AND attempts < $6""",
                 lease.channel_id,
@@ -210,6 +210,7 @@ async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datet
                 first,
                 last,
                 MOST_ATTEMPTS,
+                now,
             )
             await conn.execute(
                 f"""UPDATE delivery_retries r SET next_at = k.at
@@ -245,13 +246,12 @@ async def _push_first(conn: "Connection[Any]", channel_id: UUID, behind: Sequenc
     )
 
 
-async def _probe_now(conn: "Connection[Any]", channel_id: UUID, granted: Sequence[Asked], now: datetime) -> None:
-    """A paused endpoint is tried at once: somebody says that it works again."""
-    paused = sorted({one.endpoint_id for one in granted if one.endpoint_state == PAUSED})
-    if paused:
+async def probe_now(conn: "Connection[Any]", channel_id: UUID, endpoint_ids: Collection[UUID], now: datetime) -> None:
+    """Paused endpoints are tried at once: somebody says that they work again."""
+    if endpoint_ids:
         await conn.execute(
             "UPDATE endpoints SET probe_at = $3 WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND state = 'paused'",
             channel_id,
-            paused,
+            sorted(endpoint_ids),
             now,
         )

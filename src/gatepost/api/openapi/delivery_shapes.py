@@ -69,7 +69,7 @@ class Delivery(Shape, frozen=True):
     id: str
     endpoint: EndpointRef
     event: EventRef
-    status: Literal["pending", "delivered", "exhausted", "dropped"]
+    status: Literal["pending", "delivered", "exhausted", "dropped", "canceled"]
     attempt_count: int
     last_attempt: LastAttempt | None
     next_attempt_at: When
