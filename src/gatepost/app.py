@@ -8,13 +8,13 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
 import structlog
 
 from gatepost import __version__
+from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
@@ -61,7 +61,7 @@ from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.store.upkeep import ping
 from gatepost.ways import Ways
-from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.courier import Credentials, Secret
 from gatepost.webhooks.deliver import Round
 from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
@@ -364,12 +364,13 @@ class Gatepost:
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
         assert holding.channel is not None  # its lane was made before
-        channel, signing, in_flight = holding.channel, self._open_signing, self._settings.webhooks.in_flight
+        channel, signing, in_flight = holding.channel, self._open_target, self._settings.webhooks.in_flight
         return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
 
-    def _open_signing(self, target: Target) -> Sequence[Secret]:
+    def _open_target(self, target: Target) -> Credentials:
         kept = open_secrets(self.vault, target.id, target.secret)
-        return [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        secrets = [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        return Credentials(secrets, open_headers(self.vault, target.id, target.headers))
 
 
 def _ref(config: ChannelConfig) -> ChannelRef:

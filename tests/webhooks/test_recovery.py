@@ -122,7 +122,7 @@ async def test_the_tries_after_an_outage_do_not_use_up_the_schedule(stage: Stage
     (row,) = await stage.rows("deliveries", f"AND event_id = '{poison}'")
     ends = (row["settled_at"] - stage.start).total_seconds() if row["settled_at"] else 5 * DAY
     assert ends > 2.5 * DAY
-    assert 2 <= row["begun"] <= 20  # so many tries came with a success of others
+    assert 1 <= row["begun"] <= 20  # so many tries came with a success of others
     assert row["attempts"] <= 10 + row["begun"]
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.checks import check_url
+from gatepost.admin.headers import open_headers, seal_headers
 from gatepost.admin.signing import (
     DEFAULT_OVERLAP,
     SigningSecret,
@@ -79,7 +80,7 @@ async def create_endpoint(
             endpoint_id,
             url=check_url(url),
             events=check_events(events),
-            headers=check_headers(headers or {}),
+            headers=seal_headers(vault, endpoint_id, check_headers(headers or {})),
             secret=seal_secrets(vault, endpoint_id, (fresh,)),
             manner=check_manner(manner),
             most=ENDPOINTS_MAX,
@@ -105,6 +106,7 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 
 async def change_endpoint(
     db: Database,
+    vault: Vault,
     channel_id: UUID,
     endpoint_id: UUID,
     *,
@@ -119,7 +121,7 @@ async def change_endpoint(
     change = EndpointChange(
         url=None if url is None else check_url(url),
         events=None if events is None else check_events(events),
-        headers=None if headers is None else check_headers(headers),
+        headers=None if headers is None else seal_headers(vault, endpoint_id, check_headers(headers)),
         manner=None if manner is None else check_manner(manner),
         state=None if state is None else check_state(state),
         reason=SWITCHED_OFF if state == DISABLED else None,
@@ -165,6 +167,11 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
     """All secrets that are kept for an endpoint, the newest first."""
     return open_secrets(vault, endpoint.id, endpoint.secret)
+
+
+def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
+    """The headers that an endpoint gets along, with their values."""
+    return open_headers(vault, endpoint.id, endpoint.headers)
 
 
 def check_events(events: Sequence[str]) -> tuple[str, ...]:

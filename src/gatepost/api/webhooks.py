@@ -163,6 +163,7 @@ async def _create_endpoint(
 async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
     return await admin.change_endpoint(
         gateway.db,
+        gateway.vault,
         before.channel_id,
         before.id,
         url=wishes.url,
@@ -239,18 +240,18 @@ def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
 
 def _show_to(gateway: Gateway, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
-    shown = _show(gateway, endpoint)
-    return shown if "manage" in caller.scopes else shown | {"headers": masked(endpoint.headers)}
+    return _show(gateway, endpoint, secret="manage" not in caller.scopes)
 
 
-def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
+def _show(gateway: Gateway, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
+    headers = masked(endpoint.headers) if secret else admin.headers_of(gateway.vault, endpoint)
     manner, health = endpoint.manner, endpoint.health
     return {
         "id": ids.show("we", endpoint.id),
         "url": endpoint.url,
         "events": {type_: type_ in endpoint.events for type_ in TYPES},
         "operational": OPERATIONAL in endpoint.events,
-        "headers": endpoint.headers,
+        "headers": headers,
         "ordered": manner.ordered,
         "batch": {"most": manner.batch, "wait": round(manner.batch_wait, 3)} if manner.batch > 1 else None,
         "rate_limit": manner.rate,

@@ -9,6 +9,7 @@ PENDING, DELIVERED, EXHAUSTED, DROPPED, CANCELED = range(5)
 MISSING = -1  # an event that the endpoint has no delivery of: it was disabled, or not there yet
 NOT_ARRIVED = (PENDING, EXHAUSTED, DROPPED, MISSING)
 HIDDEN = "***"
+_OURS = frozenset({"content-type", "user-agent"})  # of a delivery; no customer may choose these
 _PREFIX = "dl_"
 _DIGITS = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _CREDENTIAL = re.compile(
@@ -51,19 +52,24 @@ def explain(status: int | None, error: str | None) -> str | None:
 
 
 def masked(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers for a log: those that carry a credential keep their name, and lose what it says."""
-    return {name: _masked(name, value) for name, value in headers.items()}
+    """The headers of a request for a log: those that the customer chose keep their name, and lose their value.
+
+    Ours say what was signed and how; a signature is of no use to anybody without the key.
+    """
+    return {name: value if _is_ours(name.lower()) else HIDDEN for name, value in headers.items()}
+
+
+def _is_ours(name: str) -> bool:
+    return name in _OURS or name.startswith("webhook-")
 
 
 def masked_pairs(headers: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """The same for the headers of an answer, which may come more than once."""
+    """The headers of an answer, which may come more than once, without the values of those that carry a credential."""
     return [(name, _masked(name, value)) for name, value in headers]
 
 
 def _masked(name: str, value: str) -> str:
-    lowered = name.lower()
-    # Ours say what was signed and how; a signature is of no use to anybody without the key.
-    if lowered.startswith("webhook-") or not _CREDENTIAL.search(lowered):
+    if not _CREDENTIAL.search(name.lower()):
         return value
     scheme, space, _ = value.partition(" ")
     return f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN

@@ -16,7 +16,7 @@ from gatepost.store.telling import changing
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """An address of a customer. The signing secret stays encrypted here."""
+    """An address of a customer. The signing secret and the headers' values stay encrypted here."""
 
     channel_id: UUID
     id: UUID
@@ -224,6 +224,30 @@ async def replace_secret(
             now,
         )
     return _endpoint(row) if row else None
+
+
+async def list_with_headers(db: Database, after: UUID | None, most: int) -> list[tuple[UUID, str]]:
+    """Endpoints of all channels that send headers along, with the stored text of those, by their ids."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
+               ORDER BY id LIMIT $2""",
+            after,
+            most,
+        )
+    return [(row["id"], row["headers"]) for row in rows]
+
+
+async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
+    """Stores the same headers in another form, unless somebody changed them meanwhile."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
+            endpoint_id,
+            before,
+            _json(after),
+        )
+    return done is not None
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:

@@ -21,7 +21,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.store.deliveries import Due, Mark, Target, next_retry, read_pending, read_retries
 from gatepost.store.heads import Lease, StaleOwner
 from gatepost.store.recording import Lost, Note, Waiting, break_lines
-from gatepost.webhooks.courier import Flight, Secret, Sent, Unit, attempts_of, lags, send
+from gatepost.webhooks.courier import Credentials, Flight, Sent, Unit, attempts_of, lags, send
 from gatepost.webhooks.hand import Hand
 from gatepost.webhooks.office import Post
 from gatepost.webhooks.rate import Rate
@@ -46,7 +46,7 @@ class Round:
         lease: Lease,
         channel: ChannelRef,
         target: Target,
-        open_secrets: Callable[[Target], Sequence[Secret]],
+        open_target: Callable[[Target], Credentials],
         in_flight: int,
         alive: Callable[[], bool],
     ) -> None:
@@ -54,9 +54,9 @@ class Round:
         self._db = post.db
         self._clock = post.clock
         self._lease = lease
-        self._open_secrets = open_secrets
+        self._open = open_target
         self._alive = alive
-        self.target, self._secrets = target, open_secrets(target)
+        self.target, self._credentials = target, open_target(target)
         self._standing = Standing(post, lease, channel, target, alive)
         self._hand = Hand(target.cursor, target.manner)
         self._rate, self._width = Rate(target.manner.rate), Width(in_flight)
@@ -85,8 +85,8 @@ class Round:
     def change(self, target: Target, asked: int) -> bool:
         """The endpoint as it was read, perhaps changed by hand; False: our own change crossed that, read it again."""
         before, self.target = self.target, target
-        if target.secret != before.secret:
-            self._secrets = self._open_secrets(target)
+        if (target.secret, target.headers) != (before.secret, before.headers):
+            self._credentials = self._open(target)
         if target.manner != before.manner:
             self._rate.change(target.manner.rate)
             self._rewind()
@@ -256,7 +256,7 @@ class Round:
             room -= 1
             self._rate.begin(now)
             flight = Flight(Unit(self._hand.ready.popleft(), self._standing.paused))
-            task = asyncio.create_task(self._deliver(flight, self.target, self._secrets))
+            task = asyncio.create_task(self._deliver(flight, self.target, self._credentials))
             self._flying[task] = flight
             self._posting += 1
             task.add_done_callback(self._done)
@@ -292,12 +292,12 @@ class Round:
         self._launch()
         self._bell.set()
 
-    async def _deliver(self, flight: Flight, target: Target, secrets: Sequence[Secret]) -> None:
+    async def _deliver(self, flight: Flight, target: Target, credentials: Credentials) -> None:
         """One POST, from the signature to the record of it, and what follows."""
         if not self._alive():
             raise StaleOwner
         unit = flight.unit
-        sent = await send(self._post.poster, self._clock, self._lease.channel_id, target, secrets, unit)
+        sent = await send(self._post.poster, self._clock, self._lease.channel_id, target, credentials, unit)
         self._measure(sent)
         if sent.ok:  # what failed may open the breaker: nobody takes its place before that is known
             self._land(flight)
