@@ -89,7 +89,7 @@ class Gatepost:
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
-        self._ways = Ways(settings, self.vault, dsn)
+        self._ways = Ways(settings, self.vault, dsn, self._guard)
         self._bell = Bell(db, dsn, self._heard)
         self._acceptor = Acceptor(
             db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted

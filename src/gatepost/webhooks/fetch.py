@@ -6,7 +6,8 @@ everything else ────────────┴─► Unfetched, in plai
 """
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from pyreqwest.client import Client, ClientBuilder
@@ -16,7 +17,8 @@ from pyreqwest.response import Response
 from gatepost.model.errors import invalid_field
 from gatepost.model.file import Fetched, Unfetched, mime_type
 from gatepost.model.limits import size_words
-from gatepost.webhooks.guard import ForbiddenUrl, Guard, Target, UnresolvedUrl
+from gatepost.networks.base import CallFailed, NetworkError
+from gatepost.webhooks.guard import ForbiddenUrl, Guard, Target, UnresolvedUrl, UrlRefused
 
 UNTYPED = "application/octet-stream"
 _PASSING = frozenset({408, 425, 429})  # refusals that may pass by themselves, as those from 500 on
@@ -57,6 +59,19 @@ async def fetch_guarded(
         return Unfetched(f"The link did not give its file within {deadline:g} s.", retry=True)
     except PyreqwestError:
         return Unfetched("The link could not be reached, or broke off.", retry=True)
+
+
+@asynccontextmanager
+async def dial_network_file(
+    guard: Guard, connect_deadline: float, channel: Hashable, url: str, *, roots: Sequence[bytes] = ()
+) -> AsyncIterator[Client]:
+    """A client for a file that a network names, pinned to an address that was checked; raises CallFailed."""
+    try:
+        target = await guard.check(url, channel)
+    except UrlRefused as refused:
+        raise CallFailed(NetworkError(0, refused.reason), retry=isinstance(refused, UnresolvedUrl)) from None
+    async with _client(target, connect_deadline, roots, "gatepost") as client:
+        yield client
 
 
 def _client(target: Target, connect_deadline: float, roots: Sequence[bytes], user_agent: str) -> Client:
