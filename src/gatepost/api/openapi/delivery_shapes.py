@@ -36,7 +36,7 @@ class LastAttempt(Shape, frozen=True):
 
 
 class SentRequest(Shape, frozen=True):
-    """What was sent. Headers that carry a credential show `***`."""
+    """What was sent. Headers that the customer chose show `***`."""
 
     url: str
     headers: dict[str, str]
