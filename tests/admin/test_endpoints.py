@@ -165,8 +165,8 @@ async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault,
     on = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state="active", now=LATER)
     assert (on.state, on.reason) == ("active", None)
     async with db.connection() as conn:
-        woken = await conn.fetch("SELECT channel_id FROM channel_heads WHERE work_at = $1", LATER)
-    assert [row["channel_id"] for row in woken] == [tenants.my_channel]
+        woken = await conn.fetchval("SELECT work_at FROM channel_heads WHERE channel_id = $1", tenants.my_channel)
+    assert woken == LATER
     off = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state="disabled", now=LATER)
     assert off.reason == endpoints.SWITCHED_OFF
 

@@ -9,7 +9,7 @@ from tests.webhooks.stage import DAY, Stage, near, shown
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
 from gatepost.model.event import OPERATIONAL
-from gatepost.store.endpoints import EndpointChange, switch_endpoint
+from gatepost.store.endpoints import EndpointChange, switch_endpoint, update_endpoint
 from gatepost.webhooks.breaker import Seen, Tally, brakes, judge, opens, probe_wait, recovers
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -212,6 +212,21 @@ async def test_gone_disables_at_once(stage: Stage) -> None:
     assert (news["action"], news["data"]["state"], news["data"]["url"]) == ("disabled", "disabled", endpoint.url)
     rows = {row["event_id"]: row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
     assert [rows[id_] for id_ in told] == [3, 0, 0]
+
+
+async def test_at_a_new_address_all_that_waits_is_tried_at_once(stage: Stage) -> None:
+    hook = await stage.add("/wrong")
+    stage.receiver.answer = lambda request: DOWN if request.path == "/wrong" else UP
+    await stage.take_over()
+    told = await stage.tell(5)
+    await stage.drive(20)
+    stage.clock.advance(1)
+    change = EndpointChange(url=stage.receiver.url + "/right")
+    assert await update_endpoint(stage.db, stage.channel_id, hook, change, stage.clock.now())
+    await stage.refresh()
+    await stage.settle()
+    assert stage.events_at("/right") == shown(told)
+    assert (await stage.endpoint(hook)).health.probe_at is None
 
 
 @pytest.mark.parametrize("pause", [True, False])

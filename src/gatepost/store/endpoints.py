@@ -12,6 +12,7 @@ from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
 from gatepost.store.answers import NEVER, Once
 from gatepost.store.heads import lock_head, lock_out
 from gatepost.store.pool import Connection, Database
+from gatepost.store.retrying import wake
 from gatepost.store.telling import changing
 
 
@@ -123,7 +124,9 @@ async def update_endpoint(
 
     At a new address what waits is tried at once: `probe_at` says so to the channel's owner.
     """
-    async with db.connection() as conn:
+    async with db.transaction() as conn:
+        if change.url is not None:
+            await wake(conn, channel_id, now)
         return await _update(conn, channel_id, endpoint_id, change, now)
 
 
