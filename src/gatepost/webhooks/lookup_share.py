@@ -42,7 +42,7 @@ class LookupShare:
             raise
 
     def release(self, channel: Hashable) -> None:
-        """Gives a place back, and those that are free to whoever waits: the channels with the fewest first."""
+        """Gives a place back; lookups that wait get the free ones, those of the channels with the fewest first."""
         self.running -= 1
         self._held[channel] -= 1
         if not self._held[channel]:

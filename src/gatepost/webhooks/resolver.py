@@ -104,7 +104,7 @@ class Resolver:
         self._share.release(channel)
 
     async def _ask(self, host: str) -> None:
-        """One question. It outlives whoever asked first, for others may have joined."""
+        """One question. It goes on when the first to ask has given up, for others may have joined."""
         result: Result = "failed"
         found = Found((), FAILED_SECONDS)
         try:
