@@ -8,13 +8,13 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
 import structlog
 
 from gatepost import __version__
+from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
@@ -62,12 +62,13 @@ from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.ways import Ways
-from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.courier import Credentials, Secret
 from gatepost.webhooks.deliver import Round
 from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.office import Post
 from gatepost.webhooks.post import Poster
+from gatepost.webhooks.resolver import Resolver
 from gatepost.webhooks.sign import decode_secret
 
 log = structlog.get_logger("gatepost")
@@ -86,12 +87,13 @@ class Gatepost:
         self._meters = meters or Meters(__version__, role)
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
-        self._guard = Guard(settings.webhooks.allow)
+        self._resolver = Resolver(meter=self._meters)
+        self._guard = Guard(settings.webhooks.allow, self._resolver)
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
-        self._ways = Ways(settings, self.vault, dsn)
+        self._ways = Ways(settings, self.vault, dsn, self._guard)
         self._bell = Bell(db, dsn, self._heard)
         self._acceptor = Acceptor(
             db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
@@ -129,6 +131,7 @@ class Gatepost:
             except GatepostError as error:  # the database is gone: leases expire, and the rest ends all the same
                 log.warning("channels could not be given back", reason=error.message)
         await self._poster.close()
+        await self._resolver.close()
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
@@ -250,9 +253,10 @@ class Gatepost:
         self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
         self._owner.start()
 
-    async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
+    async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
         files = self._settings.media
-        return await fetch_guarded(self._guard, link, most, deadline=min(files.timeout, files.link_seconds))
+        deadline = min(files.timeout, files.link_seconds)
+        return await fetch_guarded(self._guard, link, most, deadline=deadline, channel=channel_id)
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
@@ -368,12 +372,13 @@ class Gatepost:
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
         assert holding.channel is not None  # its lane was made before
-        channel, signing, in_flight = holding.channel, self._open_signing, self._settings.webhooks.in_flight
+        channel, signing, in_flight = holding.channel, self._open_target, self._settings.webhooks.in_flight
         return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
 
-    def _open_signing(self, target: Target) -> Sequence[Secret]:
+    def _open_target(self, target: Target) -> Credentials:
         kept = open_secrets(self.vault, target.id, target.secret)
-        return [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        secrets = [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        return Credentials(secrets, open_headers(self.vault, target.id, target.headers))
 
 
 def _ref(config: ChannelConfig) -> ChannelRef:

@@ -15,6 +15,8 @@ OUTCOMES = ("delivered", "retry", "exhausted", "gone")
 STATES = ("active", "paused", "disabled")
 COUNTED = 100_000  # deliveries that wait are counted no further
 SENDS = ("sent", "failed", "retry", "expired")
+LOOKUPS = ("found", "failed", "timeout")
+LOOKUP_STATES = ("running", "waiting")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -107,6 +109,12 @@ class Meters(Collector):
         self._restarts = Counts(
             CounterMetricFamily, "gatepost_database_restarts", "Unexpected ends of the embedded PostgreSQL."
         ).begin([""])
+        self._lookups = Counts(
+            CounterMetricFamily, "gatepost_dns_lookups", "Lookups of host names in URLs, by result.", "result"
+        ).begin(LOOKUPS)
+        self._lookups_now = Counts(
+            GaugeMetricFamily, "gatepost_dns_lookups_now", "Lookups of host names that run or wait now.", "state"
+        ).begin(LOOKUP_STATES)
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -117,6 +125,8 @@ class Meters(Collector):
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts):
+            yield figure.family()
+        for figure in (self._lookups, self._lookups_now):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
@@ -138,6 +148,14 @@ class Meters(Collector):
             self._endpoints.of[before] -= 1
         if after is not None:
             self._endpoints.of[after] += 1
+
+    def lookup(self, result: str) -> None:
+        """A lookup of a host name ended."""
+        self._lookups.of[result] += 1
+
+    def lookups(self, running: int, waiting: int) -> None:
+        """So many lookups run, and so many wait for a place."""
+        self._lookups_now.of["running"], self._lookups_now.of["waiting"] = running, waiting
 
     def accepted(self, count: int) -> None:
         """Messages are on disk and will be sent."""

@@ -21,6 +21,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+HostName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$")]
 Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/*?#@A-Z]+$")]  # as browsers write it
 
 
@@ -101,6 +102,7 @@ class Cloud(_Section, frozen=True):
     connect_timeout: Positive
     linger: NotNegative
     number_every: Positive
+    media_hosts: tuple[HostName, ...]
 
 
 class Qr(_Section, frozen=True):

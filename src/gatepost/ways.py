@@ -6,6 +6,7 @@ qr       ─► a driver of links: our own child process, or one at an address (
 
 import asyncio
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
+from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from gatepost.networks.qr.child import ChildDriver, Devices
@@ -24,6 +26,8 @@ from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.device_role import device_address
 from gatepost.store.links import LinkRow
+from gatepost.webhooks.fetch import dial_network_file
+from gatepost.webhooks.guard import Guard
 
 _secrets = msgspec.json.Decoder(ChannelSecrets)
 
@@ -31,10 +35,11 @@ _secrets = msgspec.json.Decoder(ChannelSecrets)
 class Ways:
     """Opens them, and closes what they share."""
 
-    def __init__(self, settings: Settings, vault: Vault, database_url: str) -> None:
+    def __init__(self, settings: Settings, vault: Vault, database_url: str, guard: Guard) -> None:
         self._settings = settings
         self._vault = vault
         self._database_url = database_url
+        self._guard = guard
         self._client = make_client(settings.cloud.timeout, settings.cloud.connect_timeout)
         self._drivers: dict[str, Driver] = {}
         self._starting = asyncio.Lock()
@@ -45,7 +50,10 @@ class Ways:
 
     def official(self, config: ChannelConfig) -> CloudNetwork:
         """The way of an official channel's messages."""
-        return CloudNetwork(self._client, *self._place(config), self.secrets(config).token)
+        cloud = self._settings.cloud
+        dial = partial(dial_network_file, self._guard, cloud.connect_timeout, config.id)
+        files = FileHosts(frozenset(cloud.media_hosts), dial)
+        return CloudNetwork(self._client, *self._place(config), self.secrets(config).token, files)
 
     def business(self, config: ChannelConfig) -> CloudAccount:
         """The management side of an official channel."""

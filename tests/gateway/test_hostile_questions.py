@@ -90,7 +90,7 @@ async def test_who_only_reads_sees_no_credential_of_an_endpoint(house: House) ->
     for path in (HOOKS, f"{HOOKS}/{hook['id']}"):
         seen = await house.call("GET", path, key=reader)
         assert b"s3cret" not in seen.body
-        assert b'"X-Shop":"7"' in seen.body
+        assert b'"X-Shop":"***"' in seen.body
         assert b"Bearer s3cret" in (await house.call("GET", path)).body
 
 

@@ -27,7 +27,7 @@ class Links:
         self.behind: dict[str, Fetched | Unfetched] = {LINK: Fetched(b"linked", "image/png")}
         self.fetched: list[tuple[str, int]] = []
 
-    async def __call__(self, url: str, most: int) -> Fetched | Unfetched:
+    async def __call__(self, url: str, most: int, _channel_id: UUID) -> Fetched | Unfetched:
         self.fetched.append((url, most))
         return self.behind[url]
 
@@ -310,7 +310,7 @@ async def test_a_link_to_something_else_ends_the_message(shelf: Shelf, type_: st
 async def test_messages_with_the_same_dead_link_try_it_together(shelf: Shelf) -> None:
     opened, tried = asyncio.Event(), 0
 
-    async def hanging(_url: str, _most: int) -> Unfetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
         nonlocal tried
         tried += 1
         await opened.wait()
@@ -333,7 +333,7 @@ async def test_messages_with_the_same_dead_link_try_it_together(shelf: Shelf) ->
 async def test_one_that_gives_up_does_not_leave_the_others_waiting(shelf: Shelf) -> None:
     opened, tried = asyncio.Event(), 0
 
-    async def hanging(_url: str, _most: int) -> Fetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Fetched:
         nonlocal tried
         tried += 1
         await opened.wait()
@@ -354,7 +354,7 @@ async def test_one_that_gives_up_does_not_leave_the_others_waiting(shelf: Shelf)
 async def test_links_that_hang_leave_room_for_files(shelf: Shelf) -> None:
     tried = 0
 
-    async def hanging(_url: str, _most: int) -> Unfetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
         nonlocal tried
         tried += 1
         await asyncio.Event().wait()

@@ -39,7 +39,7 @@ class Links:
         )
         stage.attach = self._attach
 
-    async def _fetch(self, _url: str, _most: int) -> Fetched | Unfetched:
+    async def _fetch(self, _url: str, _most: int, _channel_id: UUID) -> Fetched | Unfetched:
         self.tries.append(round((self._stage.clock.now() - NOW).total_seconds(), 1))
         return self.behind
 

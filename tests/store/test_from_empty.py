@@ -19,7 +19,7 @@ from gatepost.model.endpoint import Health
 from gatepost.model.message import State
 from gatepost.store.answers import NEVER
 from gatepost.store.attempt_log import list_attempts
-from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
+from gatepost.store.breaking import StateChange, Told, clear_probe, save_probe, tell_standing
 from gatepost.store.canceling import Place, Selection, cancel_message, find_waiting
 from gatepost.store.deliveries import (
     DeliveryState,
@@ -38,7 +38,7 @@ from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record_attempts
 from gatepost.store.recoveries import Wish, add_recovery, get_recovery, list_recoveries, open_recoveries, recover_piece
-from gatepost.store.retrying import retry_deliveries
+from gatepost.store.retrying import pull_forward, retry_deliveries
 from gatepost.store.sending import (
     Intent,
     Result,
@@ -191,6 +191,8 @@ async def change_endpoints(s: Scene) -> None:
     await save_probe(s.db, lease, s.hook, health)
     await tell_standing(s.db, lease, ref, s.hook, StateChange("paused", "active", health), told_of, NOW)
     assert await break_lines(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
+    assert await pull_forward(s.db, lease, s.hook, NOW, 5) == 5
+    await clear_probe(s.db, lease, s.hook, NOW)
     gone = await told.add_endpoint(s.db, s.channel_id)
     await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)
     assert await delete_endpoint(s.db, s.channel_id, gone)

@@ -89,6 +89,20 @@ def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
     assert judge.all([delivery for delivery, _ in cases]) == [good for _, good in cases]
 
 
+def test_neither_library_knows_v1a_and_both_find_v1_beside_it(judge: Judge) -> None:
+    """As docs/webhooks.md says of them."""
+    now, shared, private = int(time.time()), new_secret(), new_secret("v1a")
+    public = public_key(private) or ""
+    alone = signature_headers([private], "evt_1", now, BODY)
+    assert judge.npm([(public, alone, BODY)]) == [True]  # by Node's own ed25519
+    plain = public.removeprefix("whpk_")  # as a key that the library itself takes
+    assert judge.npm([(plain, alone, BODY)]) == [False]
+    assert by_python(plain, alone, BODY) is False
+    both = signature_headers([private, shared], "evt_1", now, BODY)
+    assert judge.npm([(shared, both, BODY)]) == [True]
+    assert by_python(shared, both, BODY) is True
+
+
 def test_both_libraries_refuse_deliveries_that_are_aged_or_ahead(judge: Judge) -> None:
     secret, now = new_secret(), int(time.time())
     ages = [(-400, False), (-200, True), (0, True), (200, True), (400, False)]

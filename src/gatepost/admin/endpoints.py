@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.checks import check_url
+from gatepost.admin.headers import open_headers, seal_headers
 from gatepost.admin.signing import (
     DEFAULT_OVERLAP,
     SigningSecret,
@@ -81,7 +82,7 @@ async def create_endpoint(
             endpoint_id,
             url=url,
             events=change.events or (),
-            headers=change.headers or {},
+            headers=seal_headers(vault, endpoint_id, change.headers or {}),
             secret=seal_secrets(vault, endpoint_id, (fresh,)),
             manner=manner,
             most=ENDPOINTS_MAX,
@@ -107,6 +108,7 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 
 async def change_endpoint(
     db: Database,
+    vault: Vault,
     channel_id: UUID,
     endpoint_id: UUID,
     *,
@@ -119,6 +121,8 @@ async def change_endpoint(
 ) -> Endpoint:
     """Changes what is given and leaves the rest; a change of state is told by an event."""
     change = check_endpoint(url=url, events=events, headers=headers, manner=manner, state=state)
+    if change.headers is not None:
+        change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
     if state is None:
         return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
     config = await get_config(db, channel_id)
@@ -160,6 +164,11 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
     """All secrets that are kept for an endpoint, the newest first."""
     return open_secrets(vault, endpoint.id, endpoint.secret)
+
+
+def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
+    """The headers that an endpoint gets along, with their values."""
+    return open_headers(vault, endpoint.id, endpoint.headers)
 
 
 def check_endpoint(

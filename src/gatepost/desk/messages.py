@@ -6,9 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.desk.deliveries import explain
 from gatepost.model import ids, times
-from gatepost.model.delivery import STATUSES
+from gatepost.model.delivery import STATUSES, explain
 from gatepost.model.errors import NotFound
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of

@@ -38,7 +38,7 @@ LINK_FAILED = "link_failed"
 _MAJOR = {"image": "image/", "sticker": "image/", "video": "video/", "audio": "audio/"}  # a document may be anything
 _UNTYPED = "application/octet-stream"  # what a server says that does not know
 
-Fetch = Callable[[str, int], Awaitable[Fetched | Unfetched]]
+Fetch = Callable[[str, int, UUID], Awaitable[Fetched | Unfetched]]  # a link, most bytes, whose channel
 
 
 def media_ids(content: str) -> tuple[UUID, ...]:
@@ -209,7 +209,7 @@ class Attacher:
         found: Fetched | Unfetched | None = None
         try:
             async with self._link_place(channel_id), self._place(channel_id):
-                found = _checked(await self._fetch(link, self._most), type_)
+                found = _checked(await self._fetch(link, self._most, channel_id), type_)
                 if isinstance(found, Unfetched):
                     return self._unfetched(found)
                 return await self._put(network, found.content, found.mime_type, None)
