@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|history|life|memory|start|throughput|webhooks|all]`."""
+"""The benchmarks: `python -m bench [accept|history|hostile|life|memory|start|throughput|webhooks|all]`."""
 
 import argparse
 import asyncio
@@ -16,6 +16,7 @@ from bench.accept import Tell, measure_accept
 from bench.findings import Findings, Machine
 from bench.folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
+from bench.hostile import measure_hostile
 from bench.life import measure_life
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
@@ -23,7 +24,7 @@ from bench.start import measure_start
 from bench.throughput import measure_throughput
 from bench.webhooks import measure_webhooks
 
-PARTS = ("accept", "history", "life", "memory", "start", "throughput", "webhooks")
+PARTS = ("accept", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
 
 
 class Busy:
@@ -49,7 +50,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Measures what was asked for, one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = history = start = life = memory = throughput = webhooks = None
+    accept = history = hostile = start = life = memory = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -64,6 +65,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "history" in wanted:
         with data_folder() as folder:
             history = await measure_history(folder, options.past, options.seconds, tell)
+    if "hostile" in wanted:
+        with data_folder() as folder:
+            hostile = await measure_hostile(folder, tell)
     if "webhooks" in wanted:
         webhooks = await measure_webhooks(options.seconds, tell)
     machine = Machine(
@@ -79,6 +83,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         machine=machine,
         accept=accept,
         history=history,
+        hostile=hostile,
         life=life,
         memory=memory,
         start=start,

@@ -6,6 +6,7 @@ import msgspec
 
 from bench.accept import AcceptFindings
 from bench.history import HistoryFindings
+from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
@@ -40,6 +41,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine
     accept: AcceptFindings | None = None
     history: HistoryFindings | None = None
+    hostile: HostileFindings | None = None
     life: LifeFindings | None = None
     memory: MemoryFindings | None = None
     start: StartFindings | None = None
@@ -70,6 +72,11 @@ def aims(findings: Findings) -> list[Aim]:
         found += _throughput_aims(findings.throughput)
     if findings.history:
         found += _history_aims(findings.history)
+    if findings.hostile:
+        longest = findings.hostile.longest * 1000
+        found.append(
+            Aim("longest stall by a hostile input, ms of own CPU", "≤ 50", round(longest), longest <= AIM * 1000)
+        )
     if findings.webhooks:
         found += _webhook_aims(findings.webhooks)
     return found

@@ -17,11 +17,12 @@ import msgspec
 
 from bench.load import FIRST
 from bench.processes import BenchFailed
+from gatepost.desk.search_index import index_more
 from gatepost.model import ids
 from gatepost.model.words import words_of
 from gatepost.store.heads import claim_channel, release_channel
 from gatepost.store.pool import Database
-from gatepost.store.word_blocks import BLOCK, index_more, places_of
+from gatepost.store.word_blocks import BLOCK, places_of
 
 DAYS = 90
 _TO_EACH = 50  # messages of a conversation

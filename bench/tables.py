@@ -7,6 +7,7 @@ import msgspec
 from bench.accept import AcceptFindings, AcceptRow
 from bench.findings import Aim, Findings, aims
 from bench.history import HistoryFindings
+from bench.hostile import HostileFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
 from bench.memory import MemoryFindings
@@ -40,6 +41,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_throughput(findings.throughput))
     if findings.history:
         found += [_history(findings.history), _history_rates(findings.history)]
+    if findings.hostile:
+        found.append(_hostile(findings.hostile))
     if findings.webhooks:
         found += [_webhooks(findings.webhooks), _lags(findings.webhooks)]
     return [*found, _aims(aims(findings))]
@@ -206,6 +209,15 @@ def _history_rates(found: HistoryFindings) -> Section:
     rows: list[list[Cell]] = [[name, round(small, 1), round(big, 1), _ratio(big, small)] for name, small, big in pairs]
     columns = ["figure", f"{few.messages:,} messages", f"{many.messages:,} messages", "×"]
     return Section("Rates on a channel with a past", columns, rows)
+
+
+def _hostile(found: HostileFindings) -> Section:
+    rows: list[list[Cell]] = [
+        [one.name, one.status, round(one.seconds, 2), round(one.stall * 1000), round(one.own * 1000)]
+        for one in (found.quiet, *found.inputs)
+    ]
+    columns = ["input", "answer", "after s", "longest stall ms", "own CPU in it ms"]
+    return Section("Stalls of the event loop by the worst input of each kind (below 10 ms: 0)", columns, rows)
 
 
 def _webhooks(found: WebhookFindings) -> Section:

@@ -1,12 +1,13 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, housekeeping, ways, opening, owner, logs, serving, settings)
+app                                               (app, housekeeping, ways, opening, owner, logs, privileges, readiness,
+                                                   serving, settings)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
-model │ clock │ meters
+model │ clock │ compute │ meters
 
 A line may import lines below it, never above, and names on one line never import each other.
 """
@@ -28,10 +29,22 @@ LINES = (
     ("outbound", "inbound", "webhooks", "desk", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
-    ("model", "clock", "meters"),
+    ("model", "clock", "compute", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
-APP = {"app", "housekeeping", "ways", "opening", "owner", "logs", "serving", "settings"}
+APP = {
+    "app",
+    "housekeeping",
+    "ways",
+    "opening",
+    "owner",
+    "logs",
+    "loop_watchdog",
+    "privileges",
+    "readiness",
+    "serving",
+    "settings",
+}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},
@@ -191,6 +204,7 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
         "gatepost.owner",
         "gatepost.housekeeping",
         "gatepost.ways",
+        "gatepost.privileges",
         "gatepost.serving",
     }
 

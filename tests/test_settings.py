@@ -184,6 +184,7 @@ def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
 
 CHOSEN = {
     "api.cors_origins": '["https://shop.example.com"]',
+    "cloud.media_hosts": '["files.example"]',
     "cloud.version": '"v26.0"',
     "log.level": '"debug"',
     "log.format": '"json"',

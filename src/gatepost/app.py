@@ -8,13 +8,13 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
 import structlog
 
 from gatepost import __version__
+from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
@@ -38,6 +38,7 @@ from gatepost.inbound.errand import Errand
 from gatepost.inbound.fetch import Fetcher
 from gatepost.inbound.link import Keeper
 from gatepost.inbound.receive import Receiver
+from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.meters import Meters
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
@@ -52,6 +53,7 @@ from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
 from gatepost.owner import Holding, Owner
+from gatepost.readiness import Readiness
 from gatepost.settings import Settings
 from gatepost.store.bell import Bell
 from gatepost.store.channels import ChannelConfig, get_config
@@ -59,14 +61,14 @@ from gatepost.store.connection import tell_connection
 from gatepost.store.deliveries import Target
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
-from gatepost.store.upkeep import ping
 from gatepost.ways import Ways
-from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.courier import Credentials, Secret
 from gatepost.webhooks.deliver import Round
 from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.office import Post
 from gatepost.webhooks.post import Poster
+from gatepost.webhooks.resolver import Resolver
 from gatepost.webhooks.sign import decode_secret
 
 log = structlog.get_logger("gatepost")
@@ -75,19 +77,23 @@ log = structlog.get_logger("gatepost")
 class Gatepost:
     """All parts of one process."""
 
-    def __init__(self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str) -> None:
+    def __init__(
+        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, meters: Meters | None = None
+    ) -> None:
         self._settings = settings
         self._db = db
         self._clock = clock
         self._role = role
-        self._meters = Meters(__version__, role)
+        self._meters = meters or Meters(__version__, role)
+        self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
-        self._guard = Guard(settings.webhooks.allow)
+        self._resolver = Resolver(meter=self._meters)
+        self._guard = Guard(settings.webhooks.allow, self._resolver)
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
-        self._ways = Ways(settings, self.vault, dsn)
+        self._ways = Ways(settings, self.vault, dsn, self._guard)
         self._bell = Bell(db, dsn, self._heard)
         self._acceptor = Acceptor(
             db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
@@ -104,6 +110,7 @@ class Gatepost:
 
     async def start(self) -> None:
         """Starts the loops that this role has."""
+        self._watchdog.start()
         await self._housekeeper.make_partitions()
         self._loops.append(asyncio.create_task(self._housekeeper.run()))
         self._loops.append(asyncio.create_task(self._watchers.run()))
@@ -119,8 +126,12 @@ class Gatepost:
         """Finishes what is in flight, within the time that the settings give."""
         self.end_streams()
         if self._owner:
-            await self._owner.stop(self._settings.server.drain_seconds)
+            try:
+                await self._owner.stop(self._settings.server.drain_seconds)
+            except GatepostError as error:  # the database is gone: leases expire, and the rest ends all the same
+                log.warning("channels could not be given back", reason=error.message)
         await self._poster.close()
+        await self._resolver.close()
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
@@ -128,6 +139,7 @@ class Gatepost:
         for loop in self._loops:
             loop.cancel()
         await self._ways.close()
+        self._watchdog.stop()
 
     def ring(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
@@ -167,7 +179,7 @@ class Gatepost:
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
-            ready=self._ready,
+            ready=Readiness(self._db, self._clock, self._owner_healthy).checks,
             figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
@@ -207,12 +219,8 @@ class Gatepost:
     def _owned(self) -> int:
         return self._owner.owned if self._owner else 0
 
-    async def _ready(self) -> dict[str, bool]:
-        try:
-            await ping(self._db)
-        except GatepostError:
-            return {"database": False, "migrations": True, "owner": False}
-        return {"database": True, "migrations": True, "owner": self._owner is None or self._owner.healthy}
+    def _owner_healthy(self) -> bool:
+        return self._owner is None or self._owner.healthy
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 
@@ -230,7 +238,9 @@ class Gatepost:
         )
         files = self._settings.media
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
-        self._attacher = Attacher(self._db, self._objects, self._clock, self._fetch_link, **room)
+        self._attacher = Attacher(
+            self._db, self._objects, self._clock, self._fetch_link, link_seconds=files.link_seconds, **room
+        )
         self._fetcher = Fetcher(
             self._db,
             self._objects,
@@ -243,8 +253,10 @@ class Gatepost:
         self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
         self._owner.start()
 
-    async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
-        return await fetch_guarded(self._guard, link, most, deadline=self._settings.media.timeout)
+    async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
+        files = self._settings.media
+        deadline = min(files.timeout, files.link_seconds)
+        return await fetch_guarded(self._guard, link, most, deadline=deadline, channel=channel_id)
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
@@ -256,7 +268,7 @@ class Gatepost:
         keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
         network = self._ways.official(config) if keeper is None else None
         files = Errand(self._fetcher, self._clock, holding.lease, channel, network, holding.alive)
-        words = SearchIndex(self._db, holding.lease, holding.alive)
+        words = SearchIndex(self._db, holding.lease, holding.alive, count=self._meters.set_aside)
         ring = partial(self.ring_events, config.id)
         recovering = Recovering(self._db, self._clock, holding.lease, holding.alive, ring)
         own = [keeper] if keeper else [self._make_watch(holding, config), self._make_number_watch(holding, config)]
@@ -333,11 +345,11 @@ class Gatepost:
         return tell
 
     def _attaching(self, config: ChannelConfig, keeper: Keeper | None) -> Attach:
-        async def attach(network: Network, content: str) -> dict[str, str] | Receipt:
+        async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
             if keeper is None:
                 return await self._attacher.attach(config.id, network, content)
             # a link's names of files live as long as the link
-            return await self._attacher.attach(config.id, network, content, session=network, links=False)
+            return await self._attacher.attach(config.id, network, content, session=network, links=False, type_=type_)
 
         return attach
 
@@ -360,12 +372,13 @@ class Gatepost:
 
     def _make_round(self, holding: Holding, target: Target) -> Round:
         assert holding.channel is not None  # its lane was made before
-        channel, signing, in_flight = holding.channel, self._open_signing, self._settings.webhooks.in_flight
+        channel, signing, in_flight = holding.channel, self._open_target, self._settings.webhooks.in_flight
         return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
 
-    def _open_signing(self, target: Target) -> Sequence[Secret]:
+    def _open_target(self, target: Target) -> Credentials:
         kept = open_secrets(self.vault, target.id, target.secret)
-        return [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        secrets = [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
+        return Credentials(secrets, open_headers(self.vault, target.id, target.headers))
 
 
 def _ref(config: ChannelConfig) -> ChannelRef:

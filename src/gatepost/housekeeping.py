@@ -16,6 +16,8 @@ from gatepost.desk.media import forget_old_media, sweep_orphans
 from gatepost.model.errors import GatepostError
 from gatepost.settings import Settings
 from gatepost.store import partitions, upkeep
+from gatepost.store.batches import forget_batches
+from gatepost.store.devices import forget_devices
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.store.recoveries import forget_recoveries
@@ -76,6 +78,8 @@ class Housekeeper:
         await upkeep.forget_idempotency_keys(self._db, now, _IDEMPOTENCY_DAYS)
         await upkeep.forget_parked_statuses(self._db, now)
         await upkeep.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))
+        await forget_devices(self._db, self._settings.qr.device_store)
         await forget_blocks(self._db, now, retention.messages_days)
         await forget_recoveries(self._db, now, retention.events_days)
+        await forget_batches(self._db, now, retention.messages_days)
         await forget_old_media(self._db, self._objects, now, self._settings.media.days)

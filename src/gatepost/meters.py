@@ -15,8 +15,11 @@ OUTCOMES = ("delivered", "retry", "exhausted", "gone")
 STATES = ("active", "paused", "disabled")
 COUNTED = 100_000  # deliveries that wait are counted no further
 SENDS = ("sent", "failed", "retry", "expired")
+LOOKUPS = ("found", "failed", "timeout")
+LOOKUP_STATES = ("running", "waiting")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
+_LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LAG = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
 CONTENT_TYPE = "text/plain; version=0.0.4"  # what every reader of such figures knows
@@ -93,6 +96,25 @@ class Meters(Collector):
         self._channels = Counts(GaugeMetricFamily, "gatepost_channels_owned", "Channels that this process owns.").begin(
             [""]
         )
+        self._loop_lag = Spread("gatepost_loop_lag_seconds", "How late the event loop ran its heartbeat.", _LOOP)
+        self._longest_lag = Counts(
+            GaugeMetricFamily, "gatepost_loop_lag_longest_seconds", "The longest such delay since the start."
+        ).begin([""])
+        self._stalls = Counts(
+            CounterMetricFamily, "gatepost_loop_stalls", "Delays beyond the setting watchdog.stall."
+        ).begin([""])
+        self._unindexed = Counts(
+            CounterMetricFamily, "gatepost_search_set_aside", "Messages that cannot be found by their words."
+        ).begin([""])
+        self._restarts = Counts(
+            CounterMetricFamily, "gatepost_database_restarts", "Unexpected ends of the embedded PostgreSQL."
+        ).begin([""])
+        self._lookups = Counts(
+            CounterMetricFamily, "gatepost_dns_lookups", "Lookups of host names in URLs, by result.", "result"
+        ).begin(LOOKUPS)
+        self._lookups_now = Counts(
+            GaugeMetricFamily, "gatepost_dns_lookups_now", "Lookups of host names that run or wait now.", "state"
+        ).begin(LOOKUP_STATES)
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -102,7 +124,11 @@ class Meters(Collector):
         """All of them, as the library asks."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels):
+        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts):
+            yield figure.family()
+        for figure in (self._lookups, self._lookups_now):
+            yield figure.family()
+        for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -123,6 +149,14 @@ class Meters(Collector):
         if after is not None:
             self._endpoints.of[after] += 1
 
+    def lookup(self, result: str) -> None:
+        """A lookup of a host name ended."""
+        self._lookups.of[result] += 1
+
+    def lookups(self, running: int, waiting: int) -> None:
+        """So many lookups run, and so many wait for a place."""
+        self._lookups_now.of["running"], self._lookups_now.of["waiting"] = running, waiting
+
     def accepted(self, count: int) -> None:
         """Messages are on disk and will be sent."""
         self._accepted.of[""] += count
@@ -134,6 +168,20 @@ class Meters(Collector):
     def answered(self, status: int) -> None:
         """A request has its answer."""
         self._requests.of[CLASSES[min(max(status // 100, 1), 5) - 1]] += 1
+
+    def loop_lag(self, seconds: float, stalled: bool) -> None:
+        """The event loop ran its heartbeat so late."""
+        self._loop_lag.add(seconds)
+        self._longest_lag.of[""] = max(self._longest_lag.of[""], seconds)
+        self._stalls.of[""] += stalled
+
+    def set_aside(self, count: int) -> None:
+        """Messages were set aside by the search index."""
+        self._unindexed.of[""] += count
+
+    def database_ended(self) -> None:
+        """The embedded PostgreSQL ended unexpectedly, and is started again."""
+        self._restarts.of[""] += 1
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

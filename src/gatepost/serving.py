@@ -11,9 +11,11 @@ import structlog
 import uvicorn
 
 from gatepost import __version__
+from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
 from gatepost.logs import configure_logs
+from gatepost.meters import Meters
 from gatepost.opening import opened_for_gateway
 from gatepost.running_address import note_address
 from gatepost.settings import Settings
@@ -30,12 +32,15 @@ async def serve(
     *,
     role: str = "all",
     on_ready: Callable[[str], Awaitable[None]] | None = None,
+    bound: socket.socket | None = None,
 ) -> None:
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
-    with _listener(settings) as listener:
-        async with opened_for_gateway(settings) as (dsn, db):
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role)
+    with bound or listen(settings) as listener:
+        meters = Meters(__version__, role)
+        async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
+            await unlock(db, settings.security.secret_key, settings.data_folder)
+            gatepost = Gatepost(settings, db, dsn, SystemClock(), role, meters)
             await gatepost.start()
             _calm_collector()
             try:
@@ -109,7 +114,8 @@ class _Server(uvicorn.Server):
         self._on_stop()
 
 
-def _listener(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
+    """The port, bound; or CannotStart."""
     server = settings.server
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:

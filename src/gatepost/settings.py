@@ -21,6 +21,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+HostName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$")]
 Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/*?#@A-Z]+$")]  # as browsers write it
 
 
@@ -35,6 +36,7 @@ class Server(_Section, frozen=True):
     body_limit: Count
     callback_limit: Count
     drain_seconds: NotNegative
+    user: str
 
 
 class DatabaseSettings(_Section, frozen=True):
@@ -100,6 +102,7 @@ class Cloud(_Section, frozen=True):
     connect_timeout: Positive
     linger: NotNegative
     number_every: Positive
+    media_hosts: tuple[HostName, ...]
 
 
 class Qr(_Section, frozen=True):
@@ -122,11 +125,17 @@ class Metrics(_Section, frozen=True):
     token: str
 
 
+class Watchdog(_Section, frozen=True):
+    stall: Positive
+    interval: Positive
+
+
 class Media(_Section, frozen=True):
     url: str
     most_bytes: Count
     days: Annotated[int, msgspec.Meta(ge=0)]
     timeout: Positive
+    link_seconds: Positive
     attempts: Count
     in_flight: Count
 
@@ -157,6 +166,7 @@ class Settings(_Section, frozen=True):
     qr: Qr
     webhooks: Webhooks
     metrics: Metrics
+    watchdog: Watchdog
     media: Media
     retention: Retention
     log: Log

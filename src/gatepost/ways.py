@@ -4,7 +4,9 @@ official ─► CloudNetwork, CloudAccount over one shared client
 qr       ─► a driver of links: our own child process, or one at an address (the sandbox's)
 """
 
+import asyncio
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ import msgspec
 from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
+from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from gatepost.networks.qr.child import ChildDriver, Devices
@@ -21,7 +24,10 @@ from gatepost.outbound import pace
 from gatepost.outbound.allowance import Limits
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.device_role import device_address
 from gatepost.store.links import LinkRow
+from gatepost.webhooks.fetch import dial_network_file
+from gatepost.webhooks.guard import Guard
 
 _secrets = msgspec.json.Decoder(ChannelSecrets)
 
@@ -29,12 +35,14 @@ _secrets = msgspec.json.Decoder(ChannelSecrets)
 class Ways:
     """Opens them, and closes what they share."""
 
-    def __init__(self, settings: Settings, vault: Vault, database_url: str) -> None:
+    def __init__(self, settings: Settings, vault: Vault, database_url: str, guard: Guard) -> None:
         self._settings = settings
         self._vault = vault
         self._database_url = database_url
+        self._guard = guard
         self._client = make_client(settings.cloud.timeout, settings.cloud.connect_timeout)
         self._drivers: dict[str, Driver] = {}
+        self._starting = asyncio.Lock()
 
     def secrets(self, config: ChannelConfig) -> ChannelSecrets:
         """What an official number calls with."""
@@ -42,7 +50,10 @@ class Ways:
 
     def official(self, config: ChannelConfig) -> CloudNetwork:
         """The way of an official channel's messages."""
-        return CloudNetwork(self._client, *self._place(config), self.secrets(config).token)
+        cloud = self._settings.cloud
+        dial = partial(dial_network_file, self._guard, cloud.connect_timeout, config.id)
+        files = FileHosts(frozenset(cloud.media_hosts), dial)
+        return CloudNetwork(self._client, *self._place(config), self.secrets(config).token, files)
 
     def business(self, config: ChannelConfig) -> CloudAccount:
         """The management side of an official channel."""
@@ -57,22 +68,23 @@ class Ways:
     async def driver(self, config: ChannelConfig) -> Driver:
         """Who holds a QR channel's link. One driver serves all channels with the same address."""
         url = config.network.get("link_url") or self._settings.qr.link_url
-        driver = self._drivers.get(url)
-        if driver is None:
-            driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(self._devices())
-            await driver.start()
-        return driver
+        async with self._starting:
+            driver = self._drivers.get(url)
+            if driver is None:
+                driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(await self._devices())
+                await driver.start()
+            return driver
 
-    def _devices(self) -> Devices:
-        qr = self._settings.qr
-        return Devices(qr.device_store or self._database_url, qr.engine, self._vault.derived(b"linked devices"))
+    async def _devices(self) -> Devices:
+        qr, vault = self._settings.qr, self._vault
+        store = qr.device_store or await device_address(self._database_url, vault.derived(b"role of linked devices"))
+        return Devices(store, qr.engine, vault.derived(b"linked devices"))
 
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> Limits:
         """What the network allows a number: what is set for it, and otherwise the settings."""
         limits = self._official_limits(config) if config.kind == "official" else self._qr_limits(link, now)
-        return msgspec.structs.replace(
-            limits, **{name: value for name, value in config.limits.items() if name in _SET_BY_HAND}
-        )
+        by_hand = {name: value for name, value in config.limits.items() if name in _SET_BY_HAND}
+        return msgspec.structs.replace(limits, **by_hand, warm_up=limits.warm_up and "tier" not in by_hand)
 
     def limits_shown(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> dict[str, Any]:
         """The limits in force, for `GET /channel`."""
@@ -106,6 +118,7 @@ class Ways:
             pair_seconds=pace_.qr_pair_seconds,
             pair_burst=pace_.qr_pair_burst,
             tier=pace.warm_up(days, pace_.qr_first_day, pace_.qr_growth, pace_.qr_new_per_day),
+            warm_up=True,
         )
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from gatepost.admin import accounts, channels
 from gatepost.admin.vault import Vault
 from gatepost.model.account import Plan
 from gatepost.store.pool import Database
-from tests.conftest import PostgresServer, administer, run_apart
+from tests.conftest import AS_MADE, PostgresServer, administer, run_apart
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PLANS = {"starter": Plan("Starter", 12_000), "unlimited": Plan("Unlimited")}
@@ -22,7 +22,7 @@ PLANS = {"starter": Plan("Starter", 12_000), "unlimited": Plan("Unlimited")}
 def common_url(postgres_server: PostgresServer) -> Iterator[str]:
     """Give one database to all of these tests: each makes tenants of its own, as strangers share a real one."""
     name = f"test_{uuid.uuid4().hex}"
-    run_apart(administer(postgres_server, f"CREATE DATABASE {name} TEMPLATE gatepost STRATEGY FILE_COPY"))
+    run_apart(administer(postgres_server, f"CREATE DATABASE {name} TEMPLATE gatepost {AS_MADE}"))
     yield postgres_server.url(name)
     run_apart(administer(postgres_server, f"DROP DATABASE {name} WITH (FORCE)"))
 

@@ -142,16 +142,16 @@ async def test_at_most_twenty_also_when_all_come_at_once(db: Database, vault: Va
 async def test_what_is_given_changes_and_the_rest_stays(db: Database, vault: Vault, tenants: Tenants) -> None:
     made = (await make(db, vault, tenants.my_channel)).endpoint
     changed = await endpoints.change_endpoint(
-        db, tenants.my_channel, made.id, url="https://new.example/", headers={"X-A": "1"}, now=LATER
+        db, vault, tenants.my_channel, made.id, url="https://new.example/", headers={"X-A": "1"}, now=LATER
     )
-    assert (changed.url, changed.headers) == ("https://new.example/", {"X-A": "1"})
+    assert (changed.url, endpoints.headers_of(vault, changed)) == ("https://new.example/", {"X-A": "1"})
     assert (changed.events, changed.secret, changed.state) == (made.events, made.secret, made.state)
     assert (changed.created_at, changed.updated_at) == (NOW, LATER)
-    changed = await endpoints.change_endpoint(db, tenants.my_channel, made.id, events=(), headers={}, now=LATER)
+    changed = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, events=(), headers={}, now=LATER)
     assert (changed.url, changed.events, changed.headers) == ("https://new.example/", (), {})
     for wrong in ({"url": "x"}, {"events": ("x",)}, {"headers": {"host": "x"}}, {"state": "paused"}):
         with pytest.raises(Invalid):
-            await endpoints.change_endpoint(db, tenants.my_channel, made.id, now=LATER, **wrong)
+            await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, now=LATER, **wrong)
 
 
 async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault, tenants: Tenants) -> None:
@@ -160,14 +160,14 @@ async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault,
     async with db.connection() as conn:
         gone = "UPDATE endpoints SET state = 'disabled', reason = 'It answered 410.' WHERE id = $1"
         await conn.execute(gone, made.id)
-    off = await endpoints.change_endpoint(db, tenants.my_channel, made.id, url="https://new.example/", now=LATER)
+    off = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, url="https://new.example/", now=LATER)
     assert (off.state, off.reason) == ("disabled", "It answered 410.")
-    on = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state="active", now=LATER)
+    on = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state="active", now=LATER)
     assert (on.state, on.reason) == ("active", None)
     async with db.connection() as conn:
-        woken = await conn.fetch("SELECT channel_id FROM channel_heads WHERE work_at = $1", LATER)
-    assert [row["channel_id"] for row in woken] == [tenants.my_channel]
-    off = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state="disabled", now=LATER)
+        woken = await conn.fetchval("SELECT work_at FROM channel_heads WHERE channel_id = $1", tenants.my_channel)
+    assert woken == LATER
+    off = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state="disabled", now=LATER)
     assert off.reason == endpoints.SWITCHED_OFF
 
 
@@ -177,7 +177,7 @@ async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tena
     paused = "UPDATE endpoints SET state = 'paused', failures = 9, failing_since = now(), probes = 2 WHERE id = $1"
 
     async def change(state: str) -> None:
-        changed = await endpoints.change_endpoint(db, tenants.my_channel, made.id, state=state, now=LATER)
+        changed = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state=state, now=LATER)
         assert (changed.state, changed.health.failures, changed.health.probes) == (state, 0, 0)
         assert changed.health.failing_since is None
 
@@ -243,7 +243,7 @@ async def test_endpoints_of_another_channel_are_not_found(db: Database, vault: V
     theirs = (await make(db, vault, tenants.their_channel)).endpoint
     calls = [
         endpoints.get_endpoint(db, tenants.my_channel, theirs.id),
-        endpoints.change_endpoint(db, tenants.my_channel, theirs.id, url="https://evil.example", now=NOW),
+        endpoints.change_endpoint(db, vault, tenants.my_channel, theirs.id, url="https://evil.example", now=NOW),
         endpoints.rotate_secret(db, vault, tenants.my_channel, theirs.id, now=NOW),
         endpoints.delete_endpoint(db, tenants.my_channel, theirs.id),
         make(db, vault, ids.new_id(NOW)),

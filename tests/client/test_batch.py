@@ -1,5 +1,7 @@
 """Many sends at once, each with its own result."""
 
+from datetime import timedelta
+
 import pytest
 
 from gatepost.client import File, compose
@@ -68,3 +70,14 @@ async def test_each_refusal_has_its_class(kind: Kind, receiver: Receiver, code: 
     async with driving(kind, receiver.url, "gpk_x") as gp:
         (refused,) = (await gp.do("batch", [compose.text(PERSON, "x")])).refused
     assert isinstance(refused, kind_of)
+
+
+async def test_a_batch_is_withdrawn_by_its_id(gp: Driver, house: House) -> None:
+    later = house.clock.now() + timedelta(hours=1)
+    batch = await gp.do("batch", [compose.text(PERSON, f"{i}", send_at=later) for i in range(3)])
+    kept = await gp.do("send_text", PERSON, "kept", send_at=later + timedelta(hours=1))
+    made = await gp.do("cancel_messages", batch_id=batch.id, send_to=later + timedelta(seconds=1))
+    assert (made.canceled, made.too_late) == (3, 0)
+    shown = await gp.do("message", kept.id)
+    assert (shown.status, shown.waiting.rule) == ("SCHEDULED", "scheduled")
+    assert shown.waiting.until == shown.send_at

@@ -25,7 +25,8 @@ async def states(line: LinkedLine) -> list[str]:
     told = await line.connections()
     befores = ["disconnected", *(one["state"] for one in told)]
     assert [one["previous"] for one in told] == befores[:-1]
-    assert all(one["reason"] or one["state"] == "connected" for one in told)
+    assert all(one["reason"] for one in told)
+    assert all(one["reason"] == reason_of("linked").says for one in told if one["state"] == "connected")
     return [one["state"] for one in told]
 
 
@@ -115,7 +116,7 @@ async def test_the_phone_gives_up_half_way(line: QrLine) -> None:
 async def test_logged_out_from_here(line: LinkedLine) -> None:
     await line.link()
     assert (await line.call("POST", "/channel/logout")).status == 200
-    await until_reason(line, "logged_out", "logged_out")
+    await until_reason(line, "logged_out", "logged_out_here")
     assert not await line.is_linked()
     assert (await line.get("/channel"))["link"] == {
         "wanted": False,

@@ -64,8 +64,10 @@ async def test_wrong_types_and_names(house: House) -> None:
         (TEXT | {"send_at": "tomorrow"}, "invalid_field", "send_at"),
     ]
     before = await written(house)
-    for raw in (b"null", b"7", b"[" * 100_000):
+    for raw in (b"null", b"7", b'"text"'):
         check_refused(await house.call("POST", SEND, raw=raw), 422, "invalid_field", "body")
+    for raw in (b"[" * 100_000, b'{"phone": 1, "body": nonsense}'):
+        check_refused(await house.call("POST", SEND, raw=raw), 400, "malformed_json")
     await check_all(house, cases)
     assert await written(house) == before
 

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from gatepost.model.times import month_of
 from tests.gateway.checks import check_refused, feed, written
 from tests.house import House
@@ -86,3 +88,11 @@ async def test_the_plan_cuts_a_batch_where_it_ends(house: House) -> None:
     assert (data["accepted"], data["refused"]) == (2, 2)
     assert [r["error"]["code"] for r in data["results"][2:]] == ["plan_quota_exceeded"] * 2
     assert len([e for e in await feed(house, key=key) if e["type"] == "message_notification"]) == 2
+
+
+@pytest.mark.parametrize("item", [b"1", b"{}", b'{"phone":"5511999998888","body":"a,b"}'])
+async def test_many_more_messages_are_refused_before_they_are_read(house: House, item: bytes) -> None:
+    body = b'{"messages":[' + b",".join([item] * (1_000_000 // (len(item) + 1))) + b"]}"
+    answer = await house.call("POST", BATCH, raw=body, headers={"content-type": "application/json"})
+    check_refused(answer, 422, "invalid_field", "messages")
+    assert b"but holds more" in answer.body  # not how many: nobody counted further

@@ -12,7 +12,10 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 async def test_both_kinds(house: House) -> None:
     official = (await house.call("GET", CHANNEL)).json()["data"]
     assert (official["id"], official["kind"], official["phone"]) == (house.channel, "official", "15550001111")
-    assert official["connection"] == {"state": "connected", "reason": None}
+    assert official["connection"] == {
+        "state": "connected",
+        "reason": "The channel was added; its number needs no linking.",
+    }
     assert "text" in official["capabilities"]["types"]
     assert official["limits"] == FAST_NETWORK
     assert official["pair"] == {"seconds": 0, "burst": 10_000, "free_at": None, "waiting": 0}
@@ -40,7 +43,10 @@ async def test_a_full_tier_says_so_until_somebody_writes(house: House) -> None:
     assert (tier["used"], tier["limit"], tier["free"], tier["waiting"]) == (1, 1, 0, 1)
     assert tier["free_at"] == waiting["until"]
     trace = (await house.call("GET", f"/api/v1/messages/{second}/trace")).json()["data"]
-    assert trace["waiting"] == waiting
+    assert trace["waiting"] == waiting | {"message_id": None}
+    assert (waiting["rule"], trace["message"]["waiting"]) == ("tier", trace["waiting"])
+    shown = (await house.call("GET", f"/api/v1/messages/{second}")).json()["data"]
+    assert shown["waiting"] == trace["waiting"]
     assert trace["message"]["status"] == "PENDING"
     again = await house.send(phone="5511999990001", body="Goes on in the open conversation")
     await house.until_status(again, "READ")

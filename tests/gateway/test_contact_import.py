@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.desk import contact_table
+from gatepost.desk import contact_import, contact_records, contact_table
+from gatepost.model.contact import OWN_COLUMNS
 from tests.gateway.checks import PERSON, check_refused, written
 from tests.gateway.test_contacts import CONTACTS, make, told
 from tests.house import Answer, House
+from tests.test_loop_watchdog import watching
 
 TEXT = {"content-type": "text/csv"}
 
@@ -71,7 +73,7 @@ async def test_each_line_has_its_result(house: House) -> None:
 async def test_the_same_table_again_changes_nothing(house: House) -> None:
     table = "phone;name\r\n" + "".join(f"55119999{i:05d};P{i}\r\n" for i in range(1001))
     first = lines(await bring(house, "\ufeff" + table))
-    assert [one["progress"]["done"] for one in first if "progress" in one] == [500, 1000, 1001]
+    assert [one["progress"]["done"] for one in first if "progress" in one] == [250, 500, 750, 1000, 1001]
     assert first[-1]["summary"]["created"] == 1001
     before = await written(house)
     assert lines(await bring(house, table))[-1]["summary"]["unchanged"] == 1001
@@ -111,7 +113,7 @@ async def test_what_cannot_be_read_is_refused_whole(house: House, table: bytes) 
 
 
 async def test_as_many_lines_as_there_may_be(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contact_table, "LINES_MOST", 3)
+    monkeypatch.setattr(contact_records, "ROWS_MAX", 3)
     three = "phone\n" + "".join(f"551199999000{i}\n" for i in range(3))
     check_refused(await bring(house, three + "5511999990009\n"), 422, "invalid_field", "file")
     assert await listed(house) == {}
@@ -119,6 +121,53 @@ async def test_as_many_lines_as_there_may_be(house: House, monkeypatch: pytest.M
     monkeypatch.setattr(contact_table, "BYTES_MOST", len(three))
     assert (await bring(house, three)).status == 200
     check_refused(await bring(house, three + "\n"), 413, "body_too_large")
+
+
+@pytest.mark.parametrize(("blank", "status"), [(3, 200), (4, 422)])
+async def test_blank_lines_count(house: House, monkeypatch: pytest.MonkeyPatch, blank: int, status: int) -> None:
+    monkeypatch.setattr(contact_records, "ROWS_MAX", 3)
+    assert (await bring(house, "phone" + "\n" * (blank + 1))).status == status
+
+
+@pytest.mark.parametrize(("breaks", "status"), [(1, 200), (2, 422)])
+async def test_line_breaks_inside_of_cells_count(
+    house: House, monkeypatch: pytest.MonkeyPatch, breaks: int, status: int
+) -> None:
+    monkeypatch.setattr(contact_records, "LINES_MAX", 3)
+    assert (await bring(house, f'phone,note\n{PERSON},"a{chr(10) * breaks}b"\n')).status == status
+
+
+@pytest.mark.parametrize(("length", "status"), [(40, 200), (41, 422)])
+@pytest.mark.parametrize("place", ["header", "cell", "several lines"])
+async def test_a_row_has_a_limit(
+    house: House, monkeypatch: pytest.MonkeyPatch, place: str, length: int, status: int
+) -> None:
+    monkeypatch.setattr(contact_records, "RECORD_MAX", 40)
+    rest = length - len("phone,\n")
+    if place == "header":
+        table = "phone," + "n" * rest + "\n" + PERSON
+    else:
+        fill = "x" * (length - len(PERSON) - 4)
+        text = fill[:5] + "\n" + fill[6:] if place == "several lines" else fill
+        table = f'phone,note\n5511999990001,x\n{PERSON},"{text}"\n5511999990002,y\n'
+    answer = await bring(house, table)
+    assert answer.status == status, answer.body
+    assert bool(await listed(house)) is (status == 200)
+
+
+async def test_as_many_columns_as_there_may_be(house: House) -> None:
+    every = [*OWN_COLUMNS, *(f"c{i}" for i in range(40))]
+    assert (await bring(house, ",".join(every) + "\n")).status == 200
+    check_refused(await bring(house, ",".join([*every, "c40"]) + "\n"), 422, "invalid_field", "file")
+
+
+async def test_a_header_or_blank_lines_without_end_are_refused_at_once(house: House) -> None:
+    """They took most of a minute, in which nobody else had an answer: now nothing of them is parsed past a limit."""
+    with watching(stall=0.25) as (logged, _):
+        for table in ("phone" + ",a" * 40_000, "phone\n" + "\n" * 5_000_000, 'phone\n"' + "\n" * 5_000_000):
+            check_refused(await bring(house, table), 422, "invalid_field", "file")
+    stacks = [line["stack"] for line in logged if line["event"] == "event loop blocked"]
+    assert not [stack for stack in stacks if "desk/contact" in stack]
 
 
 async def test_more_own_fields_than_a_contact_may_have(house: House) -> None:
@@ -132,15 +181,17 @@ async def test_more_own_fields_than_a_contact_may_have(house: House) -> None:
 async def test_an_export_is_safe_and_comes_back(house: House) -> None:
     await make(house, "5511999990001", "=1+1", custom={"note": "@cmd", "city": "Rio"}, opted_out=True)
     await make(house, "5511999990002", 'Ana "A", Silva', custom={"note": "two\nlines"})
+    await make(house, "5511999990003", "'=1", custom={"＝field;=x": "x;=1; ＝2", "city": "a\n+b"})
     exported = await house.call("GET", f"{CONTACTS}/export")
     assert exported.headers["content-type"] == "text/csv; charset=utf-8"
     assert exported.headers["content-disposition"] == 'attachment; filename="contacts.csv"'
-    header, ana, formula = csv.reader(io.StringIO(exported.body.decode(), newline=""))
-    assert header[:5] == ["phone", "name", "opted_out", "city", "note"]
-    assert ana[:5] == ["5511999990002", 'Ana "A", Silva', "false", "", "two\nlines"]
-    assert formula[:5] == ["5511999990001", "'=1+1", "true", "Rio", "'@cmd"]
+    header, parts, ana, formula = csv.reader(io.StringIO(exported.body.decode(), newline=""))
+    assert header[:6] == ["phone", "name", "opted_out", "city", "note", "'＝field;'=x"]
+    assert parts[:6] == ["5511999990003", "''=1", "false", "a\n'+b", "", "x;'=1;' ＝2"]
+    assert ana[:6] == ["5511999990002", 'Ana "A", Silva', "false", "", "two\nlines", ""]
+    assert formula[:6] == ["5511999990001", "'=1+1", "true", "Rio", "'@cmd", ""]
     before = await listed(house)
-    assert lines(await bring(house, exported.body))[-1]["summary"]["unchanged"] == 2
+    assert lines(await bring(house, exported.body))[-1]["summary"]["unchanged"] == 3
     for contact in before.values():
         await house.call("DELETE", f"{CONTACTS}/{contact['id']}")
     lines(await bring(house, exported.body))
@@ -148,6 +199,18 @@ async def test_an_export_is_safe_and_comes_back(house: House) -> None:
         assert {k: contact[k] for k in ("name", "custom", "opted_out")} == {
             k: before[phone][k] for k in ("name", "custom", "opted_out")
         }
+
+
+async def test_an_export_goes_on_after_a_page_of_long_fields(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_import, "_PAGE_SIZE", 1)
+    label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+    for number in range(3):
+        made = await make(house, f"551199999000{number}", "A", custom={"note": "x" * 100})
+        await house.call("PUT", f"{CONTACTS}/{made['id']}/labels/{label}")
+    for query in ("", f"&label={label}"):
+        for format_ in ("csv", "ndjson"):
+            answer = await house.call("GET", f"{CONTACTS}/export?format={format_}{query}")
+            assert answer.body.count(b"551199999000") == 3, answer.body
 
 
 async def test_an_export_as_lines_of_json_goes_through_all_pages(house: House) -> None:

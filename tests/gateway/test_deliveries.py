@@ -40,12 +40,35 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     assert (answered["x-said"], answered["set-cookie"]) == ("no", "***")
     assert attempt["latency_ms"] == last["latency_ms"] > 0
     headers = {name.lower(): value for name, value in attempt["request"]["headers"].items()}
-    assert (headers["authorization"], headers["x-api-key"], headers["x-shop"]) == ("Bearer ***", "***", "7")
+    assert (headers["authorization"], headers["x-api-key"], headers["x-shop"]) == ("***", "***", "***")
     assert headers["webhook-signature"] == sent.headers["webhook-signature"]
     assert sent.headers["authorization"] == "Bearer hush"
     tries = await standing.call("GET", f"{HOOKS}/{hook}/attempts")
     assert b"hush" not in tries.body
-    assert tries.json()["data"][0]["request"]["headers"]["X-Shop"] == "7"
+    assert tries.json()["data"][0]["request"]["headers"]["X-Shop"] == "***"
+    async with standing.db.connection() as conn:
+        for table in ("endpoints", "attempts"):
+            rows = await conn.fetch(f"SELECT {table}::text AS row FROM {table}")
+            assert rows
+            assert not any("hush" in row["row"] for row in rows)
+    about = next(one["data"]["key"]["id"] for one in await feed(standing) if one["type"] == "message_notification")
+    trace = (await standing.call("GET", f"/api/v1/messages/{about}/trace")).json()["data"]
+    (traced,) = [one for told in trace["events"] for one in told["deliveries"] if one["attempts"]]
+    assert {attempt["error"], tries.json()["data"][0]["error"], traced["attempts"][0]["error"]} == {last["error"]}
+    assert traced["state"] == short["status"]
+
+
+async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver: Receiver) -> None:
+    hook = await make(standing, receiver.url)
+    short = await failed(standing, receiver, hook)
+    words = short["last_attempt"]["error"]
+    assert words == "The endpoint answered 500. Only an answer from 200 to 299 counts as received."
+    (attempt,) = (await standing.call("GET", f"{HOOKS}/{hook}/attempts")).json()["data"]
+    message = receiver.requests[0].json()["data"]["key"]["id"]
+    trace = (await standing.call("GET", f"/api/v1/messages/{message}/trace")).json()["data"]
+    (traced,) = [one for event in trace["events"] for delivery in event["deliveries"] for one in delivery["attempts"]]
+    (shown,) = (await look(standing, f"/{short['id']}"))["attempts"]
+    assert [(one["status"], one["error"]) for one in (attempt, traced, shown)] == [(500, words)] * 3
 
 
 async def test_filters(standing: House, receiver: Receiver) -> None:
@@ -216,6 +239,9 @@ async def test_disabled_and_deleted_endpoints(standing: House, receiver: Receive
     for found in (await look(standing, f"/{short['id']}"), *(await look(standing))):
         assert found["endpoint"] == {"id": hook, "url": None, "state": "deleted"}
         assert found["last_attempt"]["status"] == 500
+        assert (found["status"], found["waiting"], found["next_attempt_at"]) == ("canceled", None, None)
+    assert [one["id"] for one in await look(standing, "?status=canceled")] == [short["id"]]
+    assert await look(standing, "?status=pending") == []
     answer = (await standing.call("POST", f"{LOG}/retry", {"ids": [short["id"]]})).json()["data"]
     assert (answer["accepted"], answer["refused"], answer["results"][0]["error"]["code"]) == (0, 1, "wrong_state")
     assert len(receiver.requests) == 1

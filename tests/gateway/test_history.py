@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
+from gatepost.desk.asking import TYPES_MAX
 from gatepost.model import ids, times
 from gatepost.store.search import read_closed
 from tests.gateway.checks import PERSON, SEND, check_refused, until
@@ -153,6 +154,12 @@ async def test_questions_that_make_no_sense(house: House) -> None:
         ("format=csv", "format"),
     ):
         check_refused(await house.call("GET", f"{MESSAGES}?{query}"), 422, "invalid_field", field, about=query)
+
+
+async def test_so_many_types_and_no_more(house: House) -> None:
+    types = [f"type_{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(TYPES_MAX + 1)]
+    assert (await house.call("GET", f"{MESSAGES}?type={','.join(types[1:] * 2)}")).status == 200
+    check_refused(await house.call("GET", f"{MESSAGES}?type={','.join(types)}"), 422, "invalid_field", "type")
 
 
 async def test_limits_are_in(house: House) -> None:

@@ -7,11 +7,15 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import msgspec
 import pytest
 
+from gatepost.api.paging import CURSOR_MAX, read_cursor, show_cursor
+from gatepost.model.errors import BadRequest
 from gatepost.model.signing import decode_check, new_secret
+from gatepost.store.contact_book import Match
 from gatepost.webhooks.sign import signature_headers
 from gatepost.webhooks.verify import MANY, Kept, verify
 from tests.gateway.checks import SEND, TEXT, check_refused
@@ -86,7 +90,7 @@ async def test_who_only_reads_sees_no_credential_of_an_endpoint(house: House) ->
     for path in (HOOKS, f"{HOOKS}/{hook['id']}"):
         seen = await house.call("GET", path, key=reader)
         assert b"s3cret" not in seen.body
-        assert b'"X-Shop":"7"' in seen.body
+        assert b'"X-Shop":"***"' in seen.body
         assert b"Bearer s3cret" in (await house.call("GET", path)).body
 
 
@@ -167,3 +171,18 @@ def test_no_more_signatures_are_looked_at_than_there_can_be() -> None:
     for before, valid in ((MANY - 1, True), (MANY, False)):
         padded = "v1,AAAA " * before + headers["webhook-signature"]
         assert verify(kept, headers | {"webhook-signature": padded}, b"{}", now).valid is valid
+
+
+@pytest.mark.parametrize(("length", "fits"), [(766, True), (767, False)])
+def test_a_cursor_has_a_limit(length: int, fits: bool) -> None:
+    text = show_cursor("x" * length)
+    assert (len(text) <= CURSOR_MAX) is fits
+    if fits:
+        assert read_cursor(text, str) == "x" * length
+    else:
+        with pytest.raises(BadRequest):
+            read_cursor(text, str)
+
+
+def test_the_longest_cursor_of_ours_is_within_the_limit() -> None:
+    assert len(show_cursor(Match("\U0001f600" * 64, UUID(int=1)))) < CURSOR_MAX

@@ -31,7 +31,8 @@ async def test_a_scheduled_message_leaves_at_its_time(house: House) -> None:
     shown = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert (shown["status"], shown["ack"], shown["send_at"]) == ("SCHEDULED", 0, at)
     trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
-    assert trace["waiting"] == {"because": "It is scheduled", "until": at}
+    waiting = {"rule": "scheduled", "because": "It is scheduled", "until": at, "message_id": None}
+    assert trace["waiting"] == shown["waiting"] == waiting
     await house.until_status(await house.send(**TEXT | {"body": "Now"}), "READ")
     assert await _accepted_at_network(house) == ["Now"]
     await house.until_status(message_id, "READ")
@@ -133,6 +134,7 @@ async def test_the_trace_tells_everything(house: House, receiver: Receiver) -> N
         return found if delivered == ["delivered"] * 4 else None
 
     trace = await until(told)
+    trace["steps"] = [step for step in trace["steps"] if step["step"] != "waited"]  # two seconds, give or take a few
     steps = [step["step"] for step in trace["steps"]]
     assert steps == ["accepted", "attempt_failed", "sending", "sent", "delivered", "read"]
     assert trace["steps"][1]["attempt"] == 1
@@ -149,3 +151,16 @@ async def test_the_trace_tells_everything(house: House, receiver: Receiver) -> N
         assert (attempt["number"], attempt["status"], attempt["error"]) == (1, 200, None)
         assert attempt["url"] == receiver.url + "/hook"
         assert attempt["latency_ms"] > 0
+
+
+async def test_a_failure_has_the_same_words_everywhere(house: House) -> None:
+    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131051})
+    message_id = await house.send(**TEXT)
+    await house.until_status(message_id, "FAILED")
+    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+    shown = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+    reasons = [step["reason"] for step in trace["steps"] if step["step"] in ("attempt_failed", "failed")]
+    told = (await feed(house))[-1]["data"]["error"]
+    assert reasons == [shown["error"], shown["error"]]
+    assert told == shown["error"] == trace["message"]["error"]
+    assert shown["error"]["code"] == 131051

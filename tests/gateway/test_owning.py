@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
@@ -69,6 +70,31 @@ async def test_a_worker_answers_for_its_health_only(parted_database_url: str) ->
                 assert (await house.call("GET", url + "/healthz", key="")).status == 200
                 assert (await house.call("GET", url + "/readyz", key="")).status == 200
                 check_refused(await house.call("POST", url + SEND, TEXT), 404, "not_found")
+        finally:
+            await worker.stop()
+            await db.close()
+
+
+async def test_a_cancel_on_one_node_frees_the_conversation_on_another(parted_database_url: str) -> None:
+    slow: dict[str, Any] = {"sending__retry_base": 600, "sending__retry_most": 600, "lease__sweep": 600}
+    async with running_house(parted_database_url, role="api", **slow) as house:
+        await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131000, "times": 1})
+        first = await house.send(**TEXT)
+        db = await Database.connect(parted_database_url, connections=4)
+        worker = Gatepost(house.settings, db, parted_database_url, SystemClock(), "worker")
+        await worker.start()
+        try:
+
+            async def backed_off() -> bool:
+                found = (await house.call("GET", f"/api/v1/messages/{first}")).json()["data"]
+                return bool(found["waiting"]["rule"] == "retry")
+
+            await until(backed_off)
+            second = await house.send(**TEXT)
+            waiting = (await house.call("GET", f"/api/v1/messages/{second}")).json()["data"]["waiting"]
+            assert (waiting["rule"], waiting["message_id"]) == ("retry", first)
+            assert (await house.call("POST", f"/api/v1/messages/{first}/cancel")).status == 200
+            await house.until_status(second, "READ")
         finally:
             await worker.stop()
             await db.close()

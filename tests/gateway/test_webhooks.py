@@ -78,7 +78,7 @@ async def test_bad_endpoints(house: House) -> None:
         ({"url": 7}, "invalid_field", "url"),
         ({"url": url, "secret": "mine"}, "invalid_field", "secret"),
         ({"url": url, "events": ["ack_notification"]}, "invalid_field", "events"),
-        ({"url": url, "events": {"ack_notification": 1}}, "invalid_field", "events[...]"),
+        ({"url": url, "events": {"ack_notification": 1}}, "invalid_field", "events.ack_notification"),
         ({"url": url, "events": {"smoke_signals": True}}, "invalid_field", "events.smoke_signals"),
         ({"url": url, "headers": {"Host": "x"}}, "invalid_field", "headers"),
         ({"url": url, "headers": {"webhook-id": "x"}}, "invalid_field", "headers"),
@@ -166,7 +166,7 @@ async def test_the_log_of_attempts(house: House, receiver: Receiver) -> None:
         assert attempt["delivery"] == {"state": "delivered", "next_at": None}
         request, answer = attempt["request"], attempt["answer"]
         assert request["url"] == receiver.url + "/hook"
-        assert request["headers"]["X-Shop"] == "7"
+        assert request["headers"]["X-Shop"] == "***"
         assert request["headers"]["webhook-id"] == attempt["event"]
         assert events[attempt["event"]] == msgspec.json.decode(request["body"])
         assert answer["body"] == "Danke ✓"

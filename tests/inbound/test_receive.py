@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gatepost.inbound.receive import BATCH, divide
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.networks.base import Incoming, NetworkError, Outgoing, Person, Receipt, Sent, Status, Unknown, Update
-from tests.outbound.stage import Stage, make_stage
+from tests.outbound.stage import NOW, Stage, make_stage
 
 PHONE = "5511999998888"
 STATES = {"sent": State.SENT, "delivered": State.DELIVERED, "read": State.READ, "failed": State.FAILED}
@@ -250,3 +251,37 @@ async def test_a_message_of_last_week_reported_again_is_still_one_message(stage:
         await stage.receiver.receive(stage.channel_id, stage.ref, [late, late])
         stage.clock.advance(60)
     assert len(await received(stage)) == 1
+
+
+# -- many at once -----------------------------------------------------------------------------------------------------
+
+
+def text(number: int, length: int = 1) -> Incoming:
+    return Incoming(f"wamid.{number}", Person(PHONE), "text", msgspec.json.encode({"body": "x" * length}).decode(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "parts"),
+    [
+        ([], []),
+        ([1] * BATCH, [BATCH]),
+        ([1] * (BATCH + 1), [BATCH, 1]),
+        ([65_536] * 60, [28, 28, 4]),  # each counts as nine
+        ([10_000_000, 1, 10_000_000], [1, 1, 1]),
+    ],
+)
+def test_a_report_is_divided_by_number_and_length(lengths: list[int], parts: list[int]) -> None:
+    updates = [text(number, length) for number, length in enumerate(lengths)]
+    divided = list(divide(updates))
+    assert [len(part) for part in divided] == parts
+    assert [update for part in divided for update in part] == updates
+
+
+async def test_a_large_report_is_written_in_several_commits(stage: Stage) -> None:
+    async with stage.db.connection() as conn:
+        await stage.receiver.receive(stage.channel_id, stage.ref, [text(number) for number in range(BATCH + 1)])
+        commits = await conn.fetch(
+            "SELECT xmin::text, count(*) AS count FROM messages WHERE channel_id = $1 GROUP BY 1 ORDER BY 2 DESC",
+            stage.channel_id,
+        )
+    assert [row["count"] for row in commits] == [BATCH, 1]

@@ -53,7 +53,7 @@ def refused(components: Any, category: str = "MARKETING", **more: Any) -> Invali
     with pytest.raises(Invalid) as caught:
         new(components, category, **more)
     assert caught.value.code == "invalid_field"
-    assert len(caught.value.fields) == 1
+    assert caught.value.fields
     msgspec.json.encode(caught.value.message)
     return caught.value
 

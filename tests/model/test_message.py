@@ -197,4 +197,7 @@ def test_whatever_is_accepted_can_be_stored_and_comes_out_as_it_went_in(body: st
 
 
 def test_a_phone_is_checked_first() -> None:
-    assert refusal(phone="+55 11", body="").code == "invalid_phone"
+    with pytest.raises(Invalid) as refused:
+        check_send(request(phone="+55 11", body=""), NOW)
+    assert refused.value.code == "invalid_phone"
+    assert [problem.field for problem in refused.value.fields] == ["phone", "body"]

@@ -305,3 +305,10 @@ def test_nothing_breaks_the_check(good: tuple[Any, str, dict[str, Any]], data: s
         msgspec.json.encode(error.message)
         return
     assert "\\u0000" not in msgspec.json.encode(template).decode()
+
+
+def test_all_broken_rules_are_named_at_once() -> None:
+    body, footer = {"type": "BODY", "text": ""}, {"type": "FOOTER", "text": "x" * 61}
+    error = refused([body, footer], "SALE", name="Order Sent", language="")
+    named = {problem.field for problem in error.fields}
+    assert named == {"name", "language", "category", "components[0].text", "components[1].text"}

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gatepost.model.order import LINES_MAX
 from gatepost.networks.base import Incoming, Status, Update
-from gatepost.networks.cloud.callback import BadCallback, read_updates
+from gatepost.networks.cloud.callback import PARTS_MAX, BadCallback, read_updates
 from gatepost.networks.cloud.contents import _READERS
+from gatepost.networks.cloud.messages import MESSAGE_MAX
 from gatepost.networks.cloud.values import DEEP, flattened
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, message, status, value
 
@@ -217,3 +219,56 @@ def test_a_huge_message_costs_itself_at_most(huge: bytes) -> None:
 def test_ten_megabytes_of_nothing_are_refused(sign: bytes) -> None:
     with pytest.raises(BadCallback):
         read_updates(sign * (10_000_000 // len(sign)), NUMBER)
+
+
+# -- as much as there may be -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+@pytest.mark.parametrize("where", ["entries", "messages"])
+def test_a_callback_has_so_many_parts_and_no_more(where: str, more: int, fits: bool) -> None:
+    # Two parts around them: the object and the list; and each one but the first has a comma.
+    if where == "entries":
+        count = (PARTS_MAX - 1) // 2
+        body = b'{"entry":[' + b",".join([b"{}"] * (count + more)) + b"]}"
+    else:
+        body = callback(value(messages=["HERE"]))
+        around = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+        body = body.replace(b'"HERE"', b",".join([b"0"] * (PARTS_MAX - around + 1 + more)))
+    if fits:
+        read_updates(body, NUMBER)
+    else:
+        with pytest.raises(BadCallback):
+            read_updates(body, NUMBER)
+
+
+def test_what_texts_hold_is_no_part() -> None:
+    body = callback(value(messages=[message(text={"body": '[{,"\\' * 13_000}) for _ in range(5)]))
+    updates, unread = read_updates(body, NUMBER)
+    assert (len(updates), unread) == (5, 0)
+
+
+@pytest.mark.parametrize(("length", "type_"), [(MESSAGE_MAX, "text"), (MESSAGE_MAX + 1, "unsupported")])
+@pytest.mark.parametrize("list_", ["messages", "message_echoes"])
+def test_of_a_message_that_is_too_large_its_head_is_kept(list_: str, length: int, type_: str) -> None:
+    sent = message(text={"body": "HERE"}, to="5511999998888")
+    short = len(msgspec.json.encode(sent)) - len("HERE")
+    field = "messages" if list_ == "messages" else "smb_message_echoes"
+    long = {**sent, "text": {"body": "x" * (length - short)}}
+    parts: dict[str, Any] = {list_: [long]}
+    (update,), unread = read_updates(callback(value(**parts), field=field), NUMBER)
+    assert unread == 0
+    assert isinstance(update, Incoming)
+    assert (update.type, update.network_id, update.person.phone) == (type_, sent["id"], "5511999998888")
+    if type_ == "unsupported":
+        about = msgspec.json.decode(update.content)["unsupported"]
+        assert about == {"type": "text", "code": 0, "title": "The message is too large to be read"}
+
+
+@pytest.mark.parametrize(("lines", "type_"), [(LINES_MAX, "order"), (LINES_MAX + 1, "unsupported")])
+def test_an_order_has_so_many_lines_and_no_more(lines: int, type_: str) -> None:
+    line = {"product_retailer_id": "a", "quantity": 1, "item_price": 1, "currency": "USD"}
+    new = message(type="order", order={"catalog_id": "1", "product_items": [line] * lines})
+    (update,), _ = read_updates(callback(value(messages=[new])), NUMBER)
+    assert isinstance(update, Incoming)
+    assert update.type == type_

@@ -152,8 +152,8 @@ class Stage:
         )
         return self.lane
 
-    async def _attach(self, network: Network, content: str) -> dict[str, str] | Receipt:
-        return await self.attach(network, content)
+    async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
+        return await self.attach(network, content, type_)
 
     async def _tell(self, state: str, reason: str | None) -> None:
         at = (self.clock.now() - NOW).total_seconds()

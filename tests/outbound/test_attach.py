@@ -11,7 +11,7 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.file import Fetched, Unfetched
-from gatepost.networks.base import CallFailed, NetworkError, Reaction, Refused, Unsent
+from gatepost.networks.base import CallFailed, NetworkError, Reaction, Receipt, Refused, Unsent
 from gatepost.outbound.attach import FRESH, OFFICIAL_KEEP, SLOW, Attacher, media_ids, media_links
 from gatepost.store.pool import Database
 from tests.desk.shelf import Shelf, failing, make_shelf
@@ -27,7 +27,7 @@ class Links:
         self.behind: dict[str, Fetched | Unfetched] = {LINK: Fetched(b"linked", "image/png")}
         self.fetched: list[tuple[str, int]] = []
 
-    async def __call__(self, url: str, most: int) -> Fetched | Unfetched:
+    async def __call__(self, url: str, most: int, _channel_id: UUID) -> Fetched | Unfetched:
         self.fetched.append((url, most))
         return self.behind[url]
 
@@ -279,6 +279,100 @@ async def test_a_link_that_gives_nothing_is_a_receipt(shelf: Shelf, retry: bool,
     receipt = await attacher(shelf, links).attach(shelf.channel_id, shelf.network, linked, links=False)
     assert isinstance(receipt, Refused)
     assert (receipt.reaction, receipt.error.details) == (ending, "It answered 404.")
+
+
+@pytest.mark.parametrize(
+    ("type_", "mime_type", "fits"),
+    [
+        ("image", "image/png", True),
+        ("image", "text/html", False),
+        ("image", "video/mp4", False),
+        ("sticker", "image/webp", True),
+        ("video", "image/png", False),
+        ("audio", "audio/ogg", True),
+        ("document", "text/html", True),
+        ("image", "application/octet-stream", True),  # the server does not know
+    ],
+)
+async def test_a_link_to_something_else_ends_the_message(shelf: Shelf, type_: str, mime_type: str, fits: bool) -> None:
+    links = Links()
+    links.behind[LINK] = Fetched(b"linked", mime_type)
+    some, linked = attacher(shelf, links), content(media={"link": LINK})
+    receipt = await some.attach(shelf.channel_id, shelf.network, linked, links=False, type_=type_)
+    if fits:
+        assert receipt == {LINK: "network-1"}
+    else:
+        assert isinstance(receipt, Refused)
+        assert receipt.reaction is Reaction.FINAL
+        assert receipt.error.details == f"The link gave a file of type {mime_type}, which cannot be sent as {type_}."
+
+
+async def test_messages_with_the_same_dead_link_try_it_together(shelf: Shelf) -> None:
+    opened, tried = asyncio.Event(), 0
+
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
+        nonlocal tried
+        tried += 1
+        await opened.wait()
+        return Unfetched("It hangs.", retry=True)
+
+    some = Attacher(shelf.db, shelf.objects, shelf.clock, hanging, most=1000, in_flight=8, link_seconds=7)
+    linked = content(media={"link": LINK})
+    calls = [asyncio.create_task(some.attach(shelf.channel_id, shelf.network, linked, links=False)) for _ in range(20)]
+    while not tried:
+        await asyncio.sleep(0.005)
+    opened.set()
+    receipts = await asyncio.gather(*calls)
+    assert tried == 1
+    assert all(isinstance(one, Refused) and one.error.details == "It hangs." for one in receipts)
+    assert all(isinstance(one, Refused) and one.within == 7 for one in receipts)
+    await some.attach(shelf.channel_id, shelf.network, linked, links=False)
+    assert tried == 2, "and the next one tries it again"
+
+
+async def test_one_that_gives_up_does_not_leave_the_others_waiting(shelf: Shelf) -> None:
+    opened, tried = asyncio.Event(), 0
+
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Fetched:
+        nonlocal tried
+        tried += 1
+        await opened.wait()
+        return Fetched(b"linked", "image/png")
+
+    some = Attacher(shelf.db, shelf.objects, shelf.clock, hanging, most=1000, in_flight=8)
+    linked = content(media={"link": LINK})
+    first = asyncio.create_task(some.attach(shelf.channel_id, shelf.network, linked, links=False))
+    while not tried:
+        await asyncio.sleep(0.005)
+    second = asyncio.create_task(some.attach(shelf.channel_id, shelf.network, linked, links=False))
+    await asyncio.sleep(0)
+    first.cancel()
+    opened.set()
+    assert await second == {LINK: "network-1"}
+
+
+async def test_links_that_hang_leave_room_for_files(shelf: Shelf) -> None:
+    tried = 0
+
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
+        nonlocal tried
+        tried += 1
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    some = Attacher(shelf.db, shelf.objects, shelf.clock, hanging, most=1000, in_flight=8)  # two for a channel
+    calls: list[asyncio.Task[dict[str, str] | Receipt]] = []
+    for i in range(10):
+        linked = content(media={"link": f"{LINK}?{i}"})
+        calls.append(asyncio.create_task(some.attach(shelf.channel_id, shelf.network, linked, links=False)))
+    while not tried:
+        await asyncio.sleep(0.005)
+    one = await shelf.store(b"one")
+    assert await some.attach(shelf.channel_id, shelf.network, image(one.id)) == {show(one.id): "network-1"}
+    assert tried == 1
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
 
 
 async def test_the_networks_no_to_a_linked_file_is_a_receipt(shelf: Shelf) -> None:

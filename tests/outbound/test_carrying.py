@@ -30,7 +30,7 @@ async def ack_data(stage: Stage, message_id: UUID) -> list[dict[str, Any]]:
 async def test_files_are_attached_before_the_call_under_the_networks_own_names(stage: Stage) -> None:
     asked = []
 
-    async def attach(network: Network, content: str) -> dict[str, str]:
+    async def attach(network: Network, content: str, _type: str) -> dict[str, str]:
         asked.append((network, msgspec.json.decode(content)["body"]))
         return {"med_1": f"network-{len(asked)}"}
 
@@ -51,7 +51,7 @@ async def test_a_file_that_cannot_be_attached_answers_for_the_network(
 ) -> None:
     answers: list[dict[str, str] | Receipt] = [receipt, {}]
 
-    async def attach(_network: Network, _content: str) -> dict[str, str] | Receipt:
+    async def attach(_network: Network, _content: str, _type: str) -> dict[str, str] | Receipt:
         return answers.pop(0)
 
     stage.attach = attach
@@ -62,7 +62,7 @@ async def test_a_file_that_cannot_be_attached_answers_for_the_network(
 
 
 async def test_files_that_break_fail_their_message_and_the_lane_lives_on(stage: Stage) -> None:
-    async def attach(_network: Network, content: str) -> dict[str, str]:
+    async def attach(_network: Network, content: str, _type: str) -> dict[str, str]:
         if "broken" in content:
             raise OSError("the disk is gone")
         return {}
@@ -78,7 +78,7 @@ async def test_files_that_break_fail_their_message_and_the_lane_lives_on(stage: 
 async def test_a_lease_that_ends_while_files_are_attached_sends_nothing(stage: Stage) -> None:
     alive = True
 
-    async def attach(_network: Network, _content: str) -> dict[str, str]:
+    async def attach(_network: Network, _content: str, _type: str) -> dict[str, str]:
         nonlocal alive
         alive = False
         return {}

@@ -17,6 +17,7 @@ from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.links import LinkRow
 from gatepost.ways import Ways
+from gatepost.webhooks.guard import Guard
 from tests.outbound.stage import FAST, NOW, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -191,7 +192,7 @@ async def ways(tmp_path: Path) -> AsyncIterator[Ways]:
     """Give the ways with settings of our own; nothing is called."""
     pace_ = {"pace.tier": 10, "pace.ladder": list(LADDER), "pace.rise_hours": 6}
     wishes = {"data": str(tmp_path), "cloud.base_url": "http://127.0.0.1:9", **pace_}
-    one = Ways(load(environ={}, overrides=wishes), Vault(bytes(32)), "")
+    one = Ways(load(environ={}, overrides=wishes), Vault(bytes(32)), "", Guard())
     yield one
     await one.close()
 

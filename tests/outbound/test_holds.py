@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from gatepost.model import times
 from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent
 from gatepost.outbound import pace
-from gatepost.outbound.allowance import TIER_FULL
 from gatepost.outbound.holds import DOUBT, Holds
 from gatepost.outbound.verdict import Hold
 from tests.outbound.stage import FAST, Stage
@@ -161,6 +160,7 @@ async def test_a_spam_limit_holds_new_conversations_and_replies_go_on(stage: Sta
     await stage.drive(1)
     assert (await stage.status(reply), stage.network.times[-1]) == ("SENT", 10)
     waiting = (await stage.pace())["waiting"]
+    assert waiting.pop("rule") == "new_conversations"
     assert waiting == {"because": "Write to fewer new people.", "until": "2026-11-15T10:15:00.000Z"}
     assert stage.told[1:] == [], "a reply proves nothing"
     await stage.drive(15 * MINUTE, stride=10)
@@ -187,7 +187,7 @@ async def test_what_the_network_would_not_open_uses_nothing_of_the_tier(stage: S
     await stage.accept_many(PHONES[1:3], ttl=7200)
     await stage.drive(10)
     assert len(stage.network.calls) == 3, "of a tier of two, the refused one used nothing"
-    assert (await stage.pace())["waiting"]["because"] == TIER_FULL
+    assert (await stage.pace())["waiting"]["rule"] == "tier"
     assert [state for _, state, _ in stage.told] == ["limited", "connected"]
 
 
@@ -293,7 +293,8 @@ async def test_the_minute_of_maintenance_is_waited_for_and_not_felt_for(stage: S
     ids += await stage.accept_many(PHONES[1:4])
     await stage.drive(58)
     assert stage.network.times == [0]
-    assert (await stage.pace())["waiting"] == {"because": "In maintenance", "until": "2026-11-15T10:01:00.000Z"}
+    waiting = {"rule": "hold", "because": "In maintenance", "until": "2026-11-15T10:01:00.000Z"}
+    assert (await stage.pace())["waiting"] == waiting
     await stage.drive(2)
     assert stage.network.times == [0, *[pytest.approx(60, abs=0.6)] * 4]
     assert {await stage.status(id_) for id_ in ids} == {"SENT"}

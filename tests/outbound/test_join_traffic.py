@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from gatepost.model.message import State
 from gatepost.outbound.queue import BULK, BUSY, CHAT, IDLE, PARKED, TIER, Queue
 from gatepost.store.sending import Queued
 from gatepost.store.waiting import Standing
@@ -45,7 +46,7 @@ class Joins(RuleBasedStateMachine):
     @rule()
     def hear(self) -> None:
         for message in self.waiting:
-            self.queue.meet(Standing(message.id, self.rows[message.id], None, None), self.now)
+            self.queue.follow(Standing(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
 
     @rule(phone=st.sampled_from(PHONES))
     def give_away(self, phone: str) -> None:

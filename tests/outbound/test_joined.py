@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.message import State
 from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent
 from gatepost.outbound.allowance import Limits
 from gatepost.outbound.queue import BUSY, Queue
@@ -165,7 +166,7 @@ async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage
 
 
 def meet(queue: Queue, number: int, contact: UUID) -> None:
-    queue.meet(Standing(UUID(int=number), contact, None, None), 0.0)
+    queue.follow(Standing(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
 
 
 def start(queue: Queue) -> int:

@@ -10,9 +10,10 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Outgoing, Receipt, Sent
+from gatepost.store.canceling import cancel_message
 from gatepost.store.heads import End, StaleOwner, claim_channel, ends_of, release_channel
 from gatepost.store.retrying import wake
-from gatepost.store.sending import Intent, cancel_message, mark_sending
+from gatepost.store.sending import Intent, mark_sending
 from tests.conftest import run_apart
 from tests.outbound.stage import FAST, Stage
 

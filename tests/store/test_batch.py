@@ -254,3 +254,11 @@ async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
     batch._linger = 0
     assert await asyncio.wait_for(batch.put("a", Item(2)), 5) == "row 2"
     assert await left == "row 1"
+
+
+async def test_heavy_items_make_smaller_batches() -> None:
+    notebook = Notebook()
+    weights = {0: 1, 1: 4, 2: 5, 3: 1, 4: 100, 5: 2, 6: 3, 7: 1}
+    batch: Batch[str, Item, str] = Batch(notebook.write, size=5, weigh=lambda item: weights[item.number])
+    await asyncio.gather(*(batch.put("key", Item(number)) for number in weights))
+    assert [numbers for _, numbers in notebook.batches] == [[0, 1], [2], [3], [4], [5, 6], [7]]

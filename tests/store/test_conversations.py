@@ -9,9 +9,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from gatepost.desk.conversations import list_history
 from gatepost.model import ids
+from gatepost.model.errors import NotFound
 from gatepost.networks.base import Person
-from gatepost.store.conversations import change_conversation, list_history, read_all
+from gatepost.store.conversations import change_conversation, read_all
+from gatepost.store.history import Wanted, read_piece
 from gatepost.store.inbox import RARE, STEPS, InboxFilter, list_conversations
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -169,10 +172,12 @@ async def test_history_goes_by_the_contact(watched: Watched) -> None:
     db, plans = watched
     ((one,), _) = await page_of_one(db)
     plans.clear()
-    found = await list_history(db, CHANNEL, one.talk.contact_id, None, 100)
-    assert [message.id for message in found or []] == [one.talk.last_message_id]
+    conversation = ids.show("cv", one.talk.contact_id)
+    found = await list_history(db, CHANNEL, conversation, None, 100, NOW)
+    assert [message.id for message in found.messages] == [one.talk.last_message_id]
     assert rows_of(plans[-1], "messages") == 1
-    assert await list_history(db, STRANGER, one.talk.contact_id, None, 100) is None
+    with pytest.raises(NotFound):
+        await list_history(db, STRANGER, conversation, None, 100, NOW)
 
 
 async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) -> None:
@@ -188,7 +193,9 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
     }
     for wanted in lists:
         await numbers(db, wanted)
-        await list_history(db, CHANNEL, UUID(int=9), None, PAGE)
+        with pytest.raises(NotFound):
+            await list_history(db, CHANNEL, ids.show("cv", UUID(int=9)), None, PAGE, NOW)
+        await read_piece(db, CHANNEL, Wanted(contact_id=UUID(int=9)), NOW, scan=PAGE, most=PAGE)
     conn = await asyncpg.connect(database_url)
     await fill(conn, CHANNEL)
     await conn.close()  # which tells what it read
@@ -198,7 +205,8 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
         assert await blocks_read(db) - before <= 15 * PAGE + more, wanted
     ((one,), _) = await page_of_one(db)
     before = await blocks_read(db)
-    assert len(await list_history(db, CHANNEL, one.talk.contact_id, None, PAGE) or ()) == 1
+    found = await list_history(db, CHANNEL, ids.show("cv", one.talk.contact_id), None, PAGE, NOW)
+    assert len(found.messages) == 1
     assert await blocks_read(db) - before <= 2 * PAGE
     await db.close()
 

@@ -12,10 +12,11 @@ import pytest
 from gatepost.desk.deliveries import SCAN, show_whole
 from gatepost.model import ids
 from gatepost.model.dates import Span
-from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.model.delivery import CANCELED, DELIVERED, EXHAUSTED, PENDING
 from gatepost.store import delivery_log
 from gatepost.store.attempt_log import list_attempts, read_attempts
 from gatepost.store.delivery_log import Logged, Place, Wanted, get_logged, read_page
+from gatepost.store.endpoints import delete_endpoint
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer
@@ -42,6 +43,27 @@ async def read_all(stage: Stage, wanted: Wanted, *, scan: int = SCAN, most: int 
     raise AssertionError("the pages have no end")
 
 
+async def test_what_was_pending_at_a_deleted_endpoint_is_canceled(stage: Stage) -> None:
+    """Also what is recorded after the deletion, and however long ago that was."""
+    gone, kept = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    events = await told.add_events(stage.db, stage.channel_id, 3)
+    for hook in (gone, kept):
+        await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, DELIVERED, EXHAUSTED])
+    assert await delete_endpoint(stage.db, stage.channel_id, gone)
+
+    async def found(*states: int, **more: Any) -> set[Key]:
+        return set((await read_all(stage, Wanted(states=states, **more)))[0])
+
+    assert await found(CANCELED) == {(events[0], gone)}
+    assert await found(PENDING) == {(events[0], kept)}
+    assert await found(PENDING, CANCELED) == {(events[0], gone), (events[0], kept)}
+    assert await found(DELIVERED, endpoint_id=gone) == {(events[1], gone)}
+    assert await found(CANCELED, endpoint_id=gone) == {(events[0], gone)}
+    one = await get_logged(stage.db, stage.channel_id, gone, events[0])
+    assert one is not None
+    assert (one.state, one.next_at) == (CANCELED, None)
+
+
 @pytest.mark.parametrize(("scan", "most"), [(SCAN, 100), (SCAN, 7), (40, 7), (4, 1)])
 async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) -> None:
     chance = random.Random(5)
@@ -57,9 +79,11 @@ async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) ->
         await told.add_deliveries(stage.db, stage.channel_id, hook, chosen, states)
         kept |= {(event, hook): state for event, state in zip(chosen, states, strict=True)}
     await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hooks[1])
+    kept = {key: CANCELED if (key[1], state) == (hooks[1], PENDING) else state for key, state in kept.items()}
     span = Span(first[10], later[20])
     for wanted in (
         Wanted(),
+        Wanted(states=(CANCELED,)),
         Wanted(span),
         Wanted(endpoint_id=hooks[1]),
         Wanted(states=(EXHAUSTED,)),

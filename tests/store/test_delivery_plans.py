@@ -25,7 +25,7 @@ from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record
 from gatepost.store.upkeep import forget_lost_retries
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW
-from tests.store.test_plans import ENDPOINT, PRETEND, Scene, set_scene
+from tests.store.test_plans import ENDPOINT, Scene, pretend, set_scene
 from tests.store.watching import Plan, watched_database
 
 Observed = dict[str, list[Plan]]
@@ -50,7 +50,7 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
             if statistics == "huge":
                 async with plain.connection() as conn:
                     await conn.execute("ANALYZE")
-                    await conn.execute(PRETEND, ["delivery_retries"])
+                await pretend(url, ["delivery_retries"])
             found: Observed = {}
             for work in WORKS:
                 plans.clear()

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import asyncpg
@@ -19,11 +19,13 @@ from gatepost.store.embedded import (
     DataFolderInUse,
     EmbeddedPostgres,
     EmbeddedPostgresError,
+    admin_dsn,
     lock_data_folder,
     running_dsn,
 )
 from gatepost.store.embedded.conf import KEPT_LOGS, trim_logs
-from gatepost.store.embedded.postmaster import find_postmaster
+from gatepost.store.embedded.postmaster import find_postmaster, lives
+from gatepost.store.embedded.supervise import LONGEST_PAUSE, pause_after
 from tests.conftest import PostgresServer, scratch_folder
 
 HOLDER = """
@@ -255,7 +257,7 @@ async def test_a_deep_data_folder_gets_a_short_private_socket_folder(data: Path)
     deep.mkdir(parents=True)
     async with running(deep) as url:
         assert await value(url, "SELECT 1") == 1
-        sockets = Path(str(await value(url, "SHOW unix_socket_directories")).strip('"'))
+        sockets = Path(str(await value(admin_dsn(url), "SHOW unix_socket_directories")).strip('"'))
         assert len(str(sockets)) < 90
         assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
     assert not sockets.exists()
@@ -340,6 +342,69 @@ async def test_half_an_initdb_is_made_anew(data: Path) -> None:
     async with running(data) as url:
         assert await value(url, "SELECT 1") == 1
     assert not (data / "postgres.new").exists()
+
+
+# --- when it ends by itself
+
+
+async def until_it_answers(url: str) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                assert await value(url, "SELECT 1") == 1
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_a_killed_server_comes_back_though_a_worker_of_it_is_deep_in_thought(data: Path) -> None:
+    ends: list[str] = []
+    async with running(data, on_restart=lambda: ends.append("ended")) as url:
+        await value(url, "CREATE TABLE kept AS SELECT 42 AS x")
+        first = find_postmaster(data / "postgres")
+        assert first is not None
+        thinking = asyncio.create_task(value(url, "SELECT count(*) FROM generate_series(1, 100000000000)"))
+        while not [p for p in first.children() if "SELECT" in " ".join(p.cmdline())]:
+            await asyncio.sleep(0.01)
+        old = first.children()
+        first.kill()
+        await until_it_answers(url)
+        assert await value(url, "SELECT x FROM kept") == 42
+        await asyncio.gather(thinking, return_exceptions=True)
+        second = find_postmaster(data / "postgres")
+        assert second is not None
+        assert second.pid != first.pid
+        assert not [process for process in old if lives(process)]
+        assert ends == ["ended"]
+    assert processes_of(data) == []
+
+
+async def test_a_server_that_another_process_started_is_supervised_too(data: Path) -> None:
+    child = spawn(GATEWAY, data)
+    kill(child)
+    left = find_postmaster(data / "postgres")
+    assert left is not None
+    async with running(data) as url:
+        left.kill()
+        await until_it_answers(url)
+        again = find_postmaster(data / "postgres")
+        assert again is not None
+        assert again.pid != left.pid
+    assert processes_of(data) == []
+
+
+async def test_a_stop_while_it_is_down_leaves_nothing(data: Path) -> None:
+    async with running(data):
+        postmaster = find_postmaster(data / "postgres")
+        assert postmaster is not None
+        postmaster.kill()
+    assert processes_of(data) == []
+    async with running(data) as url:
+        assert await value(url, "SELECT 1") == 1
+
+
+def test_the_pause_grows_up_to_its_limit() -> None:
+    assert [pause_after(failures) for failures in range(5)] == [0.0, 0.5, 1.0, 2.0, 4.0]
+    assert pause_after(100) == LONGEST_PAUSE
 
 
 # --- when it cannot work

@@ -19,7 +19,8 @@ from gatepost.model.endpoint import Health
 from gatepost.model.message import State
 from gatepost.store.answers import NEVER
 from gatepost.store.attempt_log import list_attempts
-from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
+from gatepost.store.breaking import StateChange, Told, clear_probe, save_probe, tell_standing
+from gatepost.store.canceling import Place, Selection, cancel_message, find_waiting
 from gatepost.store.deliveries import (
     DeliveryState,
     Mark,
@@ -37,11 +38,10 @@ from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record_attempts
 from gatepost.store.recoveries import Wish, add_recovery, get_recovery, list_recoveries, open_recoveries, recover_piece
-from gatepost.store.retrying import retry_deliveries
+from gatepost.store.retrying import pull_forward, retry_deliveries
 from gatepost.store.sending import (
     Intent,
     Result,
-    cancel_message,
     mark_results,
     mark_sending,
     read_queue,
@@ -50,7 +50,8 @@ from gatepost.store.sending import (
     read_states,
 )
 from gatepost.store.upkeep import forget_lost_retries
-from gatepost.store.waiting import read_marks, read_standing
+from gatepost.store.wait_facts import read_wait_facts
+from gatepost.store.waiting import note_unknown, read_marks, read_standing
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import crowd, told
@@ -104,7 +105,14 @@ async def send(s: Scene) -> None:
     await read_marks(s.db, s.channel_id, [later])
     assert len(await read_standing(s.db, s.channel_id, waiting)) == 9
     await cancel_message(s.db, stage.ref, s.channel_id, waiting[0], now)
+    queued = await get_message(s.db, s.channel_id, waiting[1])
+    assert queued is not None
+    await read_wait_facts(s.db, s.channel_id, queued, now + timedelta(seconds=9))
+    for chosen in (Selection(client_ref="x"), Selection(ranges=((waiting[0], waiting[-1]),))):
+        await find_waiting(s.db, s.channel_id, chosen, Place(after), piece=20)
+    await find_waiting(s.db, s.channel_id, Selection(send_from=now, label_id=UUID(int=1)), None, piece=20)
     await mark_sending(s.db, stage.lease, [Intent(id_, 1, True) for id_ in waiting], now)
+    await note_unknown(s.db, stage.lease, [(id_, now) for id_ in waiting])
     results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in waiting[1:5]]
     again = [Result(id_, 1, State.QUEUED, next_at=now, unopened=True) for id_ in waiting[5:]]
     await mark_results(s.db, stage.lease, stage.ref, [*results, *again], now)
@@ -183,6 +191,8 @@ async def change_endpoints(s: Scene) -> None:
     await save_probe(s.db, lease, s.hook, health)
     await tell_standing(s.db, lease, ref, s.hook, StateChange("paused", "active", health), told_of, NOW)
     assert await break_lines(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
+    assert await pull_forward(s.db, lease, s.hook, NOW, 5) == 5
+    await clear_probe(s.db, lease, s.hook, NOW)
     gone = await told.add_endpoint(s.db, s.channel_id)
     await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)
     assert await delete_endpoint(s.db, s.channel_id, gone)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from gatepost.desk.history import find_page
+from gatepost.desk.search_index import index_more
 from gatepost.model import ids
 from gatepost.model.dates import Span
 from gatepost.model.words import Sought, read_query
@@ -20,7 +21,7 @@ from gatepost.store.history import Piece, Wanted, read_piece
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.search import read_closed, search_blocks
-from gatepost.store.word_blocks import forget_blocks, index_more
+from gatepost.store.word_blocks import forget_blocks
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.watching import Plan, fill, filled_once, watched_copy
@@ -135,7 +136,7 @@ async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) ->
 
 
 async def test_words_of_a_heavy_block_go_into_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_blocks, "_HEAVIEST", 19 * 64)
+    monkeypatch.setattr(word_blocks, "HEAVIEST", 19 * 64)
     await stage.take_over()
     await say(stage, ["one"] * word_blocks.BLOCK)
     await index_more(stage.db, stage.lease)

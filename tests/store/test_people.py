@@ -186,16 +186,26 @@ async def test_an_answer_from_the_number_as_the_network_writes_it_finds_its_cont
 
 
 async def test_somebody_who_wrote_first_is_the_one_we_write_to(stage: Stage) -> None:
-    written(stage, "5511988887777")
-    await hear(stage, said(stage, Person("5511988887777", name="Ana")))
+    written(stage, "4915188887777")
+    await hear(stage, said(stage, Person("4915188887777", name="Ana")))
     await stage.take_over()
-    await stage.accept("551188887777")
-    await stage.accept("551188887777")
+    await stage.accept("49015188887777")
+    await stage.accept("49015188887777")
     await stage.settle()
-    assert await names(stage) == {"5511988887777": {"551188887777"}}
+    assert await names(stage) == {"4915188887777": {"49015188887777"}}
     (event,) = await data(stage, "contact")
     assert event["changed"] == ["history"]
     assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1
-    await stage.accept("551188887777")
+    await stage.accept("49015188887777")
     await stage.settle()
     assert len(stage.network.calls) == 3
+
+
+async def test_both_forms_of_a_number_are_one_person_without_a_word_of_the_network(stage: Stage) -> None:
+    await hear(stage, said(stage, Person("553188887777", name="Ana")))
+    await stage.take_over()
+    await stage.accept("5531988887777")
+    await stage.settle()
+    assert await names(stage) == {"553188887777": {"5531988887777"}}
+    assert await data(stage, "contact") == []
+    assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1

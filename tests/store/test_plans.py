@@ -15,8 +15,11 @@ from gatepost.model import ids
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, Person, Status
 from gatepost.store.attempt_log import list_attempts
+from gatepost.store.canceling import Place, Selection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.deliveries import DeliveryState, next_retry, read_pending, read_retries
+from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_piece
+from gatepost.store.heads import save_pace
 from gatepost.store.messages import get_message, read_trace
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -24,13 +27,14 @@ from gatepost.store.recording import Attempt, record_attempts
 from gatepost.store.sending import (
     Intent,
     Result,
-    cancel_message,
     mark_results,
     mark_sending,
     read_queue,
     read_scheduled,
     read_states,
 )
+from gatepost.store.wait_facts import count_ahead, read_wait_facts
+from gatepost.store.waiting import note_unknown
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import crowd
@@ -68,7 +72,7 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
             if statistics == "huge":
                 async with plain.connection() as conn:
                     await conn.execute("ANALYZE")
-                    await conn.execute(PRETEND, [*CROWD, "parked_statuses"])
+                await pretend(url, [*CROWD, "parked_statuses"])
             found: Observed = {}
             for work in WORKS:
                 plans.clear()
@@ -81,6 +85,13 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
 # The planner takes the density of a table from here: a thousand times what is there.
 PRETEND = """UPDATE pg_class SET reltuples = reltuples * 1000
              WHERE relkind = 'r' AND (relname = ANY ($1::text[]) OR relispartition)"""
+
+
+async def pretend(url: str, tables: list[str]) -> None:
+    """Makes tables look huge, which only the superuser may."""
+    conn = await asyncpg.connect(admin_dsn(url))
+    await conn.execute(PRETEND, tables)
+    await conn.close()
 
 
 async def set_scene(db: Database, url: str) -> Scene:
@@ -143,6 +154,34 @@ async def schedule(s: Scene) -> None:
 
 async def cancel(s: Scene) -> None:
     await cancel_message(s.stage.db, s.stage.ref, s.stage.channel_id, s.waiting[0], NOW)
+    await cancel_messages(s.stage.db, s.stage.ref, s.stage.channel_id, s.waiting, NOW)
+
+
+async def explain(s: Scene) -> None:
+    db, channel_id = s.stage.db, s.stage.channel_id
+    await s.stage.take_over()
+    waiting = [await s.stage.accept(PHONE, f"{i}") for i in range(3)]
+    await save_pace(db, s.stage.lease, UUID(int=waiting[0].int - 1), "{}")
+    message = await get_message(db, channel_id, waiting[-1])
+    assert message is not None
+    assert len((await read_wait_facts(db, channel_id, message, NOW)).line) == 3
+    assert await count_ahead(db, channel_id, message) == 2
+    await note_unknown(db, s.stage.lease, [(id_, NOW) for id_ in waiting])
+
+
+async def cancel_many(s: Scene) -> None:
+    db, channel_id = s.stage.db, s.stage.channel_id
+    await s.stage.take_over()
+    await save_pace(db, s.stage.lease, UUID(int=s.waiting[0].int - 1), "{}")
+    for chosen in (
+        Selection(client_ref="x", label_id=UUID(int=1)),
+        Selection(send_from=NOW, send_to=NOW + timedelta(days=1)),
+        Selection(ranges=((s.waiting[0], s.waiting[-1]),)),
+    ):
+        place: Place | None = Place(ids.ZERO)
+        while place is not None:
+            found = await find_waiting(db, channel_id, chosen, place)
+            place = found.place
 
 
 async def look(s: Scene) -> None:
@@ -231,6 +270,7 @@ BY_ID: list[Work] = [
     look,
     hear_people,
     schedule,
+    cancel_many,
     send,
     cancel,
     hear_statuses,
@@ -241,7 +281,7 @@ BY_ID: list[Work] = [
     watch_the_number,
 ]
 WITH_PEOPLE: list[Work] = [meet_people, join_people, touch_messages, accept_checked, write_twice, watch_the_number]
-WORKS: list[Work] = [*BY_ID, *(work for work in WITH_PEOPLE if work not in BY_ID), read_log, stray_status]
+WORKS: list[Work] = [*BY_ID, *(work for work in WITH_PEOPLE if work not in BY_ID), read_log, stray_status, explain]
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)

@@ -32,6 +32,7 @@ from gatepost.store.recoveries import (
     open_recoveries,
     recover_piece,
 )
+from gatepost.store.retrying import endless
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import told
 from tests.store.watching import fill, watched_database
@@ -111,6 +112,46 @@ async def test_what_is_asked_for(stage: Stage, wish: Any, expected: set[int]) ->
     await told.add_deliveries(stage.db, stage.channel_id, hook, [events[2], events[6]], DROPPED)
     await work_off(stage, await begin(stage, hook, **wish))
     assert set(await told.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
+
+
+async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> None:
+    """Those that are due already, that stand in line, or were never tried, go as they do by themselves."""
+    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    late, due, behind, fresh = events = await told.add_events(stage.db, stage.channel_id, 4, about=UUID(int=3))
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:3], PENDING, attempts=4)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [fresh], PENDING, attempts=0)
+    before = NOW - timedelta(minutes=1)
+    times = {late: NOW + timedelta(hours=5), due: before, behind: told.INFINITY}
+    for event, at in times.items():
+        await told.add_retry(stage.db, stage.channel_id, hook, event, at, UUID(int=3))
+    done = await work_off(stage, await begin(stage, hook))
+    assert done.recovered == 1
+    waiting = await told.retries(stage.db, stage.channel_id)
+    assert waiting.keys() == times.keys()
+    assert waiting[late]["next_at"] <= NOW
+    assert (waiting[due]["next_at"], endless(waiting[behind]["next_at"])) == (before, True)
+    rows = await told.deliveries(stage.db, stage.channel_id)
+    assert [(rows[event]["state"], rows[event]["begun"]) for event in events] == [(PENDING, 4), *[(PENDING, 0)] * 3]
+    assert (await work_off(stage, await begin(stage, hook, states=(PENDING,)))).recovered == 0
+
+
+async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 4)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, PENDING, EXHAUSTED, EXHAUSTED])
+    for event in events[:2]:
+        await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
+    recovery, lease = await begin(stage, hook, states=(EXHAUSTED,)), await own(stage)
+    assert await recover_piece(stage.db, lease, recovery.id, NOW, most=2) == "done"
+    again = await begin(stage, hook)
+    assert await recover_piece(stage.db, lease, again.id, NOW, most=2) == "held"
+
+
+async def test_a_recovery_has_a_paused_endpoint_tried_at_once(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
+    await told.change(stage.db, "UPDATE endpoints SET probe_at = $2 WHERE id = $1", hook, NOW + timedelta(hours=1))
+    await begin(stage, hook)
+    assert (await endpoint_of(stage, hook)).health.probe_at == NOW
 
 
 async def test_since_and_until(stage: Stage) -> None:
@@ -286,7 +327,7 @@ async def test_what_may_be_asked_for(stage: Stage) -> None:
         (RecoverRequest("2026-11-14", types=["ack_notification"]), "types[0]"),
         (RecoverRequest("2026-11-14", types=["message_notification", "x"]), "types[1]"),
         (RecoverRequest("2026-11-14", statuses=[]), "statuses"),
-        (RecoverRequest("2026-11-14", statuses=["pending"]), "statuses"),
+        (RecoverRequest("2026-11-14", statuses=["canceled"]), "statuses"),
     ):
         with pytest.raises(Invalid) as caught:
             read_wish(request, endpoint, NOW)

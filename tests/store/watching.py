@@ -14,7 +14,7 @@ import msgspec
 
 from gatepost.store import pool
 from gatepost.store.pool import Database
-from tests.conftest import PostgresServer, administer, copied_database, run_apart
+from tests.conftest import AS_MADE, PostgresServer, administer, copied_database, run_apart
 
 BIG = ("messages", "events", "deliveries", "attempts")
 
@@ -170,7 +170,7 @@ def filled_once(
 
 
 async def _copy(server: PostgresServer, template: str, name: str) -> None:
-    await administer(server, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    await administer(server, f"CREATE DATABASE {name} TEMPLATE {template} {AS_MADE}")
 
 
 async def _analyze(url: str) -> None:

@@ -33,7 +33,7 @@ from gatepost.store.heads import (
     release_channel,
 )
 from gatepost.store.pool import Database
-from gatepost.webhooks.courier import Secret
+from gatepost.webhooks.courier import Credentials, Secret
 from gatepost.webhooks.deliver import Round
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.office import TOTAL_IN_FLIGHT, Post
@@ -44,8 +44,8 @@ SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 ANA, BOB, EVE = (UUID(int=number) for number in (1, 2, 3))
 
 
-def open_secrets(_target: Target) -> list[Secret]:
-    return [Secret(decode_secret(SECRET), None)]
+def open_target(target: Target) -> Credentials:
+    return Credentials([Secret(decode_secret(SECRET), None)], target.headers)
 
 
 class Stage:
@@ -121,7 +121,7 @@ class Stage:
             if id_ in self.rounds:
                 assert self.rounds[id_].change(target, asked[id_])
             else:
-                self.rounds[id_] = Round(self.post, self.lease, self.ref, target, open_secrets, in_flight, lambda: True)
+                self.rounds[id_] = Round(self.post, self.lease, self.ref, target, open_target, in_flight, lambda: True)
 
     async def save(self) -> None:
         """Notes the cursors, as the owner does each second."""

@@ -1,7 +1,7 @@
 """Links: fetched through the guard and no other way, within their bounds, and every ending told in words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -9,6 +9,7 @@ from tests.conftest import Answer, Receiver
 
 from gatepost.model.errors import Invalid
 from gatepost.model.file import Fetched, Unfetched
+from gatepost.webhooks.dns import Found
 from gatepost.webhooks.fetch import check_link, fetch_guarded
 from gatepost.webhooks.guard import Guard
 
@@ -118,7 +119,8 @@ async def test_a_link_that_breaks_off_is_no_file() -> None:
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf") as url:
         found = await fetch_guarded(open_guard(), url, MOST)
     away = await fetch_guarded(open_guard(), url, MOST)
-    assert unfetched(found) == unfetched(away) == ("The link could not be reached, or broke off.", True)
+    assert unfetched(found) == ("The server of the link broke off, or did not answer in HTTP.", True)
+    assert unfetched(away) == ("The server of the link refused the connection, or cannot be reached.", True)
 
 
 # -- the guard --------------------------------------------------------------------------------------------------------
@@ -134,9 +136,9 @@ async def test_what_was_checked_is_what_is_dialled(receiver: Receiver) -> None:
     """A name that moves after the check changes nothing: it is asked for once."""
     asked: list[str] = []
 
-    async def moving(host: str, _: int) -> Sequence[str]:
+    async def moving(host: str, _: object) -> Found:
         asked.append(host)
-        return ["127.0.0.1"] if len(asked) == 1 else ["10.0.0.1"]
+        return Found(("127.0.0.1",) if len(asked) == 1 else ("10.0.0.1",), 30)
 
     receiver.answer = Answer(200, PNG, b"abc")
     url = receiver.url.replace("127.0.0.1", "files.example")
@@ -146,8 +148,8 @@ async def test_what_was_checked_is_what_is_dialled(receiver: Receiver) -> None:
 
 
 async def test_a_name_without_an_address_may_have_one_later() -> None:
-    async def nobody(_host: str, _port: int) -> Sequence[str]:
-        return []
+    async def nobody(_host: str, _channel: object) -> Found:
+        return Found((), 0)
 
     _, retry = unfetched(await fetch_guarded(Guard([], nobody), "https://files.example/a.png", MOST))
     assert retry is True

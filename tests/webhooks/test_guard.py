@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatepost.webhooks.dns import Found
 from gatepost.webhooks.guard import REUSE_SECONDS, ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
 from gatepost.webhooks.ranges import CARRIERS, IPV4, IPV6, forbidden
+from gatepost.webhooks.resolver import Resolver
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
 
@@ -21,13 +23,13 @@ class Names:
         self.answers = list(answers)
         self.questions: list[str] = []
 
-    async def __call__(self, host: str, port: int) -> Sequence[str]:
+    async def __call__(self, host: str, channel: object) -> Found:
         self.questions.append(host)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         await asyncio.sleep(0)
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return Found(tuple(answer), REUSE_SECONDS)
 
 
 # The ranges ---------------------------------------------------------------------------------------------------------
@@ -307,9 +309,9 @@ async def test_an_empty_answer_is_refused_for_the_moment() -> None:
 
 
 async def test_a_resolver_that_hangs_is_given_up() -> None:
-    async def hang(host: str, port: int) -> Sequence[str]:
+    async def hang(host: str, channel: object) -> Found:
         await asyncio.Event().wait()
-        return []
+        return Found((), 0)
 
     with pytest.raises(UnresolvedUrl):
         await Guard([], hang, patience=0.02).check("https://example.com/")
@@ -348,7 +350,9 @@ async def test_one_impatient_caller_does_not_spoil_the_question_of_the_others() 
 
 
 async def test_the_system_resolver_knows_localhost() -> None:
-    target = await Guard(["127.0.0.0/8", "::1/128"]).check("http://localhost:8080/")
+    resolver = Resolver()
+    target = await Guard(["127.0.0.0/8", "::1/128"], resolver).check("http://localhost:8080/")
+    await resolver.close()
     assert set(target.addresses) <= {"127.0.0.1", "::1"}
 
 

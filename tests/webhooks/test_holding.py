@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.conftest import Answer
 from tests.outbound import stage as outbound
-from tests.webhooks.stage import Stage, open_secrets
+from tests.webhooks.stage import Stage, open_target
 from tests.webhooks.test_wakeups import away, until
 
 from gatepost.clock import SystemClock
@@ -32,7 +32,7 @@ class Held:
 
     def make_round(self, _holding: Holding, target: Target) -> Round:
         self.made += 1
-        return Round(self.stage.post, self.lease, self.stage.ref, target, open_secrets, 8, self.holding.alive)
+        return Round(self.stage.post, self.lease, self.stage.ref, target, open_target, 8, self.holding.alive)
 
     async def tune(self, _holding: Holding, _lane: Lane) -> None:
         pass

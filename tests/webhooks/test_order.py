@@ -275,6 +275,7 @@ async def test_a_conversation_and_a_breaker(stage: Stage) -> None:
         for person in range(7):
             told[str(person)] += shown(await stage.tell(2, UUID(int=person)))
         await stage.drive(20)
+    await stage.drive(400)
     assert "paused" in [one["action"] for one in await stage.operational()]
     await stage.take_over()
     stage.receiver.requests.clear()

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from gatepost.webhooks.dns import Found
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.post import BODY_LIMIT, HEADERS_LIMIT, Poster
 
@@ -122,11 +123,11 @@ async def posting(guard: Guard | None = None, deadline: float = 5.0, **settings:
         await poster.close()
 
 
-def names(*answers: Sequence[str]) -> Callable[[str, int], Awaitable[Sequence[str]]]:
+def names(*answers: Sequence[str]) -> Callable[[str, object], Awaitable[Found]]:
     left = list(answers)
 
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        return left.pop(0) if len(left) > 1 else left[0]
+    async def resolve(host: str, channel: object) -> Found:
+        return Found(tuple(left.pop(0) if len(left) > 1 else left[0]), 30)
 
     return resolve
 
@@ -279,9 +280,9 @@ async def test_the_deadline_holds_against_an_endpoint_that_stalls(script: Script
 
 
 async def test_the_deadline_holds_while_resolving() -> None:
-    async def hang(host: str, port: int) -> Sequence[str]:
+    async def hang(host: str, channel: object) -> Found:
         await asyncio.Event().wait()
-        return []
+        return Found((), 0)
 
     async with posting(Guard(LOOPBACK, hang), deadline=0.1) as poster:
         result = await poster.post("http://hook.example/", {}, b"{}")

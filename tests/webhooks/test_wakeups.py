@@ -37,7 +37,7 @@ def hanging(hold: asyncio.Event, *events: str) -> Callable[[Received], Awaitable
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(30):
         while not true():
             await asyncio.sleep(0.002)
 

@@ -71,6 +71,7 @@ async def create_official(
         secrets=_seal(vault, channel_id, kept),
         limits=check_limits(limits),
         connection="connected",
+        reason="The channel was added; its number needs no linking.",
     )
     return await _insert(db, channel, now)
 
@@ -89,6 +90,7 @@ async def create_qr(
         secrets=None,
         limits=check_limits(limits),
         connection="disconnected",
+        reason="No phone is linked yet. Connect the channel and scan the code with the phone.",
     )
     return await _insert(db, channel, now)
 

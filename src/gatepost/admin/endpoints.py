@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.checks import check_url
+from gatepost.admin.headers import open_headers, seal_headers
 from gatepost.admin.signing import (
     DEFAULT_OVERLAP,
     SigningSecret,
@@ -25,6 +26,7 @@ from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, Manner, check_manner
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
+from gatepost.model.problems import Problems
 from gatepost.model.signing import V1
 from gatepost.store import endpoints as store
 from gatepost.store.answers import NEVER, Once
@@ -72,16 +74,17 @@ async def create_endpoint(
 ) -> NewEndpoint:
     """Makes an endpoint that gets events from now on, and the secret that signs them."""
     endpoint_id, fresh = ids.new_id(now), make_secret(signing)
+    change = check_endpoint(url=url, events=events, headers=headers or {}, manner=manner)
     try:
         endpoint = await store.insert_endpoint(
             db,
             channel_id,
             endpoint_id,
-            url=check_url(url),
-            events=check_events(events),
-            headers=check_headers(headers or {}),
+            url=url,
+            events=change.events or (),
+            headers=seal_headers(vault, endpoint_id, change.headers or {}),
             secret=seal_secrets(vault, endpoint_id, (fresh,)),
-            manner=check_manner(manner),
+            manner=manner,
             most=ENDPOINTS_MAX,
             now=now,
             once=once.through(lambda endpoint: NewEndpoint(endpoint, fresh)),
@@ -105,6 +108,7 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 
 async def change_endpoint(
     db: Database,
+    vault: Vault,
     channel_id: UUID,
     endpoint_id: UUID,
     *,
@@ -116,14 +120,9 @@ async def change_endpoint(
     now: datetime,
 ) -> Endpoint:
     """Changes what is given and leaves the rest; a change of state is told by an event."""
-    change = EndpointChange(
-        url=None if url is None else check_url(url),
-        events=None if events is None else check_events(events),
-        headers=None if headers is None else check_headers(headers),
-        manner=None if manner is None else check_manner(manner),
-        state=None if state is None else check_state(state),
-        reason=SWITCHED_OFF if state == DISABLED else None,
-    )
+    change = check_endpoint(url=url, events=events, headers=headers, manner=manner, state=state)
+    if change.headers is not None:
+        change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
     if state is None:
         return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
     config = await get_config(db, channel_id)
@@ -165,6 +164,33 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
     """All secrets that are kept for an endpoint, the newest first."""
     return open_secrets(vault, endpoint.id, endpoint.secret)
+
+
+def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
+    """The headers that an endpoint gets along, with their values."""
+    return open_headers(vault, endpoint.id, endpoint.headers)
+
+
+def check_endpoint(
+    *,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    manner: Manner | None = None,
+    state: str | None = None,
+) -> EndpointChange:
+    """What is given, if all of it may be so; or one error that names every wrong field."""
+    problems = Problems()
+    change = EndpointChange(
+        url=None if url is None else problems.read(check_url, url),
+        events=None if events is None else problems.read(check_events, events),
+        headers=None if headers is None else problems.read(check_headers, headers),
+        manner=None if manner is None else problems.read(check_manner, manner),
+        state=None if state is None else problems.read(check_state, state),
+        reason=SWITCHED_OFF if state == DISABLED else None,
+    )
+    problems.check()
+    return change
 
 
 def check_events(events: Sequence[str]) -> tuple[str, ...]:

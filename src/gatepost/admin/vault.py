@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gatepost.model.errors import GatepostError
-from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.embedded.lock import give_to_owner, make_data_folder
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"
@@ -110,6 +110,7 @@ def _make(path: Path) -> None:
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            give_to_owner(file.fileno(), path.parent)
             file.write(base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
             file.flush()
             os.fsync(file.fileno())

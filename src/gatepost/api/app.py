@@ -11,6 +11,7 @@ from litestar.types import ASGIApp, Scope
 
 from gatepost.api import (
     batch,
+    cancel,
     channel,
     collection,
     contacts,
@@ -39,12 +40,14 @@ from gatepost.api.errors import answer_error, name_methods
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
 from gatepost.api.openapi.routes import list_operations
+from gatepost.api.suggestions import Routes
 from gatepost.model.account import Caller
 
 ROUTES: list[Any] = [
     history.list_messages,
     history.export_messages,
     batch.send_batch,
+    cancel.post_selection,
     messages.get_message,
     messages.get_trace,
     messages.post_cancel,
@@ -156,6 +159,7 @@ def _framework(body_limit: int, public_only: bool) -> Litestar:
         logging_config=None,
     )
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
+    app.state.known_routes = Routes.of((operation.method, operation.path) for operation in app.state.operations)
     app.state.methods = {route.path_format: name_methods(route.methods) for route in app.routes}
     return app
 

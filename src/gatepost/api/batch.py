@@ -1,20 +1,26 @@
 """Many sends in one request and one commit, each with its own result."""
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.body import answer, decode, read_body
+from gatepost.api.body import answer, check_json, decode
 from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Door, Who
 from gatepost.api.once import REPLAYED
+from gatepost.compute import compute
+from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import BATCH_MOST, idempotency_key
+from gatepost.outbound.accept import BATCH_MOST, idempotency_key, new_batch_id
 from gatepost.store.accepting import Accepted, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
+_MANY = 50_000  # commas of a body, from which on its messages are counted before it is decoded
+_PARTS = 2 * BATCH_MOST + 2  # each message with its comma, and what is around them
 _send = msgspec.json.Decoder(SendRequest)
 
 
@@ -30,12 +36,17 @@ _batch = msgspec.json.Decoder(BatchRequest)
 @post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
 async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
-    batch, body = await read_body(request, _batch)
+    check_json(request.headers.get("content-type"))
+    body = await request.body()
+    if body.count(b",") > _MANY and not await compute(parts_within, body, _PARTS, deep=2):
+        raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds more")
+    batch = decode(body, _batch)
     if not 1 <= len(batch.messages) <= BATCH_MOST:
         raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds {len(batch.messages):,}")
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
-    outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key)
-    return _show(outcomes, request.scope["state"].get("request_id", ""))
+    batch_id = new_batch_id(caller.channel_id, key, gateway.clock.now())
+    outcomes = await gateway.acceptor.accept_many(caller, [_read(raw) for raw in batch.messages], key, batch_id)
+    return _show(batch_id, outcomes, request.scope["state"].get("request_id", ""))
 
 
 def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
@@ -45,11 +56,12 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
         return error
 
 
-def _show(outcomes: list[Outcome], request_id: str) -> Response[bytes]:
+def _show(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Response[bytes]:
     accepted = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
     taken = len(accepted)
     results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
-    data = {"accepted": taken, "refused": len(outcomes) - taken, "results": results}
+    shown_id = ids.show("bat", batch_id) if taken else None
+    data = {"batch_id": shown_id, "accepted": taken, "refused": len(outcomes) - taken, "results": results}
     told = answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
     if accepted and all(one.replayed for one in accepted):
         told.headers.update(REPLAYED)

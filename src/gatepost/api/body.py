@@ -1,17 +1,15 @@
 """Reading a JSON body, with errors that name the field; and writing the answer's envelope."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from litestar import MediaType, Request, Response
 
-from gatepost.model.errors import BadRequest, FieldProblem, Invalid, WrongMediaType
+from gatepost.api.body_problems import invalid_body, malformed
+from gatepost.model.errors import WrongMediaType
 
 T = TypeVar("T")
-_AT = re.compile(r" - at `\$\.?([^`]*)`$")
-_NAMED = re.compile(r"field `([^`]+)`")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -41,25 +39,9 @@ def decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
+        raise invalid_body(error, body, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"The body is not valid JSON: {error}") from None
-
-
-def _invalid(problem: str) -> Invalid:
-    """msgspec's sentence, with the field taken out of it."""
-    place = _AT.search(problem)
-    sentence = _AT.sub("", problem)
-    named = _NAMED.search(sentence)
-    field = named.group(1) if named else (place.group(1) if place else "")
-    if "unknown field" in sentence:
-        sentence = "is not a field of this request"
-    elif "missing required field" in sentence:
-        sentence = "is required"
-    else:
-        sentence = sentence[:1].lower() + sentence[1:].replace("`", "'")
-    field = field or "body"
-    return Invalid(f"{field}: {sentence}", fields=(FieldProblem(field, sentence),))
+        raise malformed(error, body) from None
 
 
 def answer(
@@ -70,13 +52,14 @@ def answer(
     paging: Any = msgspec.UNSET,
     headers: Mapping[str, str] | None = None,
 ) -> Response[bytes]:
-    """A success in its envelope."""
-    return Response(envelope(data, message, paging), status_code=status, headers=headers, media_type=MediaType.JSON)
+    """Data in its envelope: a success, unless the status says otherwise."""
+    body = envelope(data, message, paging, success=status < 400)
+    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
 
 
-def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET) -> bytes:
-    """The envelope of every success."""
-    body = {"success": True, "message": message, "data": data}
+def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:
+    """The envelope of everything that has data."""
+    body = {"success": success, "message": message, "data": data}
     if paging is not msgspec.UNSET:
         body["paging"] = {"next": paging}
     return _encode(body)

@@ -6,10 +6,12 @@ from uuid import UUID
 import structlog
 
 from gatepost.api.gateway import Doorstep, Gateway
+from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
 from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
 
+_LARGE = 16 * 1024  # bytes of a callback that is read in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
 
 
@@ -28,7 +30,9 @@ async def receive_callback(gateway: Gateway, channel: str, body: bytes, signatur
     if not signature_ok(doorstep.app_secret, body, signature):
         raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
     try:
-        updates, unread = read_updates(body, doorstep.phone_number_id, doorstep.waba_id, doorstep.channel.phone)
+        ours = doorstep.phone_number_id, doorstep.waba_id, doorstep.channel.phone
+        large = len(body) > _LARGE
+        updates, unread = await compute(read_updates, body, *ours) if large else read_updates(body, *ours)
     except BadCallback as error:
         raise BadRequest(f"This is not a callback of the network: {error}") from None
     if unread:

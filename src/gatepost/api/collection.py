@@ -1,9 +1,10 @@
 """The request collection (Postman v2.1): an example of every route that takes a key, ready to run with one's own.
 
-Folders follow the resources. Within one, what makes things comes before what uses them, and deleting comes last;
-a script behind a request keeps the ids that later ones need.
+Folders follow the resources. Within one, what makes things comes before what uses them, and deleting comes last.
+Scripts keep the ids that later requests need, and skip what cannot work yet, so that a run from top to bottom succeeds.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from urllib.parse import urlencode
 import msgspec
 from litestar import Request, Response, get
 
+from gatepost.api.collection_scripts import scripts
 from gatepost.api.gateway import Door, Who
 from gatepost.api.openapi.note import Note, Sample
 from gatepost.api.openapi.notes import note_of
@@ -22,7 +24,13 @@ from gatepost.model import times
 _SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _HEADERS = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="gatepost.postman.json"'}
 _LATER = timedelta(days=25)  # what the collection schedules, so that it can still be canceled after some weeks
-_KINDS = {"official": "Official channels only", "qr": "QR channels only"}
+_KINDS = {"official": "official channels only", "qr": "QR channels only"}
+_VARIABLE = re.compile(r"\{\{(\w+)\}\}")
+_DESCRIPTION = (
+    "Every request, with this channel's own key. A run from top to bottom succeeds: what cannot work yet is skipped, "
+    "and the console says why. Set the variable webhook_url to an address of yours, and allow_logout to yes to unlink "
+    "the phone at the end."
+)
 
 
 @get("/api/v1/collection", opt={"scope": "read"}, summary="Get the request collection")
@@ -38,25 +46,28 @@ def build_collection(
     operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime
 ) -> dict[str, Any]:
     """The collection of one caller. What the caller's kind of channel cannot do stands in a folder of its own."""
+    kept = {name for operation in operations for name in _kept(note_of(operation.key))}
     folders: dict[str, list[Any]] = {}
     for operation in _in_order([one for one in operations if one.scope]):
         note = note_of(operation.key)
-        name = _folder(operation) if note.only in (None, kind) else _KINDS[note.only]
-        folders.setdefault(name, []).extend(_items(operation))
+        for sample in _samples(operation, note):
+            foreign = sample.only if sample.only not in (None, kind) else None
+            name = _KINDS[foreign] if foreign else sample.folder or _folder(operation)
+            folders.setdefault(name, []).append(_item(operation, note, sample, kept, foreign))
+    variables = {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.show(later)}
     return {
-        "info": {"name": "Gatepost", "schema": _SCHEMA, "description": "Every request, with this channel's own key."},
+        "info": {"name": "Gatepost", "schema": _SCHEMA, "description": _DESCRIPTION},
         "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{api_key}}", "type": "string"}]},
-        "variable": [
-            {"key": name, "value": value}
-            for name, value in (
-                {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.show(later)}
-            ).items()
-        ],
-        "item": [{"name": name, "item": folders[name]} for name in sorted(folders, key=_LAST.__contains__)],
+        "variable": [{"key": name, "value": value} for name, value in variables.items()],
+        "item": [{"name": name, "item": folders[name]} for name in sorted(folders, key=_rank)],
     }
 
 
-_LAST = frozenset({"linking", *_KINDS.values()})
+def _rank(folder: str) -> int:
+    return _LAST.index(folder) + 1 if folder in _LAST else 0
+
+
+_LAST = ("message types", "linking", *_KINDS.values())
 
 
 def _in_order(operations: list[Operation]) -> list[Operation]:
@@ -75,35 +86,51 @@ def _ends(operation: Operation) -> bool:
 
 def _variables(operations: Sequence[Operation]) -> dict[str, str]:
     kept = {name: "" for operation in operations for name in _kept(note_of(operation.key))}
+    asked = {name: "" for operation in operations for name in note_of(operation.key).needs}
     needed = {name: EXAMPLES.get(name, "") for one in operations if one.scope for name in one.parameters}
-    return {"phone": EXAMPLES["phone"], "webhook_url": EXAMPLES["webhook_url"]} | needed | kept
+    return needed | kept | asked | {"phone": EXAMPLES["phone"], "webhook_url": EXAMPLES["webhook_url"]}
 
 
 def _kept(note: Note) -> list[str]:
     return [*note.keeps, *(name for sample in note.more for name in sample.keeps)]
 
 
-def _items(operation: Operation) -> list[dict[str, Any]]:
-    note = note_of(operation.key)
-    first = Sample(operation.summary, note.example, note.keeps, note.asks)
-    return [_item(operation, note, sample) for sample in (first, *note.more)]
+def _samples(operation: Operation, note: Note) -> list[Sample]:
+    first = Sample(
+        operation.summary,
+        note.example,
+        note.keeps,
+        note.asks,
+        only=note.only,
+        after=note.after,
+        upload=note.upload,
+        upload_type=note.upload_type,
+    )
+    more = [
+        msgspec.structs.replace(one, only=one.only or note.only, after=one.after or note.after) for one in note.more
+    ]
+    return [first, *more]
 
 
-def _item(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
+def _item(operation: Operation, note: Note, sample: Sample, kept: set[str], foreign: str | None) -> dict[str, Any]:
     request: dict[str, Any] = {
         "method": operation.method,
         "url": _url(operation, note, sample),
         "header": [],
         "description": operation.description,
     }
-    if note.upload:
-        request["header"].append({"key": "Content-Type", "value": note.upload_type})
-        request["body"] = {"mode": "raw", "raw": note.upload}
+    if sample.upload:
+        request["header"].append({"key": "Content-Type", "value": sample.upload_type})
+        request["body"] = {"mode": "raw", "raw": sample.upload}
     elif sample.body is not None:
         request["header"].append({"key": "Content-Type", "value": "application/json"})
         raw = msgspec.json.format(msgspec.json.encode(sample.body), indent=2).decode()
         request["body"] = {"mode": "raw", "raw": raw, "options": {"raw": {"language": "json"}}}
-    return {"name": sample.title, "request": request, "response": [], "event": _scripts(sample.keeps)}
+    used = _VARIABLE.findall(request["url"]["raw"] + request.get("body", {}).get("raw", ""))
+    needs = [name for name in dict.fromkeys([*used, *note.needs]) if name in kept | {*note.needs}]
+    status = {operation.status, *note.extra}
+    event = scripts(status, sample.keeps, needs, sample.after, f"it is for {_KINDS[foreign]}" if foreign else None)
+    return {"name": sample.title, "request": request, "response": [], "event": event}
 
 
 def _url(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
@@ -114,11 +141,3 @@ def _url(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
     asked = [{"key": name, "value": value} for name, value in sample.asks.items()]
     offered = [{"key": name, "value": "", "disabled": True} for name in note.query if name not in sample.asks]
     return {"raw": raw, "host": ["{{base_url}}"], "path": path.split("/"), "query": asked + offered}
-
-
-def _scripts(keeps: dict[str, str]) -> list[dict[str, Any]]:
-    """What is kept of an answer for later requests."""
-    if not keeps:
-        return []
-    lines = [f'pm.collectionVariables.set("{name}", pm.response.json().{path});' for name, path in keeps.items()]
-    return [{"listen": "test", "script": {"type": "text/javascript", "exec": lines}}]

@@ -70,10 +70,10 @@ async def list_messages(
     """The messages of a conversation, both ways, the newest first."""
     query = check_query(request.query_params, *_PAGE)
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
-    found = await desk.list_history(gateway.db, caller.channel_id, conversation_id, before, limit)
-    more = show_cursor(found[-1].id) if len(found) == limit else None
     now = gateway.clock.now()
-    return answer([show_message(message, now) for message in found], paging=more)
+    piece = await desk.list_history(gateway.db, caller.channel_id, conversation_id, before, limit, now)
+    more = show_cursor(piece.reached) if piece.reached else None
+    return answer([show_message(message, now) for message in piece.messages], paging=more)
 
 
 @post(_ONE + "/read", opt={"scope": "send"}, status_code=200, summary="Mark a conversation as read")

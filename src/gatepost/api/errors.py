@@ -10,6 +10,7 @@ from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException
 
 from gatepost.api.body import Answer
+from gatepost.api.suggestions import Routes
 from gatepost.model.errors import (
     BadRequest,
     Conflict,
@@ -51,22 +52,30 @@ _FRAMEWORK = {
     405: ("method_not_allowed", "This address does not take that method."),
     413: ("body_too_large", "The body is larger than this gateway takes."),
 }
+_MISSED = {404, 405}  # somebody may have meant another address
 _encode = msgspec.json.Encoder().encode
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The framework's door to the one shape of failures."""
-    answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"])
+    near = _near(request) if isinstance(error, HTTPException) and error.status_code in _MISSED else None
+    answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"], near)
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers, media_type=MediaType.JSON)
 
 
-def error_answer(error: Exception, request_id: str, path: str) -> Answer:
-    """Every failure, in the one shape that the contract names."""
+def _near(request: Request[Any, Any, Any]) -> str | None:
+    routes: Routes = request.app.state.known_routes
+    return routes.near(request.method, request.scope["path"])
+
+
+def error_answer(error: Exception, request_id: str, path: str, near: str | None = None) -> Answer:
+    """Every failure, in the one shape that the contract names; `near` is the route that was probably meant."""
     if isinstance(error, GatepostError) and type(error) in _STATUS:
         return _answer(_STATUS[type(error)], error, request_id)
     if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
         code, message = _FRAMEWORK[error.status_code]
+        message = f"{message} Did you mean {near}?" if near else message
         more = dict(error.headers or {})
         if "allow" in more:
             more["allow"] = name_methods(more["allow"].split(", "))

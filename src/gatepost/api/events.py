@@ -25,6 +25,7 @@ from gatepost.store.events import newest_event, read_piece
 
 _PATH = "/api/v1/events"
 WAIT_MOST = 30  # seconds
+STREAM_MOST = 3600  # seconds after which a stream may be asked to end by itself
 _NOT_KEPT = (
     "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
     "that you have: where it does not go on by one, the events between are gone."
@@ -50,12 +51,17 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
 
 @get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
 async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
-    """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have."""
-    query = check_query(request.query_params, "after", "types")
-    types = _types(query.get("types"))
+    """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have.
+
+    It has no end unless `seconds` gives it one.
+    """
+    query = check_query(request.query_params, "after", "types", "seconds")
+    types, seconds = _types(query.get("types")), _seconds(query.get("seconds"))
     last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
     after = last or _cursor("'after'", query.get("after")) or await newest_event(gateway.db, caller.channel_id)
     watcher = gateway.watchers.open(caller.channel_id, caller.key_id)
+    if seconds:
+        asyncio.get_running_loop().call_later(seconds, watcher.end)
     wanted, note = Wanted(caller.channel_id, after, types), old_cursor(gateway, after)
     pieces = write_stream(gateway, wanted, watcher, request.headers.get("authorization"), note)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
@@ -95,7 +101,7 @@ def _cursor(name: str, text: str | None) -> UUID | None:
 def _types(text: str | None) -> list[str] | None:
     if text is None:
         return None
-    wanted = [name.strip() for name in text.split(",")]
+    wanted = list(dict.fromkeys(name.strip() for name in text.split(",")))
     unknown = [name for name in wanted if name not in ALL_TYPES]
     if unknown:
         raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(ALL_TYPES)}")
@@ -103,8 +109,14 @@ def _types(text: str | None) -> list[str] | None:
 
 
 def _wait(text: str | None) -> int:
-    if text is None:
-        return 0
-    if not (text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= WAIT_MOST):
-        raise invalid_field("wait", f"must be a whole number of seconds from 0 to {WAIT_MOST}")
+    return 0 if text is None else _whole("wait", text, 0, WAIT_MOST)
+
+
+def _seconds(text: str | None) -> int | None:
+    return None if text is None else _whole("seconds", text, 1, STREAM_MOST)
+
+
+def _whole(name: str, text: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and least <= int(text) <= most):
+        raise invalid_field(name, f"must be a whole number of seconds from {least} to {most}")
     return int(text)

@@ -14,7 +14,9 @@ async def healthz() -> Response[bytes]:
 
 @get("/readyz", opt={"public": True}, summary="Ready?")
 async def readyz(gateway: Door) -> Response[bytes]:
-    """The database is reachable, migrations are done, the owner loop runs."""
+    """The database is reachable and takes writes, migrations are done, the owner loop runs."""
     checks = await gateway.ready()
-    ready = all(checks.values())
-    return answer(checks, "Ready" if ready else "Not ready", status=200 if ready else 503)
+    failed = [name for name, passed in checks.items() if not passed]
+    if not failed:
+        return answer(checks, "Ready")
+    return answer(checks, f"Not ready: {', '.join(failed)}", status=503)

@@ -10,9 +10,10 @@ from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Who
 from gatepost.desk.editing import MessageChange, delete_message, edit_message
-from gatepost.desk.messages import access_message, show_message, trace_message
+from gatepost.desk.messages import access_message, show_message, show_one, trace_message
 from gatepost.desk.reading import show_read
 from gatepost.outbound.cancel import cancel_message
+from gatepost.outbound.explain import explain_wait
 
 _change = msgspec.json.Decoder(MessageChange)
 
@@ -20,15 +21,16 @@ _change = msgspec.json.Decoder(MessageChange)
 @get("/api/v1/messages/{message_id:str}", opt={"scope": "read"}, summary="Get a message")
 async def get_message(message_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """One message as it stands."""
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    return answer(show_message(message, gateway.clock.now()))
+    message, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
+    return answer(show_one(message, await explain_wait(gateway.db, caller.channel_id, message, now), now))
 
 
 @get("/api/v1/messages/{message_id:str}/trace", opt={"scope": "read"}, summary="Trace a message")
 async def get_trace(message_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
     """Every step from acceptance to each webhook attempt, with times and reasons."""
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    return answer(await trace_message(gateway.db, caller.channel_id, message, gateway.clock.now()))
+    message, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
+    wait = await explain_wait(gateway.db, caller.channel_id, message, now)
+    return answer(await trace_message(gateway.db, caller.channel_id, message, wait, now))
 
 
 @post("/api/v1/messages/{message_id:str}/cancel", opt={"scope": "send"}, status_code=200, summary="Cancel a message")

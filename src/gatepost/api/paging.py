@@ -13,6 +13,7 @@ from gatepost.model.reading import plain
 T = TypeVar("T")
 MOST = 100
 USUAL = 20
+CURSOR_MAX = 1024  # characters; the longest of ours holds a name
 
 
 def check_query(query: MultiDict[Any], *known: str) -> MultiDict[Any]:
@@ -37,11 +38,13 @@ def show_cursor(value: Any) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
 
 
-def read_cursor(text: str | None, type_: type[T]) -> T | None:
+def read_cursor(text: str | None, type_: type[T], source: str = "'paging.next'") -> T | None:
     if text is None:
         return None
     try:
+        if len(text) > CURSOR_MAX:
+            raise ValueError("too long")
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=type_)
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise BadRequest("This cursor is not one of ours. Take it from 'paging.next'.", "invalid_cursor") from None
+        raise BadRequest(f"This cursor is not one of ours. Take it from {source}.", "invalid_cursor") from None

@@ -64,7 +64,8 @@ async def _try(gateway: Gateway, caller: Caller, endpoint: Endpoint, type_: str)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
     parcel = make_parcel(type_, channel, endpoint.manner, now)
-    return await post_trial(gateway.poster, endpoint.url, endpoint.headers, keys, parcel, now)
+    headers = admin.headers_of(gateway.vault, endpoint)
+    return await post_trial(gateway.poster, caller.channel_id, endpoint.url, headers, keys, parcel, now)
 
 
 def show_trial(trial: Trial) -> dict[str, Any]:

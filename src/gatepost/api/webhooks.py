@@ -17,8 +17,8 @@ from gatepost.api.paging import check_query, read_cursor, read_limit, show_curso
 from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
-from gatepost.model.delivery import STATUSES, masked
-from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, RATE_MAX, VERSIONS, Manner
+from gatepost.model.delivery import STATUSES, explain, masked
+from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, PAUSED, RATE_MAX, VERSIONS, Manner
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
@@ -83,7 +83,7 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller:
     wishes, body = await read_body(request, _create)
 
     async def make(once: Once[admin.NewEndpoint]) -> admin.NewEndpoint:
-        await _check_url(gateway.guard, wishes.url)
+        await _check_url(gateway.guard, wishes.url, caller)
         new = await _create_endpoint(gateway, caller, wishes, once)
         gateway.ring(caller.channel_id)
         return new
@@ -115,7 +115,7 @@ async def change_webhook(
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
     if body.url is not None:
-        await _check_url(gateway.guard, body.url)
+        await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     changed = await _change_endpoint(gateway, before, body)
     gateway.ring(caller.channel_id)
@@ -163,6 +163,7 @@ async def _create_endpoint(
 async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
     return await admin.change_endpoint(
         gateway.db,
+        gateway.vault,
         before.channel_id,
         before.id,
         url=wishes.url,
@@ -185,11 +186,11 @@ def read_endpoint_id(text: str) -> UUID:
     return endpoint_id
 
 
-async def _check_url(guard: Guard, url: str) -> None:
+async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
     """Refuses an address that would never be delivered to. A name that does not resolve today may tomorrow."""
     try:
         guard.check_shape(url)
-        await guard.check(url)
+        await guard.check(url, caller.channel_id)
     except ForbiddenUrl as error:
         raise invalid_field("url", error.reason, "forbidden_url") from None
     except UnresolvedUrl:
@@ -239,18 +240,18 @@ def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
 
 def _show_to(gateway: Gateway, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
-    shown = _show(gateway, endpoint)
-    return shown if "manage" in caller.scopes else shown | {"headers": masked(endpoint.headers)}
+    return _show(gateway, endpoint, secret="manage" not in caller.scopes)
 
 
-def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
+def _show(gateway: Gateway, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
+    headers = masked(endpoint.headers) if secret else admin.headers_of(gateway.vault, endpoint)
     manner, health = endpoint.manner, endpoint.health
     return {
         "id": ids.show("we", endpoint.id),
         "url": endpoint.url,
         "events": {type_: type_ in endpoint.events for type_ in TYPES},
         "operational": OPERATIONAL in endpoint.events,
-        "headers": endpoint.headers,
+        "headers": headers,
         "ordered": manner.ordered,
         "batch": {"most": manner.batch, "wait": round(manner.batch_wait, 3)} if manner.batch > 1 else None,
         "rate_limit": manner.rate,
@@ -262,7 +263,7 @@ def _show(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
         "failing_since": times.show_maybe(health.failing_since),
         "failures": health.failures,
         "succeeded_at": times.show_maybe(health.succeeded_at),
-        "next_probe_at": times.show_maybe(health.probe_at),
+        "next_probe_at": times.show_maybe(health.probe_at) if endpoint.state == PAUSED else None,
         "created_at": times.show(endpoint.created_at),
         "updated_at": times.show(endpoint.updated_at),
     }
@@ -275,7 +276,7 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "at": times.show(attempt.at),
         "latency_ms": round(attempt.latency_ms, 1),
         "status": attempt.status,
-        "error": attempt.error,
+        "error": explain(attempt.status, attempt.error),
         "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
         "request": {
             "url": attempt.url,

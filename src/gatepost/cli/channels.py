@@ -155,11 +155,13 @@ async def delete(
     """Remove a channel with its keys, endpoints, contacts and waiting messages."""
     from gatepost.admin import channels
     from gatepost.cli.views import channel_view
+    from gatepost.store.devices import forget_devices
 
     found = await find_channel(session, channel)
     if not yes:
         confirm(f"Remove the channel {found.name} with all that waits in it?")
     await channels.delete_channel(session.db, found.account_id, found.id)
+    await forget_devices(session.db, session.settings.qr.device_store)
     return Answer({**channel_view(found), "deleted": True})
 
 

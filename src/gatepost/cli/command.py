@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gatepost.admin.vault import Vault
     from gatepost.settings import Settings
+    from gatepost.store.key_check import KeyProof
     from gatepost.store.pool import Database
 
 P = ParamSpec("P")
@@ -47,9 +48,10 @@ def new_group(help_: str) -> typer.Typer:
 class Session:
     """One command's view of the gateway."""
 
-    def __init__(self, settings: "Settings", db: "Database") -> None:
+    def __init__(self, settings: "Settings", db: "Database", proof: "KeyProof | None" = None) -> None:
         self.settings = settings
         self.db = db
+        self._proof = proof
 
     @property
     def now(self) -> "datetime":
@@ -59,9 +61,11 @@ class Session:
 
     @cached_property
     def vault(self) -> "Vault":
-        from gatepost.admin.vault import Vault, load_or_make_key
+        from gatepost.admin.unlock import open_vault
+        from gatepost.store.key_check import KeyProof
 
-        return Vault(load_or_make_key(self.settings.security.secret_key, self.settings.data_folder))
+        settings = self.settings
+        return open_vault(self._proof or KeyProof(None), settings.security.secret_key, settings.data_folder)
 
 
 Action = Callable[Concatenate[Session, P], Awaitable[Answer]]
@@ -158,10 +162,11 @@ async def _stream(
 async def _session(settings: "Settings") -> AsyncIterator[Session]:
     from gatepost.model.errors import Unavailable
     from gatepost.opening import opened
+    from gatepost.store.key_check import read_proof
 
     try:
         async with opened(settings) as db:
-            yield Session(settings, db)
+            yield Session(settings, db, await read_proof(db))
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 
@@ -169,9 +174,10 @@ async def _session(settings: "Settings") -> AsyncIterator[Session]:
 def _check_gateway(settings: "Settings") -> None:
     """Refuses where it is certain that nobody can grant the wish: we would hold the database that a gateway needs."""
     from gatepost.model.errors import Conflict
-    from gatepost.store.embedded import running_dsn
+    from gatepost.store.embedded import is_locked, running_dsn
 
-    if not settings.database.url and running_dsn(settings.data_folder) is None:
+    folder = settings.data_folder
+    if not settings.database.url and running_dsn(folder) is None and not is_locked(folder):
         raise Conflict(
             f"No gateway is running in {settings.data_folder}, and only a running one can do this. "
             "Start it with: gatepost serve"

@@ -39,7 +39,9 @@ async def deliveries(
     session: Session,
     webhook: EndpointId,
     *,
-    status: Annotated[str | None, typer.Option(help="pending, delivered, exhausted, dropped; with commas.")] = None,
+    status: Annotated[
+        str | None, typer.Option(help="pending, delivered, exhausted, dropped, canceled; with commas.")
+    ] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Event types with commas.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="From this date or time on.")] = None,
     to: Annotated[str | None, typer.Option(help="Up to this date or time, and without it.")] = None,
@@ -93,7 +95,9 @@ async def recover(
     types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
     statuses: Annotated[
         str | None,
-        typer.Option(help="missing, exhausted, dropped, delivered; with commas.", show_default="all but delivered"),
+        typer.Option(
+            help="missing, pending, exhausted, dropped, delivered; with commas.", show_default="all but delivered"
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show how far it is until it is done.")] = False,
 ) -> AsyncIterator[Line]:

@@ -14,6 +14,7 @@ from gatepost.cli import (
     qr,
     running,
     sandbox,
+    secret_key,
     sending,
     tail,
     up,
@@ -38,6 +39,7 @@ links.register(channels.group)
 app.add_typer(channels.group, name="channel")
 app.add_typer(keys.group, name="key")
 app.add_typer(qr.group, name="qr")
+app.add_typer(secret_key.group, name="secret-key")
 webhook_signing.register(webhooks.group)
 deliveries.register(webhooks.group)
 app.add_typer(webhooks.group, name="webhook")

@@ -41,7 +41,7 @@ def serve(
         settings = load_settings(data, database_url, config, {"server.host": host, "server.port": port})
         check_role(role)
         check_port(settings.server.host, settings.server.port, "--port")
-        run_gateway(settings, role=role)
+        run_gateway(settings, role=role, listener=leave_root(settings))
 
 
 async def migrate(session: Session) -> Answer:
@@ -54,13 +54,36 @@ async def migrate(session: Session) -> Answer:
     return Answer({"version": state.version, "pending": list(state.pending)})
 
 
-def run_gateway(settings: "Settings", *, role: str = "all", on_ready: OnReady | None = None) -> None:
+def leave_root(settings: "Settings") -> socket.socket | None:
+    """Under root: takes the port, which may need root, and goes on as a user without rights; returns the listener."""
+    if os.geteuid() != 0:
+        return None
+    from gatepost.logs import configure_logs
+    from gatepost.privileges import drop_privileges
+    from gatepost.serving import CannotStart, listen
+
+    configure_logs(settings.log.level, settings.log.format)
+    try:
+        listener = listen(settings)
+    except CannotStart as error:
+        raise OSError(str(error)) from None
+    drop_privileges(settings)
+    return listener
+
+
+def run_gateway(
+    settings: "Settings",
+    *,
+    role: str = "all",
+    on_ready: OnReady | None = None,
+    listener: socket.socket | None = None,
+) -> None:
     """Runs the gateway to its end."""
     from gatepost.serving import CannotStart
     from gatepost.serving import serve as serve_gateway
 
     try:
-        run_loop(serve_gateway(settings, role=role, on_ready=on_ready))
+        run_loop(serve_gateway(settings, role=role, on_ready=on_ready, bound=listener))
     except CannotStart as error:
         raise OSError(str(error)) from None
 

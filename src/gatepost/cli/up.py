@@ -20,7 +20,7 @@ import typer
 
 from gatepost.cli.command import Config, Data, DatabaseUrl, Session, load_settings
 from gatepost.cli.output import failing
-from gatepost.cli.running import OnReady, check_port, run_gateway
+from gatepost.cli.running import OnReady, check_port, leave_root, run_gateway
 
 if TYPE_CHECKING:
     from gatepost.admin.demo import DemoWishes, Quickstart
@@ -50,9 +50,11 @@ def up(
     with failing():
         free_port = check_port(HOST, port, "--port (make run PORT=…)")
         check_port(HOST, sandbox_port, "--sandbox-port (make run SANDBOX_PORT=…)")
+        places = {"server.host": HOST, "server.port": free_port}
+        listener = leave_root(load_settings(data, database_url, config, places))
         with running_sandbox(sandbox_port) as sandbox_url:
             settings = settings_for(sandbox_url, free_port, data, database_url, config)
-            run_gateway(settings, on_ready=_welcome(settings, sandbox_url))
+            run_gateway(settings, on_ready=_welcome(settings, sandbox_url), listener=listener)
 
 
 def settings_for(

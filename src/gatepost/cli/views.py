@@ -8,6 +8,7 @@ from gatepost.admin.accounts import Usage
 from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
+from gatepost.model.delivery import explain, masked
 from gatepost.model.signing import public_key
 from gatepost.store.accounts import Account
 from gatepost.store.attempt_log import LoggedAttempt
@@ -95,7 +96,7 @@ def endpoint_view(endpoint: Endpoint) -> View:
         "channel": ids.show("ch", endpoint.channel_id),
         "url": endpoint.url,
         "events": list(endpoint.events),
-        "headers": endpoint.headers,
+        "headers": masked(endpoint.headers),
         "ordered": endpoint.manner.ordered,
         "batch": endpoint.manner.batch,
         "batch_wait": round(endpoint.manner.batch_wait, 3),
@@ -127,7 +128,7 @@ def trial_view(trial: Trial) -> View:
         "latency_ms": round(answer.latency_ms, 1),
         "error": answer.error,
         "url": trial.url,
-        "headers": trial.headers,
+        "headers": masked(trial.headers),
         "body": trial.body.decode(),
         "answer_headers": [list(pair) for pair in answer.headers],
         "answer_body": answer.body.decode("utf-8", "replace"),
@@ -153,6 +154,6 @@ def attempt_view(attempt: LoggedAttempt) -> View:
         "at": times.show(attempt.at),
         "status": attempt.status,
         "latency_ms": round(attempt.latency_ms, 1),
-        "error": attempt.error,
+        "error": explain(attempt.status, attempt.error),
         "url": attempt.url,
     }

@@ -40,6 +40,13 @@ async def rotate_secret(
     return Answer({**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret})
 
 
+async def seal_headers(session: Session) -> Answer:
+    """Encrypt the headers of webhooks that an older version stored as they are. Run it when every node is upgraded."""
+    from gatepost.admin.headers import seal_old_headers
+
+    return Answer({"sealed": await seal_old_headers(session.db, session.vault)})
+
+
 async def try_(
     session: Session,
     webhook: EndpointId,
@@ -59,6 +66,7 @@ async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Tr
     from gatepost.store.channels import get_config
     from gatepost.webhooks.guard import Guard
     from gatepost.webhooks.post import Poster
+    from gatepost.webhooks.resolver import Resolver
     from gatepost.webhooks.sign import decode_secret
     from gatepost.webhooks.trial import choose_type, make_parcel, post_trial
 
@@ -68,11 +76,15 @@ async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Tr
     live = live_secrets(endpoints.signing_secrets(session.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
     parcel = make_parcel(choose_type(type_, endpoint.events), channel, endpoint.manner, now)
-    poster = Poster(Guard(limits.allow), deadline=limits.timeout, connect_deadline=limits.connect_timeout)
+    resolver = Resolver()
+    guard = Guard(limits.allow, resolver)
+    poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)
     try:
-        return await post_trial(poster, endpoint.url, endpoint.headers, keys, parcel, now)
+        headers = endpoints.headers_of(session.vault, endpoint)
+        return await post_trial(poster, config.id, endpoint.url, headers, keys, parcel, now)
     finally:
         await poster.close()
+        await resolver.close()
 
 
 def verify(
@@ -125,5 +137,6 @@ def _print_verdict(_places: Any, arguments: dict[str, Any], as_json: bool) -> No
 def register(group: typer.Typer) -> None:
     """Adds the commands to those of webhooks."""
     command(group, "rotate-secret")(rotate_secret)
+    command(group, "seal-headers")(seal_headers)
     command(group, "test")(try_)
     group.command("verify")(with_options(verify, {}, _print_verdict, logs=False))

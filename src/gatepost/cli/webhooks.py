@@ -126,6 +126,7 @@ async def change(
         await make_partitions(session.db, session.now, session.settings.retention.partition_days)
     changed = await endpoints.change_endpoint(
         session.db,
+        session.vault,
         found.channel_id,
         found.id,
         url=url,

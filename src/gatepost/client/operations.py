@@ -43,6 +43,7 @@ class Operations:
     message = Operation(of_messages.message)
     trace = Operation(of_messages.trace)
     cancel = Operation(of_messages.cancel)
+    cancel_messages = Operation(of_messages.cancel_messages)
     edit = Operation(of_messages.edit)
     delete_message = Operation(of_messages.delete_message)
     mark_read = Operation(of_messages.mark_read)

@@ -80,11 +80,20 @@ class Message(Result, frozen=True):
     client_ref: str | None = None
     priority: str | None = None
     pricing: dict[str, Any] | None = None
+    waiting: "Waiting | None" = None
 
     @property
     def id(self) -> str:
         """The id of the message."""
         return self.key.id
+
+
+class Canceled(Result, frozen=True):
+    """How many messages were canceled, and how many were found too late."""
+
+    canceled: int
+    too_late: int
+    cursor: str | None = None
 
 
 class Step(Result, frozen=True):
@@ -94,6 +103,10 @@ class Step(Result, frozen=True):
     at: datetime
     attempt: int | None = None
     reason: dict[str, Any] | None = None
+    rule: str | None = None
+    because: str | None = None
+    until: datetime | None = None
+    message_id: str | None = None
 
 
 class Waiting(Result, frozen=True):
@@ -101,6 +114,8 @@ class Waiting(Result, frozen=True):
 
     because: str
     until: datetime | None = None
+    rule: str | None = None
+    message_id: str | None = None
 
 
 class Trace(Result, frozen=True):

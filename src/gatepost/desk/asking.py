@@ -18,6 +18,7 @@ from gatepost.store.pool import Database
 
 FILTERS = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _STATUSES = ("SCHEDULED", *dict.fromkeys(STATUS.values()))
+TYPES_MAX = 50  # each is compared with every message that is looked at
 _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)
 
 
@@ -52,7 +53,7 @@ def read_asked(found: dict[str, str]) -> Asked:
     return Asked(
         read_span(found.get("from"), found.get("to"), found.get("tz")),
         None if phone is None else check_phone(phone),
-        None if conversation is None else _conversation(conversation),
+        None if conversation is None else read_conversation(conversation),
         _incoming(found.get("direction")),
         _states(found.get("status")),
         _types(found.get("type")),
@@ -73,7 +74,8 @@ async def resolve(db: Database, channel_id: UUID, asked: Asked) -> Wanted | None
     return Wanted(asked.span, contact_id, asked.incoming, asked.types, asked.states)
 
 
-def _conversation(text: str) -> UUID:
+def read_conversation(text: str) -> UUID:
+    """The contact behind a conversation's id."""
     found = ids.read("cv", text)
     if found is None:
         raise invalid_field("conversation", "is not the id of a conversation; these begin with cv_")
@@ -100,7 +102,9 @@ def _states(text: str | None) -> tuple[int, ...] | None:
 def _types(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
-    asked = tuple(text.split(","))
+    asked = tuple(dict.fromkeys(text.split(",")))
+    if len(asked) > TYPES_MAX:
+        raise invalid_field("type", f"may name at most {TYPES_MAX} types, but names {len(asked):,}")
     if not all(_TYPE.fullmatch(word) for word in asked):
         raise invalid_field("type", "must be one type of message, or several with commas between: text,image")
     return asked

@@ -1,22 +1,22 @@
 """Contacts by the thousand: in from a table, with a word on every line; and out again, a page at a time.
 
-table ─► 500 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
+table ─► 250 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.compute import compute
 from gatepost.desk.contact_report import Report
 from gatepost.desk.contact_table import Row, Table
 from gatepost.desk.contacts import show_contact
-from gatepost.desk.export import csv_lines
+from gatepost.desk.csv_cells import safe_lines
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
@@ -27,8 +27,10 @@ from gatepost.store.heads import lock_head
 from gatepost.store.labels import Label
 from gatepost.store.pool import Database
 
-BATCH = 500
+_ROWS = 250  # of one commit
+BATCH = 500  # contacts of a page of an export
 COLUMNS_MOST = 1_000
+_PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
 RESULTS = ("created", "updated", "unchanged", "refused")
 _encode = msgspec.json.Encoder().encode
 
@@ -58,9 +60,9 @@ class Importer(msgspec.Struct, frozen=True):
 
         One that is left halfway and asked for again begins anew: lines that are written already change nothing.
         """
-        counts, rows, report = Counter(dict.fromkeys(RESULTS, 0)), table.rows(), Report(kept=once.keyed)
+        counts, report = Counter(dict.fromkeys(RESULTS, 0)), Report(kept=once.keyed)
         try:
-            while batch := list(islice(rows, BATCH)):
+            async for batch in table.rows(_ROWS):
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
                 yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
@@ -112,14 +114,22 @@ def _json(value: dict[str, Any]) -> bytes:
 async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -> AsyncIterator[bytes]:
     """Every contact as a line of JSON, the newest first."""
     async for rows, labels in _pages(db, channel_id, wanted):
-        yield b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
+        yield await compute(_ndjson, rows, labels)
+
+
+def _ndjson(rows: list[ContactRow], labels: dict[UUID, list[Label]]) -> bytes:
+    return b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
 
 
 async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
     """Every contact as a line of a table, which an import takes back as it is."""
-    yield csv_lines([["phone", "name", "opted_out", *fields, *_REST]])
+    yield safe_lines([["phone", "name", "opted_out", *fields, *_REST]])
     async for rows, labels in _pages(db, channel_id, wanted):
-        yield csv_lines([_cells(row, labels[row.id], fields) for row in rows])
+        yield await compute(_csv, rows, labels, fields)
+
+
+def _csv(rows: list[ContactRow], labels: dict[UUID, list[Label]], fields: list[str]) -> bytes:
+    return safe_lines([_cells(row, labels[row.id], fields) for row in rows])
 
 
 async def export_fields(db: Database, channel_id: UUID) -> list[str]:
@@ -144,6 +154,6 @@ async def _pages(
     db: Database, channel_id: UUID, wanted: ContactFilter
 ) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[Label]]]]:
     before: UUID | None = None
-    while rows := await list_contacts(db, channel_id, wanted, before, BATCH):
+    while rows := await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE):
         yield rows, await labels_on(db, channel_id, [row.id for row in rows])
         before = rows[-1].id

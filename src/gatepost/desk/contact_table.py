@@ -2,30 +2,34 @@
 
 pieces ─► a file of its own, in memory while small ─► header, encoding, quotes, count ─► rows with their line numbers
 
+Parsing runs in the worker thread, some thousand lines at a time (`contact_records.py` has the limits).
+
 A request is read to its end before the answer begins: a client that sends everything first and reads then would
 otherwise wait for us while we wait for it.
 """
 
 import asyncio
 import csv
-import io
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from typing import IO
 
 import msgspec
 
-from gatepost.desk.export import safe_cell
-from gatepost.model.contact import OWN_COLUMNS, check_custom, read_name
+from gatepost.compute import compute
+from gatepost.desk.contact_records import Record, Records, find_delimiter
+from gatepost.desk.csv_cells import bare_cell
+from gatepost.model.contact import FIELDS_MOST, OWN_COLUMNS, check_custom, read_name
 from gatepost.model.errors import BadRequest, GatepostError, Invalid, TooLarge, invalid_field
 from gatepost.model.phone import check_phone
 from gatepost.store.contact_changes import Line, Wish
 
-LINES_MOST = 100_000
+COLUMNS_MAX = len(OWN_COLUMNS) + 2 * FIELDS_MOST
 BYTES_MOST = 64 * 1024 * 1024
 _IN_MEMORY = 1024 * 1024
 _SECONDS = 600.0  # that an upload may take
-_TURN = 2_000  # lines between which others get a turn
+_TURN = 2_000  # lines that are parsed at once
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 _MEANT = ("phone", "name", "opted_out")  # what else a contact has may be there, as in an export, and means nothing
 
@@ -47,11 +51,19 @@ class Table(msgspec.Struct, frozen=True):
     columns: list[str]
     total: int
 
-    def rows(self) -> Iterator[Row]:
-        """Every line but the header and empty ones."""
-        for number, cells in _records(self.file, self.delimiter):
-            if number > 1 and any(cells):
-                yield read_row(number, self.columns, cells)
+    async def rows(self, most: int) -> AsyncIterator[list[Row]]:
+        """Every line but the header and empty ones, so many at a time."""
+        records = Records(self.file, self.delimiter)
+        try:
+            await compute(records.take, 1)
+            while found := await compute(records.take, most):
+                if rows := await compute(self._read, found):
+                    yield rows
+        finally:
+            records.detach()
+
+    def _read(self, found: Sequence[Record]) -> list[Row]:
+        return [read_row(number, self.columns, cells) for number, cells in found if any(cells)]
 
     def close(self) -> None:
         self.file.close()
@@ -62,8 +74,8 @@ async def open_table(pieces: AsyncIterator[bytes]) -> Table:
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the table closes it
     try:
         await _take_in(file, pieces)
-        delimiter = _delimiter(file)
-        columns = _columns(next((cells for _, cells in _records(file, delimiter)), []))
+        delimiter = find_delimiter(file)
+        columns = _columns(await _header(file, delimiter))
         return Table(file, delimiter, columns, await _count(file, delimiter))
     except UnicodeDecodeError:
         file.close()
@@ -89,35 +101,25 @@ async def _take_in(file: IO[bytes], pieces: AsyncIterator[bytes]) -> None:
         raise BadRequest("The upload took too long. Nothing was kept.", "malformed_upload") from None
 
 
-def _records(file: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the number of the line that it begins on."""
-    file.seek(0)
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+async def _header(file: IO[bytes], delimiter: str) -> list[str]:
+    records = Records(file, delimiter)
     try:
-        reader, number = csv.reader(text, delimiter=delimiter, strict=True), 1
-        for cells in reader:
-            yield number, cells
-            number = reader.line_num + 1
+        return next((cells for _, cells in await compute(records.take, 1)), [])
     finally:
-        text.detach()
-
-
-def _delimiter(file: IO[bytes]) -> str:
-    """What parts the cells of the header: spreadsheets of half the world write a semicolon."""
-    file.seek(0)
-    header = file.readline(_IN_MEMORY).decode("utf-8-sig", "replace")
-    return max((",", ";", "\t"), key=header.count)
+        records.detach()
 
 
 def _columns(header: Sequence[str]) -> list[str]:
     """The names of the columns; those of a contact's own may be written in capitals."""
-    names = [cell.strip() for cell in header]
+    if len(header) > COLUMNS_MAX:
+        raise invalid_field("file", f"may have at most {COLUMNS_MAX} columns, but has {len(header):,}")
+    names = [bare_cell(cell.strip()) for cell in header]
     columns = [name.lower() if name.lower() in OWN_COLUMNS else name for name in names]
     if "phone" not in columns:
         raise invalid_field("file", "the first line must name the columns, and one of them must be 'phone'")
-    for name in columns:
-        if columns.count(name) > 1:
-            raise invalid_field("file", f"the column '{name[:64]}' is there twice")
+    name, times = Counter(columns).most_common(1)[0]
+    if times > 1:
+        raise invalid_field("file", f"the column '{name[:64]}' is there twice")
     check_custom(dict.fromkeys(_own_fields(columns)))
     return columns
 
@@ -128,13 +130,12 @@ def _own_fields(columns: Sequence[str]) -> list[str]:
 
 async def _count(file: IO[bytes], delimiter: str) -> int:
     """How many lines there are. All are read once, so that what cannot be read is found before anything is written."""
-    total = -1  # the header
-    for _, cells in _records(file, delimiter):
-        total += any(cells)
-        if total > LINES_MOST:
-            raise invalid_field("file", f"may have up to {LINES_MOST:,} lines below the first. Import it in parts")
-        if total % _TURN == 0:
-            await asyncio.sleep(0)
+    records, total = Records(file, delimiter), -1  # the header
+    try:
+        while found := await compute(records.take, _TURN):
+            total += sum(any(cells) for _, cells in found)
+    finally:
+        records.detach()
     return total
 
 
@@ -148,11 +149,6 @@ def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> Row:
         return Row(number, phone, Line(check_phone(phone), _wish(given)))
     except GatepostError as error:
         return Row(number, phone[:64], refusal=error)
-
-
-def bare_cell(text: str) -> str:
-    """The text behind a cell that an export has made safe."""
-    return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
 
 
 def _wish(given: dict[str, str]) -> Wish:

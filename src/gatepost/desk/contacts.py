@@ -15,6 +15,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.label import shown_color
 from gatepost.model.person import shown_phone
 from gatepost.model.phone import check_phone
+from gatepost.model.problems import Problems
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.store import contact_changes as store
 from gatepost.store.answers import NEVER, Once
@@ -86,8 +87,13 @@ class ContactDesk(msgspec.Struct, frozen=True):
 
     async def create(self, new: NewContact, once: Once[ContactRow] = NEVER) -> ContactRow:
         """Makes a contact."""
-        line = Line(check_phone(new.phone), _wish(new.name or msgspec.UNSET, new.custom, new.opted_out))
-        return await store.add_contact(self.db, self.channel, self.channel_id, line, self.now, once)
+        problems = Problems()
+        phone = problems.read(check_phone, new.phone)
+        wish = problems.read(_wish, new.name or msgspec.UNSET, new.custom, new.opted_out)
+        problems.check()
+        assert phone
+        assert wish
+        return await store.add_contact(self.db, self.channel, self.channel_id, Line(phone, wish), self.now, once)
 
     async def change(self, text: str, change: ContactChange) -> ContactRow:
         """Changes what people note of a contact."""
@@ -178,5 +184,8 @@ def _id(text: str) -> UUID:
 
 
 def _wish(name: str | msgspec.UnsetType | None, custom: dict[str, str | None], opted_out: bool | None) -> Wish:
-    check_custom(custom)
-    return Wish(read_name(name) if isinstance(name, str) else name, custom, opted_out)
+    problems = Problems()
+    problems.read(check_custom, custom)
+    read = problems.read(read_name, name) if isinstance(name, str) else name
+    problems.check()
+    return Wish(read, custom, opted_out)

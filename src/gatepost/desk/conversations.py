@@ -12,6 +12,7 @@ from gatepost.desk.messages import show_message
 from gatepost.desk.reading import MEMORY, Speak, no_conversation, person_at, read_conversation_id
 from gatepost.model import event as events
 from gatepost.model import ids, times
+from gatepost.model.dates import Span
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.reading import check_storable, read_choice
@@ -19,7 +20,7 @@ from gatepost.model.window import window_ends
 from gatepost.store import conversations as store
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.conversations import Conversation
-from gatepost.store.messages import StoredMessage
+from gatepost.store.history import Piece, Wanted, has_conversation, read_piece
 from gatepost.store.pool import Database
 from gatepost.store.reading import Heard
 from gatepost.store.telling import changing
@@ -67,13 +68,14 @@ def show_conversation(conversation: Conversation, now: datetime, *, window: bool
 
 
 async def list_history(
-    db: Database, channel_id: UUID, text: str, before: UUID | None, most: int
-) -> list[StoredMessage]:
+    db: Database, channel_id: UUID, text: str, before: UUID | None, most: int, now: datetime
+) -> Piece:
     """A page of a conversation's messages, the newest first."""
-    found = await store.list_history(db, channel_id, read_conversation_id(text), before, most)
-    if found is None:
+    contact_id = read_conversation_id(text)
+    if not await has_conversation(db, channel_id, contact_id):
         raise no_conversation()
-    return found
+    wanted = Wanted(Span(end=before) if before else Span(), contact_id)
+    return await read_piece(db, channel_id, wanted, now, scan=most, most=most)
 
 
 async def change_conversation(

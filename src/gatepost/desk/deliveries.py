@@ -12,6 +12,7 @@ from gatepost.model.dates import read_span
 from gatepost.model.delivery import (
     PENDING,
     STATUSES,
+    explain,
     masked,
     masked_pairs,
     read_delivery_id,
@@ -123,27 +124,14 @@ def _show_last(one: Logged) -> dict[str, Any] | None:
     }
 
 
-def explain(status: int | None, error: str | None) -> str | None:
-    """What was wrong with an attempt, in words; None: nothing."""
-    if error is not None or status is None or 200 <= status < 300:
-        return error
-    if 300 <= status < 400:
-        return f"The endpoint answered {status}, a redirect. Redirects are not followed: give the address it leads to."
-    if status == 410:
-        return "The endpoint answered 410: it is gone, and was disabled."
-    return f"The endpoint answered {status}. Only an answer from 200 to 299 counts as received."
-
-
 def _goes_out(one: Logged) -> bool:
-    return one.state == PENDING and one.endpoint_state not in (None, DISABLED)
+    return one.state == PENDING and one.endpoint_state != DISABLED
 
 
 def _waiting(one: Logged, now: datetime) -> str | None:
     """Why a pending delivery has not gone out yet."""
     if one.state != PENDING:
         return None
-    if one.endpoint_state is None:
-        return "The endpoint was deleted; it will not go out."
     if one.endpoint_state == DISABLED:
         return "The endpoint is disabled; it goes out when the endpoint is enabled."
     if one.next_at is not None and endless(one.next_at):

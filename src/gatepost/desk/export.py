@@ -4,8 +4,6 @@ Nothing is held between two pages, neither a connection nor a lock. Messages tha
 what has been written, and are left out.
 """
 
-import csv
-import io
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,6 +11,8 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.compute import compute
+from gatepost.desk.csv_cells import csv_lines, safe_cell, safe_json
 from gatepost.desk.history import find_page
 from gatepost.desk.messages import show_message
 from gatepost.model import ids, times
@@ -44,7 +44,8 @@ COLUMNS = (
     "error",
     "content",
 )
-_RUN = ("=", "+", "-", "@", "\t", "\r", "\n")  # what makes a spreadsheet calculate, where a cell begins so
+_JSON = ("error", "content")
+_SAFE = [safe_json if name in _JSON else safe_cell for name in COLUMNS]
 _encode = msgspec.json.Encoder().encode
 
 Render = Callable[[Sequence[StoredMessage], datetime], bytes]
@@ -68,7 +69,7 @@ async def _pieces(
         yield csv_lines([COLUMNS])
     while True:
         if piece.messages:
-            yield render(piece.messages, now)
+            yield await compute(render, piece.messages, now)
         if piece.reached is None:
             return
         wanted = msgspec.structs.replace(wanted, span=Span(wanted.span.start, piece.reached))
@@ -86,18 +87,6 @@ def as_csv(messages: Sequence[StoredMessage], now: datetime) -> bytes:
 
 
 RENDERS: dict[str, Render] = {"ndjson": as_ndjson, "csv": as_csv}
-
-
-def csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
-    """Rows as RFC 4180 has them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows([[safe_cell(cell) for cell in row] for row in rows])
-    return text.getvalue().encode()
-
-
-def safe_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: it gets an apostrophe in front, which these do not show."""
-    return "'" + text if text.startswith(_RUN) else text
 
 
 def _row(message: StoredMessage, now: datetime) -> list[str]:
@@ -119,4 +108,4 @@ def _row(message: StoredMessage, now: datetime) -> list[str]:
         message.error if message.state < 0 else None,
         message.content,
     ]
-    return ["" if cell is None else cell for cell in shown]
+    return ["" if cell is None else make_safe(cell) for cell, make_safe in zip(shown, _SAFE, strict=True)]

@@ -6,20 +6,25 @@
 A page may be short, or empty, and still have a cursor: then as much was looked at as one answer may cost.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
+import structlog
 
+from gatepost.compute import compute
+from gatepost.model import ids
 from gatepost.model.dates import Span
 from gatepost.model.words import Sought, words_of
 from gatepost.store.history import Piece, Wanted, read_chosen, read_piece, read_texts
-from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
 from gatepost.store.search import Hits, read_closed, search_blocks
 
+log = structlog.get_logger("gatepost.search")
 SCAN = 5_000  # rows that one answer may look at
 _WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in all and at once
+_SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # and how long they may be together
 _CANDIDATES = 250  # messages with the right words that are looked at for the other filters
 
 
@@ -36,16 +41,18 @@ async def find_page(
     if sought is None:
         return await read_piece(db, channel_id, wanted, now, scan=SCAN, most=most)
     if wanted.contact_id is not None:
-        return await _read_words(db, channel_id, wanted, sought, now, most)
+        hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, most))
+        return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
     return await _search(db, channel_id, wanted, sought, now, most)
 
 
 async def _search(db: Database, channel_id: UUID, wanted: Wanted, sought: Sought, now: datetime, most: int) -> Piece:
     """First what is in no block yet, then the blocks; rows are read only for what holds the words."""
-    enough = _CANDIDATES if wanted.narrow else most
+    enough = _enough(wanted, most)
     closed = await read_closed(db, channel_id)
     behind, span = UUID(int=closed.int + 1), wanted.span
-    hits = await _search_young(db, channel_id, sought, Span(max(behind, span.start), span.end), enough)
+    young = _within(wanted, max(behind, span.start), span.end)
+    hits = await _search_each(db, channel_id, young, sought, enough)
     old = Span(span.start, min(behind, span.end))
     if hits.reached is None and old.start < old.end:
         older = await search_blocks(db, channel_id, sought, old, most=enough - len(hits.ids))
@@ -53,40 +60,45 @@ async def _search(db: Database, channel_id: UUID, wanted: Wanted, sought: Sought
     return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
 
 
-async def _search_young(db: Database, channel_id: UUID, sought: Sought, span: Span, most: int) -> Hits:
+async def _search_each(db: Database, channel_id: UUID, wanted: Wanted, sought: Sought, most: int) -> Hits:
     """Looks at each message's own words, and at nothing else of it."""
     found: list[UUID] = []
-    end = span.end
-    for _ in range(_WORD_SCAN // _WORD_SLICE):
-        texts = await read_texts(db, channel_id, Span(span.start, end), _WORD_SLICE) if span.start < end else []
-        found += [id_ for id_, content in texts if sought.fits(words_of(content))]
+    scanned = size = 0
+    while wanted.span.start < wanted.span.end:
+        texts = await read_texts(db, channel_id, wanted, most=_WORD_SLICE, size=_SLICE_SIZE)
+        found += await compute(matching, texts.messages, sought)
         if len(found) >= most:
             return Hits(found[:most], found[most - 1])
-        if len(texts) < _WORD_SLICE:
-            return Hits(found, None)
-        end = texts[-1][0]
-    return Hits(found, end)
+        if not texts.more:
+            break
+        wanted = _within(wanted, wanted.span.start, texts.messages[-1][0])
+        scanned, size = scanned + len(texts.messages), size + texts.size
+        if scanned >= _WORD_SCAN or size >= _SCAN_SIZE:
+            return Hits(found, wanted.span.end)
+    return Hits(found, None)
 
 
-async def _read_words(
-    db: Database, channel_id: UUID, wanted: Wanted, sought: Sought, now: datetime, most: int
-) -> Piece:
-    """Looks at each message's own words."""
-    found: list[StoredMessage] = []
-    for _ in range(_WORD_SCAN // _WORD_SLICE):
-        piece = await read_piece(db, channel_id, wanted, now, scan=_WORD_SLICE, most=_WORD_SLICE)
-        found += [message for message in piece.messages if sought.fits(words_of(message.content))]
-        if len(found) >= most:
-            return _cut(found, most, piece.reached)
-        if piece.reached is None:
-            return Piece(found, None)
-        wanted = _within(wanted, wanted.span.start, piece.reached)
-    return Piece(found, wanted.span.end)
+def matching(texts: Sequence[tuple[UUID, str]], sought: Sought) -> list[UUID]:
+    """The messages that hold the words; one whose words cannot be computed holds none."""
+    found = []
+    for id_, content in texts:
+        try:
+            if sought.fits(words_of(content)):
+                found.append(id_)
+        except Exception:
+            log.exception("words not computed", id=ids.message_id(id_))
+    return found
 
 
-def _cut(found: list[StoredMessage], most: int, reached: UUID | None) -> Piece:
+def _enough(wanted: Wanted, most: int) -> int:
+    """How many messages with the right words are looked at for the other filters."""
+    return _CANDIDATES if wanted.narrow else most
+
+
+def _cut(read: Piece, most: int, reached: UUID | None) -> Piece:
     """No more than asked for; what is cut off comes with the next page."""
-    return Piece(found, reached) if len(found) <= most else Piece(found[:most], found[most - 1].id)
+    found = read.messages
+    return Piece(found, read.reached or reached) if len(found) <= most else Piece(found[:most], found[most - 1].id)
 
 
 def _within(wanted: Wanted, start: UUID, end: UUID) -> Wanted:

@@ -10,6 +10,7 @@ from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
+from gatepost.model.problems import Problems
 from gatepost.store import labels as store
 from gatepost.store.answers import NEVER, Once
 from gatepost.store.contacts import Contact
@@ -59,7 +60,8 @@ async def access_label(db: Database, channel_id: UUID, text: str) -> Label:
 
 async def create_label(desk: LabelDesk, new: NewLabel, once: Once[Label] = NEVER) -> Label:
     """Makes a label, unless its name is taken or there are too many."""
-    name, color = read_name(new.name), read_color(new.color) if new.color is not None else None
+    name, color = _checked(new.name, new.color)
+    assert name
     async with changing(desk.db, desk.channel, desk.channel_id, desk.now) as change:
         await once.check(change.conn, desk.now)
         labels = Labels.of(change)
@@ -72,10 +74,22 @@ async def create_label(desk: LabelDesk, new: NewLabel, once: Once[Label] = NEVER
         return made
 
 
+def _checked(name: str | None, color: str | None) -> tuple[str | None, str | None]:
+    """What is given, if both may be so."""
+    problems = Problems()
+    read = (
+        None if name is None else problems.read(read_name, name),
+        None if color is None else problems.read(read_color, color),
+    )
+    problems.check()
+    return read
+
+
 async def change_label(desk: LabelDesk, text: str, wishes: LabelChange) -> Label:
     """Renames or recolours a label."""
-    name = None if wishes.name is msgspec.UNSET else read_name(wishes.name)
-    color = None if wishes.color is msgspec.UNSET else read_color(wishes.color)
+    name, color = _checked(
+        None if wishes.name is msgspec.UNSET else wishes.name, None if wishes.color is msgspec.UNSET else wishes.color
+    )
     async with changing(desk.db, desk.channel, desk.channel_id, desk.now) as change:
         labels = Labels.of(change)
         label = await _find(labels, text)

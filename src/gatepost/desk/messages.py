@@ -7,14 +7,14 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids, times
+from gatepost.model.delivery import STATUSES, explain
 from gatepost.model.errors import NotFound
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import shown_phone
+from gatepost.model.waits import Wait
 from gatepost.store.messages import StoredMessage, Trace, get_message, read_trace
 from gatepost.store.pool import Database
-
-_DELIVERY_STATES = {0: "pending", 1: "delivered", 2: "exhausted", 3: "dropped"}
 
 
 async def access_message(db: Database, channel_id: UUID, text: str) -> StoredMessage:
@@ -67,13 +67,21 @@ def show_message(message: StoredMessage, now: datetime) -> dict[str, Any]:
     return shown
 
 
-async def trace_message(db: Database, channel_id: UUID, message: StoredMessage, now: datetime) -> dict[str, Any]:
+def show_one(message: StoredMessage, wait: Wait | None, now: datetime) -> dict[str, Any]:
+    """A message, and while it has not left yet, why."""
+    shown = show_message(message, now)
+    return shown | {"waiting": wait.shown()} if wait else shown
+
+
+async def trace_message(
+    db: Database, channel_id: UUID, message: StoredMessage, wait: Wait | None, now: datetime
+) -> dict[str, Any]:
     """Every step of a message with its time and reason, and every attempt to tell of it."""
     trace = await read_trace(db, channel_id, message.event_ids)
     return {
-        "message": show_message(message, now),
+        "message": show_one(message, wait, now),
         "steps": _steps(message),
-        "waiting": _waiting(message, trace, now),
+        "waiting": wait.shown() if wait else None,
         "events": [_show_event(event.id, event.body, trace) for event in trace.events],
     }
 
@@ -94,25 +102,13 @@ def _steps(message: StoredMessage) -> list[dict[str, Any]]:
         failed = msgspec.json.decode(text)
         at = datetime.fromisoformat(failed["at"])
         steps.append((at, {"step": "attempt_failed", "attempt": failed["attempt"], "reason": failed["error"]}))
+    waits = (waited for text in message.waits or [] for waited in msgspec.json.decode(text))
+    steps += [(datetime.fromisoformat(waited.pop("from")), {"step": "waited", **waited}) for waited in waits]
     if message.sending_at:
         steps.append((message.sending_at, {"step": "sending", "attempt": message.attempt}))
     if message.ended_at:
         steps.append((message.ended_at, {"step": message.state.name.lower(), "reason": _json(message.error)}))
     return [{**step, "at": times.show(at)} for at, step in sorted(steps, key=lambda pair: pair[0])]
-
-
-def _waiting(message: StoredMessage, trace: Trace, now: datetime) -> dict[str, Any] | None:
-    """Why a message has not left yet, and when it may."""
-    if message.incoming or message.state not in (State.QUEUED, State.SENDING):
-        return None
-    if message.state is State.SENDING:
-        return {"because": "The network has been called; its answer is awaited", "until": None}
-    if message.send_at is not None and message.send_at > now:
-        return {"because": "It is scheduled", "until": times.show(message.send_at)}
-    if message.next_at is not None and message.next_at > now:
-        return {"because": "The last attempt failed; it is tried again", "until": times.show(message.next_at)}
-    held: dict[str, Any] | None = msgspec.json.decode(trace.pace).get("waiting")
-    return held or {"because": "Its turn has not come yet", "until": None}
 
 
 def _show_event(event_id: UUID, body: str, trace: Trace) -> dict[str, Any]:
@@ -122,7 +118,7 @@ def _show_event(event_id: UUID, body: str, trace: Trace) -> dict[str, Any]:
         "deliveries": [
             {
                 "endpoint": ids.show("we", d.endpoint_id),
-                "state": _DELIVERY_STATES[d.state],
+                "state": STATUSES[d.state],
                 "next_at": times.show_maybe(d.next_at),
                 "attempts": [
                     {
@@ -130,7 +126,7 @@ def _show_event(event_id: UUID, body: str, trace: Trace) -> dict[str, Any]:
                         "at": times.show(a.at),
                         "url": a.url,
                         "status": a.status,
-                        "error": a.error,
+                        "error": explain(a.status, a.error),
                         "latency_ms": round(a.latency_ms, 1),
                     }
                     for a in attempts

@@ -11,7 +11,8 @@ from gatepost.desk.calling import calling
 from gatepost.model import ids, times
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
-from gatepost.model.reading import read_list, read_text, read_url
+from gatepost.model.problems import Problems, read_each
+from gatepost.model.reading import read_list, read_texts, read_url
 from gatepost.model.standing import changed_connection
 from gatepost.networks.cloud.manage import CloudAccount, NumberState
 from gatepost.networks.cloud.values import items, some
@@ -102,11 +103,18 @@ def check_profile(change: ProfileChange) -> dict[str, Any]:
     given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
     if not given:
         raise invalid_field("body", f"names nothing to change; there are: {', '.join(ProfileChange.__struct_fields__)}")
-    for field, limit in _TEXTS.items():
-        if field in given:
-            read_text(field, given[field], limit)
-    if given.get("email") and not _EMAIL.fullmatch(given["email"]):
-        raise invalid_field("email", "must be an e-mail address, e.g. hello@example.com")
-    for number, url in enumerate(read_list("websites", given.get("websites", []), "profile.websites")):
-        read_url(f"websites[{number}]", url, "profile.website")
+    problems = Problems()
+    problems.read(read_texts, "", given, _TEXTS)
+    problems.read(_check_email, given.get("email"))
+    problems.read(_check_websites, given.get("websites", []))
+    problems.check()
     return given
+
+
+def _check_email(email: str | None) -> None:
+    if email and not _EMAIL.fullmatch(email):
+        raise invalid_field("email", "must be an e-mail address, e.g. hello@example.com")
+
+
+def _check_websites(websites: list[str]) -> None:
+    read_each("websites", read_list("websites", websites, "profile.websites"), read_url, name="profile.website")

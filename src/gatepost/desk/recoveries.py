@@ -20,7 +20,10 @@ from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.store.recoveries import Recovery, Wish
 
-CHOICES = {"missing": MISSING, **{name: STATUSES.index(name) for name in ("exhausted", "dropped", "delivered")}}
+CHOICES = {
+    "missing": MISSING,
+    **{name: STATUSES.index(name) for name in ("pending", "exhausted", "dropped", "delivered")},
+}
 _NAMES = {state: name for name, state in CHOICES.items()}
 
 

@@ -188,7 +188,7 @@ class Keeper:
             elif not self.row.wanted:
                 gone = self.row.logout
                 await self._show(
-                    "logged_out" if gone else "disconnected", reason_of("logged_out" if gone else "closed").says
+                    "logged_out" if gone else "disconnected", reason_of("logged_out_here" if gone else "closed").says
                 )
 
     async def _listen(self, link: Link) -> Then:
@@ -243,7 +243,8 @@ class Keeper:
     # -- its state -----------------------------------------------------------------------------------------------------
 
     async def _on_connection(self, link: Link, news: ConnectionNews) -> Then:
-        reason = reason_of(news.reason)
+        own = news.reason == "logged_out" and self.row.logout
+        reason = reason_of("logged_out_here" if own else news.reason)
         says = " ".join(text for text in (reason.says if news.reason else None, news.details) if text) or None
         if news.qr is not None:
             until = self._clock.now() + timedelta(seconds=news.qr_seconds or 20)
@@ -254,7 +255,8 @@ class Keeper:
         if news.state == "waiting_for_scan":
             return Then.GO_ON  # the code itself is the news
         if news.state in ("connected", "limited"):
-            await self._connected(link, news, says if news.state == "limited" else None)
+            limited = says if news.state == "limited" else None
+            await self._connected(link, news, limited or reason_of("linked").says)
             return Then.GO_ON
         self._set_network(None)
         await self._note_down(link, news, reason)
@@ -275,7 +277,7 @@ class Keeper:
         if values:
             await show_link(self._db, self._lease, **values)
 
-    async def _connected(self, link: Link, news: ConnectionNews, says: str | None) -> None:
+    async def _connected(self, link: Link, news: ConnectionNews, says: str) -> None:
         row = await get_link(self._db, self._lease.channel_id)
         await show_link(
             self._db,

@@ -1,6 +1,6 @@
 """Receiving: whatever a network reports becomes rows and events, once, and before the network hears yes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,8 @@ from gatepost.store.pool import UNFIT, Database
 from gatepost.store.receiving import Report, Reports, receive_updates
 
 log = structlog.get_logger("gatepost.receive")
+BATCH = 256  # updates of one commit
+_LONG = 8 * 1024  # characters of a message that count as one update more
 _STATES = {
     "sent": State.SENT,
     "delivered": State.DELIVERED,
@@ -41,15 +43,19 @@ class Receiver:
         self._db = db
         self._clock = clock
         self._ring = ring
-        self._batch: Batch[UUID, _Parcel, None] = Batch(self._write, size=128, limit=queue, linger=linger)
+        self._batch: Batch[UUID, _Parcel, None] = Batch(
+            self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_parcel
+        )
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         """Takes in the updates of one report. Returns once they are durable.
 
         An update that cannot be kept, whatever one tries, does not keep out the others: it is left out and logged.
         """
-        if not updates:
-            return
+        for part in divide(updates):
+            await self._receive(channel_id, channel, part)
+
+    async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         try:
             await self._batch.put(channel_id, _Parcel(channel, updates))
         except UNFIT as error:
@@ -58,8 +64,8 @@ class Receiver:
                 log.error("update not kept", channel=channel.id, kind=type(updates[0]).__name__, reason=why)
                 return
             half = len(updates) // 2
-            await self.receive(channel_id, channel, updates[:half])
-            await self.receive(channel_id, channel, updates[half:])
+            await self._receive(channel_id, channel, updates[:half])
+            await self._receive(channel_id, channel, updates[half:])
 
     async def drain(self) -> None:
         await self._batch.drain()
@@ -75,6 +81,27 @@ class Receiver:
         await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
         self._ring(channel_id)
         return [None] * len(parcels)
+
+
+def divide(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:
+    """The updates of one report in parts, each of them light enough for a batch of its own; one always is."""
+    start, weight = 0, 0
+    for place, update in enumerate(updates):
+        weight += _weigh(update)
+        if weight > BATCH and place > start:
+            yield updates[start:place]
+            start, weight = place, _weigh(update)
+    if updates:
+        yield updates[start:]
+
+
+def _weigh(update: Update) -> int:
+    """A long message counts as many: what one commit writes has a limit."""
+    return 1 + len(update.content) // _LONG if isinstance(update, Incoming) else 1
+
+
+def _weigh_parcel(parcel: _Parcel) -> int:
+    return sum(_weigh(update) for update in parcel.updates)
 
 
 def _report(status: Status) -> Report:

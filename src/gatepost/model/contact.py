@@ -18,7 +18,7 @@ OWN_COLUMNS = ("phone", "name", "opted_out", "id", "username", "labels", "create
 def read_name(value: Any, field: str = "name") -> str:
     """A contact's name without the spaces around it, or a refusal."""
     if not isinstance(value, str):
-        raise invalid_field(field, "must be text")
+        raise invalid_field(field, "must be a string")
     check_storable(field, value)
     name = value.strip()
     if not name:
@@ -30,6 +30,8 @@ def read_name(value: Any, field: str = "name") -> str:
 
 def check_custom(custom: Mapping[str, str | None]) -> None:
     """Refuses names and values that no contact may have. A null is no value: it takes the field away."""
+    if len(custom) > 2 * FIELDS_MOST:  # as many new ones as there may be, and as many that go
+        raise _too_many(len(custom))
     for name, value in custom.items():
         _check_field_name(name)
         where = f"custom.{plain(name)}"
@@ -37,8 +39,6 @@ def check_custom(custom: Mapping[str, str | None]) -> None:
             check_storable(where, value)
             if len(value) > VALUE_MOST:
                 raise invalid_field(where, f"may have up to {VALUE_MOST:,} characters, but has {len(value):,}")
-    if len(custom) > 2 * FIELDS_MOST:  # as many new ones as there may be, and as many that go
-        raise _too_many(len(custom))
 
 
 def _check_field_name(name: str) -> None:

@@ -41,6 +41,8 @@ def read_span(from_: str | None, to: str | None, tz: str | None) -> Span:
 
 def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     """The moment behind a date or a time, in UTC."""
+    if text.startswith("9999-"):  # the last year that Python counts: a little later, or in another zone, is too much
+        raise invalid_field(field, "must lie before the year 9999")
     try:
         if _DATE.fullmatch(text):
             day = date.fromisoformat(text)

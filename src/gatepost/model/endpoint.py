@@ -4,7 +4,8 @@ from datetime import datetime
 
 import msgspec
 
-from gatepost.model.errors import invalid_field
+from gatepost.model.errors import FieldProblem
+from gatepost.model.problems import invalid_fields
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
 BATCH_MAX = 100
@@ -39,12 +40,21 @@ class Health(msgspec.Struct, frozen=True):
 
 def check_manner(manner: Manner) -> Manner:
     """The same wishes, or what is wrong with them."""
-    if not 1 <= manner.batch <= BATCH_MAX:
-        raise invalid_field("batch.most", f"must be between 1 and {BATCH_MAX} events")
-    if not 0 <= manner.batch_wait <= BATCH_WAIT_MAX:
-        raise invalid_field("batch.wait", f"must be between 0 and {BATCH_WAIT_MAX:g} seconds")
-    if manner.rate is not None and not 1 <= manner.rate <= RATE_MAX:
-        raise invalid_field("rate_limit", f"must be between 1 and {RATE_MAX} deliveries a second, or null for no limit")
-    if manner.version not in VERSIONS:
-        raise invalid_field("version", f"must be a version of the payload; there are: {', '.join(map(str, VERSIONS))}")
+    wrong = [FieldProblem(field, why) for field, fits, why in _rules(manner) if not fits]
+    if wrong:
+        raise invalid_fields(wrong)
     return manner
+
+
+def _rules(manner: Manner) -> list[tuple[str, bool, str]]:
+    versions, rate = ", ".join(map(str, VERSIONS)), manner.rate
+    return [
+        ("batch.most", 1 <= manner.batch <= BATCH_MAX, f"must be between 1 and {BATCH_MAX} events"),
+        ("batch.wait", 0 <= manner.batch_wait <= BATCH_WAIT_MAX, f"must be between 0 and {BATCH_WAIT_MAX:g} seconds"),
+        (
+            "rate_limit",
+            rate is None or 1 <= rate <= RATE_MAX,
+            f"must be between 1 and {RATE_MAX} deliveries a second, or null for no limit",
+        ),
+        ("version", manner.version in VERSIONS, f"must be a version of the payload; there are: {versions}"),
+    ]

@@ -21,6 +21,7 @@ from gatepost.model.content.kinds import KINDS, Type, foreign, read_content, req
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.limits import most
 from gatepost.model.phone import check_phone
+from gatepost.model.problems import Problems, joined
 from gatepost.model.reading import check_storable
 from gatepost.model.template.values import TemplateUse
 
@@ -158,22 +159,30 @@ def check_send(
     types: Container[str] | None = None,
     as_text: Container[str] = (),
 ) -> Draft:
-    """Every rule about the fields of a send, each with its own sentence.
+    """Every rule about the fields of a send, each with its own sentence; one error names all fields that are wrong.
 
     `types` are those that the channel carries (None: all), `as_text` those that it carries as numbered text.
     """
+    try:
+        return _draft(request, now, kind, types, as_text)
+    except Invalid as first:
+        raise _all_problems(request, now, kind, types, as_text) or first from None
+
+
+def _draft(
+    request: SendRequest, now: datetime, kind: str, types: Container[str] | None, as_text: Container[str]
+) -> Draft:
+    """The draft, or the first rule that is broken."""
     check_phone(request.phone)
-    type_ = request.type
-    falls_back = types is not None and type_ not in types and _falls_back(request, kind, as_text)
-    found = None if type_ == "text" else Found()
-    content = _text_content(request) if found is None else _other_content(request, found, falls_back=falls_back)
+    found = None if request.type == "text" else Found()
+    content = _content(request, found, kind, types, as_text)
     if request.client_ref is not None:
-        _check_length("client_ref", request.client_ref, CLIENT_REF_MAX)
+        check_client_ref("client_ref", request.client_ref)
     if not 1 <= request.ttl <= TTL_MAX:
-        raise invalid_field("ttl", f"must be between 1 and {TTL_MAX} seconds")
+        raise _wrong_ttl()
     draft = Draft(
         request.phone,
-        type_,
+        request.type,
         content,
         request.priority == "bulk",
         request.on_unknown == "fail",
@@ -183,6 +192,31 @@ def check_send(
         request.ttl,
     )
     return draft if found is None else _with_found(draft, found)
+
+
+def _all_problems(
+    request: SendRequest, now: datetime, kind: str, types: Container[str] | None, as_text: Container[str]
+) -> Invalid | None:
+    """The error that names every broken rule: each field alone, in the default request where it is right."""
+    problems = Problems()
+    sound = SendRequest("10000000", "text")
+    problems.read(check_phone, request.phone)
+    problems.read(_content, request, None if request.type == "text" else Found(), kind, types, as_text)
+    for name in ("client_ref", "ttl", "reply_to", "send_at"):
+        alone = msgspec.structs.replace(sound, **{name: getattr(request, name)})
+        problems.read(_draft, alone, now, kind, None, ())
+    return problems.error()
+
+
+def _content(
+    request: SendRequest, found: Found | None, kind: str, types: Container[str] | None, as_text: Container[str]
+) -> str:
+    falls_back = types is not None and request.type not in types and _falls_back(request, kind, as_text)
+    return _text_content(request) if found is None else _other_content(request, found, falls_back=falls_back)
+
+
+def _wrong_ttl() -> Invalid:
+    return invalid_field("ttl", f"must be between 1 and {TTL_MAX} seconds")
 
 
 def _with_found(draft: Draft, found: Found) -> Draft:
@@ -215,11 +249,10 @@ class _Previewed(_Plain, gc=False):
 
 def _text_content(request: SendRequest) -> str:
     """The content of a text. Most messages come this way, so nothing is done twice."""
-    if _is_beyond_text(request):
-        raise foreign("text", next(name for name in _BEYOND_TEXT if getattr(request, name) is not None), _TEXT)
     body = request.body
-    if body is None:
-        raise required("text", "body")
+    if body is None or _is_beyond_text(request):
+        wrong = [foreign("text", name, _TEXT) for name in _BEYOND_TEXT if getattr(request, name) is not None]
+        raise joined([*wrong, required("text", "body")] if body is None else wrong)
     if len(body) > BODY_MAX or "\x00" in body or not body.strip():
         raise _wrong_body(body)
     try:
@@ -272,10 +305,12 @@ def _other_content(request: SendRequest, found: Found, *, falls_back: bool) -> s
     return _encode(content).decode()
 
 
-def _check_length(field: str, text: str, most_: int) -> None:
-    if not 1 <= len(text) <= most_:
-        raise invalid_field(field, f"must have 1 to {most_} characters, but has {len(text)}")
+def check_client_ref(field: str, text: str) -> str:
+    """A client_ref, or the beginning of one."""
+    if not 1 <= len(text) <= CLIENT_REF_MAX:
+        raise invalid_field(field, f"must have 1 to {CLIENT_REF_MAX} characters, but has {len(text)}")
     check_storable(field, text)
+    return text
 
 
 def _reply_to(request: SendRequest) -> UUID:

@@ -9,6 +9,7 @@ from gatepost.model.errors import Conflict
 WAY = ("new", "confirmed", "shipped", "delivered")
 CANCELED = "canceled"
 STATUSES = (*WAY, CANCELED)
+LINES_MAX = 1_000  # of one order; a message with more is kept, but makes no order
 
 
 def may_move(before: str, after: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gatepost.model.number_forms import forms_of
 from gatepost.model.phone import SUFFIX
 
 LID, USER = "lid:", "user:"
@@ -25,9 +26,10 @@ class Person(msgspec.Struct, frozen=True):
 
 
 def addresses(person: Person) -> tuple[str, ...]:
-    """All addresses of a person, the one to go by first."""
-    named = (person.phone, person.lid and LID + person.lid, person.user_id and USER + person.user_id)
-    return tuple(address for address in named if address)
+    """All addresses of a person, the one to go by first; a number in each form that it is written in."""
+    numbers = forms_of(person.phone) if person.phone else ()
+    named = (person.lid and LID + person.lid, person.user_id and USER + person.user_id)
+    return (*numbers, *(address for address in named if address))
 
 
 class Circle(msgspec.Struct, frozen=True):

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from gatepost.model.errors import invalid_field
+from gatepost.model.errors import FieldProblem, invalid_field
 from gatepost.model.limits import limit
+from gatepost.model.problems import MOST, Problems, invalid_fields
 
 
 def place(path: str, name: str) -> str:
@@ -25,19 +26,18 @@ def read_object(
     if not isinstance(value, Mapping):
         fields = ", ".join([*required, *optional])
         raise invalid_field(path, f"must be an object with {fields}" if fields else "must be an object")
-    for name in value:
-        if name not in required and name not in optional:
-            raise invalid_field(place(path, plain(name)), "is not a field of this object")
-    for name in required:
-        if value.get(name) is None:
-            raise invalid_field(place(path, name), "is required")
+    unknown = [name for name in value if name not in required and name not in optional]
+    missing = [name for name in required if value.get(name) is None]
+    if unknown or missing:
+        problems = [FieldProblem(place(path, plain(name)), "is not a field of this object") for name in unknown[:MOST]]
+        raise invalid_fields([*problems, *(FieldProblem(place(path, name), "is required") for name in missing)])
     return {name: field for name, field in value.items() if field is not None}
 
 
 def read_text(path: str, value: Any, name: str) -> str:
     """A text that keeps to the limit of that name, can be stored, and is not just spaces."""
     if not isinstance(value, str):
-        raise invalid_field(path, "must be text")
+        raise invalid_field(path, "must be a string")
     row = limit(name)
     if row.min and not value.strip():
         raise invalid_field(path, f"is empty; it takes {row.words()}" if row.max else "is empty")
@@ -47,6 +47,18 @@ def read_text(path: str, value: Any, name: str) -> str:
     if not row.matches(value):
         raise invalid_field(path, f"is not of the right form. {row.note}")
     return value
+
+
+def read_texts(path: str, given: Mapping[str, Any], limits: Mapping[str, str]) -> dict[str, str]:
+    """The texts among the fields of an object, each with the name of its limit; what is not given is left out."""
+    problems = Problems()
+    read = {
+        name: problems.read(read_text, place(path, name), given[name], limit_)
+        for name, limit_ in limits.items()
+        if name in given
+    }
+    problems.check()
+    return {name: text for name, text in read.items() if text is not None}
 
 
 def read_list(path: str, value: Any, name: str) -> list[Any]:

@@ -17,7 +17,10 @@ QUERY_MAX = 200
 QUERY_WORDS = 10
 WORD_MAX = 40
 WORDS_MAX = 2_000  # of one message: longer ones are found by their first words
+TEXT_MAX = 20_000  # characters of one message that are looked at for words, counted before and after normalising
+CONTENT_MAX = 1024 * 1024  # characters of a content that is looked into; a larger one is found by date only
 _DEEPEST = 12
+_PIECE = 256  # characters normalised at once: putting a run of marks in order takes the square of its length
 _SIGNS = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
 # What a person does not read: names of files at the network, addresses, codes of fields.
@@ -28,24 +31,47 @@ _UNREAD = frozenset(
 
 def split(text: str) -> list[str]:
     """The words of a text, in their order."""
-    if not text.isascii():
-        marked = unicodedata.normalize("NFKD", text)
-        bare = "".join(letter for letter in marked if not unicodedata.combining(letter))
-        text = unicodedata.normalize("NFC", bare)
-    return [word[:WORD_MAX] for word in _WORD.findall(text.casefold())]
+    return [word[:WORD_MAX] for word in _WORD.findall(_folded(text[:TEXT_MAX]))]
 
 
-def texts(content: str) -> list[str]:
+def _folded(text: str) -> str:
+    """A text without case and marks. One character may become eighteen: what grows past the limit is left out."""
+    if text.isascii():
+        return text.lower()
+    bare, size = [], 0
+    for start in range(0, len(text), _PIECE):
+        bare.append(_bare(text[start : start + _PIECE]))
+        size += len(bare[-1])
+        if size >= TEXT_MAX:
+            break
+    return unicodedata.normalize("NFC", "".join(bare)[:TEXT_MAX]).casefold()
+
+
+def _bare(piece: str) -> str:
+    """A piece of a text without its marks. Where pieces are cut makes no difference: marks only move among marks."""
+    marked = unicodedata.normalize("NFKD", piece)
+    marks = {ord(letter): None for letter in set(marked) if unicodedata.combining(letter)}
+    return marked.translate(marks) if marks else marked
+
+
+def texts(content: str) -> Iterator[str]:
     """What a person reads in a message's content."""
     try:
-        return list(_leaves(msgspec.json.decode(content), _DEEPEST))
-    except msgspec.MsgspecError:
-        return []
+        yield from _leaves(msgspec.json.decode(content), _DEEPEST)
+    except (msgspec.MsgspecError, RecursionError):
+        return
 
 
 def words_of(content: str) -> set[str]:
     """The words that a message is found by."""
-    return set([word for text in texts(content) for word in split(text)][:WORDS_MAX])
+    found: list[str] = []
+    room = TEXT_MAX
+    for text in texts(content) if len(content) <= CONTENT_MAX else ():
+        found += split(text[:room])
+        room -= len(text) + 1
+        if room <= 0 or len(found) >= WORDS_MAX:
+            break
+    return set(found[:WORDS_MAX])
 
 
 class Sought(msgspec.Struct, frozen=True):

@@ -62,6 +62,7 @@ class NetworkError(msgspec.Struct, frozen=True):
     details: str | None = None
     advice: str | None = None
     advice_when_over: str | None = None  # once nothing more is tried, where that is another one
+    own_code: str | None = None  # of an error that is none of the network's
 
     def when_over(self) -> "NetworkError":
         """The same of a message that has failed for good."""
@@ -80,6 +81,7 @@ class Refused(msgspec.Struct, frozen=True):
     wait: float = 0.0  # of a retry or a hold: seconds before which another try is in vain
     tries: int | None = None  # of a retry: how many are worth it, where that is fewer than usual
     files: bool = False  # perhaps the network has forgotten a file that the message names
+    within: float | None = None  # of a retry: seconds after the first such refusal in which others are worth it
 
 
 class Unsent(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 """Accepting a send: checked, counted and committed before anyone is told yes."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -16,6 +17,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.qr.compose import CHOICES, as_text
 from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages
 from gatepost.store.answers import Key, check_items, nth
 from gatepost.store.batch import Batch
@@ -23,6 +25,8 @@ from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
 BATCH_MOST = 1000
+_TURN = 50  # messages of a batch between which others get a turn
+_LONG = 8 * 1024  # characters of a message that count as one message more
 _encode = msgspec.json.Encoder().encode
 
 
@@ -45,21 +49,29 @@ class Acceptor:
         self._plans = plans
         self._ring = ring
         self._count = count
-        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue)
+        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue, weigh=_weigh)
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
         return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
 
     async def accept_many(
-        self, caller: Caller, requests: Sequence[SendRequest | GatepostError], key: Key | None = None
+        self,
+        caller: Caller,
+        requests: Sequence[SendRequest | GatepostError],
+        key: Key | None = None,
+        batch_id: UUID | None = None,
     ) -> list[Outcome]:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MOST)
-        prepared = [await self._try_prepare(caller, r, nth(key, i)) for i, r in enumerate(requests)]
+        prepared = []
+        for i, request in enumerate(requests):
+            prepared.append(await self._try_prepare(caller, request, nth(key, i)))
+            if i % _TURN == 0:
+                await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
-        outcomes = iter(await self._write(caller.channel_id, good) if good else ())
+        outcomes = iter(await self._write(caller.channel_id, good, batch_id) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
     async def _try_prepare(
@@ -93,11 +105,18 @@ class Acceptor:
     def waiting(self) -> int:
         return self._batch.waiting
 
-    async def _write(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[Outcome]:
-        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now())
+    async def _write(
+        self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
+    ) -> list[Outcome]:
+        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
         self._ring(channel_id)
         self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
         return outcomes
+
+
+def _weigh(submission: Submission) -> int:
+    """A long message counts as many: what one commit writes has a limit."""
+    return 1 + len(submission.draft.content) // _LONG
 
 
 def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
@@ -108,6 +127,14 @@ def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key 
     if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
     return Key(route, key, hashlib.sha256(body).digest())
+
+
+def new_batch_id(channel_id: UUID, key: Key | None, now: datetime) -> UUID:
+    """The id of a batch. A batch that is repeated with its key keeps its id."""
+    if key is None:
+        return ids.new_id(now)
+    name = channel_id.bytes + key.body_hash + key.key.encode()
+    return UUID(bytes=hashlib.sha256(name).digest()[:16])
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -161,6 +188,12 @@ _LINKED_TYPES = {  # what linked phones call the types; texts, and what goes as 
 }
 
 
+def _text_sent(type_: str, content: dict[str, Any]) -> str:
+    """The text that leaves: of a text its body, of choices the numbered text that they are sent as."""
+    text: str = as_text(type_, content) if type_ in CHOICES else content["body"]
+    return text
+
+
 def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     """The seed's answer, with what each kind of channel adds."""
     message_id, phone = ids.message_id(id_), draft.phone
@@ -172,6 +205,6 @@ def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     else:
         type_ = _LINKED_TYPES.get(draft.type, "conversation")
         content = msgspec.json.decode(draft.content)
-        shown = content["body"] if type_ == "conversation" else content
+        shown = content if type_ != "conversation" else _text_sent(draft.type, content)
         data = _Linked(key, status, {type_: shown}, type_, int(now.timestamp()))
     return _encode(_Answer(True, "Message scheduled" if draft.send_at else "Message queued", data))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from gatepost.model import times
+from gatepost.model import times, waits
 from gatepost.outbound import pace
 from gatepost.outbound.holds import Holds
 from gatepost.store.heads import Lease
@@ -15,7 +15,6 @@ from gatepost.store.pool import Database
 from gatepost.store.tiers import count_opened, raise_tier
 
 log = structlog.get_logger("gatepost.send")
-TIER_FULL = "The number may open no more conversations within 24 hours"
 _WEEK = timedelta(days=7)
 _LOOK_AGAIN = timedelta(minutes=10)
 
@@ -31,6 +30,11 @@ class Limits(msgspec.Struct, frozen=True):
     rise_after: timedelta = timedelta(0)
     tier_since: datetime | None = None
     quality: str | None = None
+    warm_up: bool = False  # the tier is the gateway's own, for a number that was linked lately
+
+    @property
+    def tier_rule(self) -> str:
+        return waits.WARM_UP if self.warm_up else waits.TIER
 
 
 class Climb:
@@ -92,14 +96,26 @@ def pace_shown(
             "waiting": len(load.for_pair),
         },
         "queued": load.queued,
-        "waiting": _waiting(holds, load, free_at, wall, now),
+        "new": (new := _no_new(limits, holds, free_at, wall, now)),
+        "waiting": _waiting(holds, load, wall, now) or (new if load.for_tier else None),
     }
 
 
-def _waiting(holds: Holds, load: Load, free_at: datetime, wall: datetime, now: float) -> dict[str, Any] | None:
+def _waiting(holds: Holds, load: Load, wall: datetime, now: float) -> dict[str, Any] | None:
+    """What holds the whole channel."""
     if not load.connected:
-        return {"because": "The channel is not connected", "until": None}
-    held = holds.reason(now) or (holds.new_reason(now) if load.for_tier else None)
+        return _shown(waits.NOT_CONNECTED, waits.words(waits.NOT_CONNECTED), None)
+    held = holds.reason(now)
+    return _shown(waits.HOLD, held[0], wall + timedelta(seconds=held[1])) if held else None
+
+
+def _no_new(limits: Limits, holds: Holds, free_at: datetime, wall: datetime, now: float) -> dict[str, Any] | None:
+    """What keeps new conversations from being opened."""
+    held = holds.new_reason(now)
     if held:
-        return {"because": held[0], "until": times.show(wall + timedelta(seconds=held[1]))}
-    return {"because": TIER_FULL, "until": times.show(free_at)} if load.for_tier else None
+        return _shown(waits.NEW, held[0], wall + timedelta(seconds=held[1]))
+    return _shown(limits.tier_rule, waits.words(limits.tier_rule), free_at) if free_at > wall else None
+
+
+def _shown(rule: str, because: str, until: datetime | None) -> dict[str, Any]:
+    return {"rule": rule, "because": because, "until": times.show_maybe(until)}

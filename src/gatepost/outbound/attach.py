@@ -4,13 +4,14 @@ content ─► med_… ids ─► name still known there? ───────�
              │ no                                                              ▲
              └─► one upload per file, whoever asks meanwhile waits for it ─────┘  refused for it? forgotten, once more
                      │ gone, refused, out of reach: a Receipt, as if the send itself had ended so
-links   ─► where the network cannot fetch links itself: fetched through the guard, handed over, not kept
+links   ─► where the network cannot fetch links itself: fetched through the guard, handed over, not kept; one that
+           gives nothing for `link_seconds` ends its message, and links take half of the room at most
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -33,7 +34,11 @@ _SESSION_FILES = 1000
 # Where a file may stand: our own shapes, and the network's own inside raw template components.
 _PLACES = frozenset({"media", "image", "video", "audio", "document", "sticker"})
 
-Fetch = Callable[[str, int], Awaitable[Fetched | Unfetched]]
+LINK_FAILED = "link_failed"
+_MAJOR = {"image": "image/", "sticker": "image/", "video": "video/", "audio": "audio/"}  # a document may be anything
+_UNTYPED = "application/octet-stream"  # what a server says that does not know
+
+Fetch = Callable[[str, int, UUID], Awaitable[Fetched | Unfetched]]  # a link, most bytes, whose channel
 
 
 def media_ids(content: str) -> tuple[UUID, ...]:
@@ -70,7 +75,15 @@ class Attacher:
     """Hands files to networks, for all channels of a process."""
 
     def __init__(
-        self, db: Database, objects: Objects, clock: Clock, fetch: Fetch, *, most: int, in_flight: int
+        self,
+        db: Database,
+        objects: Objects,
+        clock: Clock,
+        fetch: Fetch,
+        *,
+        most: int,
+        in_flight: int,
+        link_seconds: float = 30.0,
     ) -> None:
         self._db = db
         self._objects = objects
@@ -80,6 +93,10 @@ class Attacher:
         self._room = asyncio.Semaphore(in_flight)  # each file that is under way is held in memory
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._share = max(1, in_flight // 4)
+        self._link_room = asyncio.Semaphore(max(1, in_flight // 2))
+        self._link_shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+        self._link_seconds = link_seconds
+        self._links: dict[tuple[UUID, str], asyncio.Future[Unfetched | None]] = {}
         self._under_way: dict[tuple[UUID, UUID], asyncio.Task[str | Receipt]] = {}
         self._sessions: dict[UUID, tuple[object, dict[UUID, str]]] = {}
 
@@ -92,6 +109,7 @@ class Attacher:
         keep: timedelta = OFFICIAL_KEEP,
         session: object | None = None,
         links: bool = True,
+        type_: str = "document",
     ) -> dict[str, str] | Receipt:
         """The network's name of each file that a message names, or how the attempt ended.
 
@@ -105,7 +123,7 @@ class Attacher:
                 return name
             names[ids.show("med", media_id)] = name
         for link in () if links else media_links(content):
-            name = await self._hand_over_link(channel_id, network, link)
+            name = await self._hand_over_link(channel_id, network, link, type_)
             if not isinstance(name, str):
                 return name
             names[link] = name
@@ -179,13 +197,39 @@ class Attacher:
         async with share, self._room:
             yield
 
-    async def _hand_over_link(self, channel_id: UUID, network: Network, link: str) -> str | Receipt:
-        async with self._place(channel_id):
-            found = await self._fetch(link, self._most)
-            if isinstance(found, Unfetched):
-                error = NetworkError(0, "The file behind the link could not be fetched", found.reason)
-                return Refused(error, Reaction.RETRY if found.retry else Reaction.FINAL)
-            return await self._put(network, found.content, found.mime_type, None)
+    async def _hand_over_link(self, channel_id: UUID, network: Network, link: str, type_: str) -> str | Receipt:
+        """Fetches and hands over. Messages that name a link which is being tried share its failure."""
+        key = (channel_id, link)
+        trying = self._links.get(key)
+        failed = await asyncio.shield(trying) if trying is not None else None
+        if failed is not None:
+            return self._unfetched(failed)
+        outcome: asyncio.Future[Unfetched | None] = asyncio.get_running_loop().create_future()
+        self._links.setdefault(key, outcome)
+        found: Fetched | Unfetched | None = None
+        try:
+            async with self._link_place(channel_id), self._place(channel_id):
+                found = _checked(await self._fetch(link, self._most, channel_id), type_)
+                if isinstance(found, Unfetched):
+                    return self._unfetched(found)
+                return await self._put(network, found.content, found.mime_type, None)
+        finally:
+            outcome.set_result(found if isinstance(found, Unfetched) else None)
+            if self._links.get(key) is outcome:
+                del self._links[key]
+
+    def _unfetched(self, failed: Unfetched) -> Receipt:
+        error = NetworkError(0, "The file behind the link could not be fetched", failed.reason, own_code=LINK_FAILED)
+        if not failed.retry:
+            return Refused(error, Reaction.FINAL)
+        return Refused(error, Reaction.RETRY, within=self._link_seconds)
+
+    @asynccontextmanager
+    async def _link_place(self, channel_id: UUID) -> AsyncIterator[None]:
+        """Links that hang leave half of the room, and of the channel's share of it, to files."""
+        share = self._link_shares.setdefault(channel_id, asyncio.Semaphore(max(1, self._share // 2)))
+        async with share, self._link_room:
+            yield
 
     async def _put(self, network: Network, content: bytes, mime_type: str, filename: str | None) -> str | Receipt:
         began = self._clock.monotonic()
@@ -193,6 +237,25 @@ class Attacher:
             return await network.put_media(content, mime_type, filename)
         except CallFailed as failed:
             return _receipt(failed, self._clock.monotonic() - began)
+
+
+def _checked(found: Fetched | Unfetched, type_: str) -> Fetched | Unfetched:
+    """A page instead of a picture stays one, however often it is fetched."""
+    major = _MAJOR.get(type_, "")
+    if isinstance(found, Fetched) and found.mime_type != _UNTYPED and not found.mime_type.startswith(major):
+        return Unfetched(
+            f"The link gave a file of type {found.mime_type}, which cannot be sent as {type_}.", retry=False
+        )
+    return found
+
+
+def link_failed_at(history: Sequence[str] | None) -> datetime | None:
+    """When a message's link first gave nothing, as its failed attempts say."""
+    for text in history or ():
+        failed = msgspec.json.decode(text)
+        if (failed["error"] or {}).get("code") == LINK_FAILED:
+            return datetime.fromisoformat(failed["at"])
+    return None
 
 
 def _receipt(failed: CallFailed, seconds: float) -> Receipt:

@@ -1,23 +1,69 @@
-"""Canceling a message that has not left yet."""
+"""Canceling messages that have not left yet: one by its id, or all that a selection names."""
 
+from collections.abc import Callable
 from datetime import datetime
+from uuid import UUID
 
+import msgspec
+
+from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import STATUS, State
-from gatepost.store import sending
+from gatepost.model.message import STATUS, State, may_follow
+from gatepost.store import canceling
+from gatepost.store.canceling import PIECE, Place, Selection, find_waiting
 from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
+
+LONGEST = 5.0  # seconds after which a request begins no further piece
 
 
 async def cancel_message(db: Database, caller: Caller, message: StoredMessage, now: datetime) -> None:
     """Cancels, or says why it is too late."""
-    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
-    before, after = await sending.cancel_message(db, channel, caller.channel_id, message.id, now)
+    before, after = await canceling.cancel_message(db, _ref(caller), caller.channel_id, message.id, now)
     if after is None:
         raise NotFound("There is no such outgoing message on this channel.")
     if before is not State.QUEUED:
         where = "on its way to the network" if before is State.SENDING else STATUS[after]
         raise Conflict(f"Only a message that has not left can be canceled; this one is {where}.")
+
+
+class Canceled(msgspec.Struct, frozen=True):
+    """What one request canceled, how many it found on their way, and where the next goes on; None: that was all."""
+
+    canceled: int
+    too_late: int
+    place: Place | None
+
+
+async def cancel_selection(
+    db: Database,
+    clock: Clock,
+    caller: Caller,
+    chosen: Selection,
+    after: Place | None,
+    ring: Callable[[UUID], None],
+    *,
+    longest: float = LONGEST,
+    piece: int = PIECE,
+) -> Canceled:
+    """Cancels a selection in pieces, each with a commit of its own, for as long as one request may take."""
+    until, place = clock.monotonic() + longest, after
+    canceled = too_late = 0
+    while True:
+        found = await find_waiting(db, caller.channel_id, chosen, place, piece=piece)
+        too_late, place = too_late + found.too_late, found.place
+        if found.waiting:
+            channel_id = caller.channel_id
+            states = await canceling.cancel_messages(db, _ref(caller), channel_id, found.waiting, clock.now())
+            ended = sum(may_follow(state, State.CANCELED) for state in states.values())
+            canceled, too_late = canceled + ended, too_late + len(states) - ended
+            ring(channel_id)
+        if place is None or clock.monotonic() >= until:
+            return Canceled(canceled, too_late, place)
+
+
+def _ref(caller: Caller) -> ChannelRef:
+    return ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)

@@ -30,7 +30,7 @@ from gatepost.store.sending import Intent, Queued, Quoted, Result
 log = structlog.get_logger("gatepost.send")
 TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
 Tell = Callable[[str, str | None], Awaitable[None]]
-Attach = Callable[[Network, str], Awaitable[dict[str, str] | Receipt]]
+Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
 
 
 Forget = Callable[[Mapping[str, str]], Awaitable[bool]]
@@ -40,7 +40,7 @@ async def tell_nobody(_state: str, _reason: str | None) -> None:
     """A lane on its own has no channel to show a state of."""
 
 
-async def attach_nothing(_network: Network, _content: str) -> dict[str, str]:
+async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
     return {}
 
 
@@ -82,21 +82,23 @@ class Carrier:
         self._forget = forget
         self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
 
-    async def carry(self, network: Network | None, message: Queued, opens: bool, wall: datetime) -> None:
+    async def carry(
+        self, network: Network | None, message: Queued, opens: bool, wall: datetime, waits: str | None = None
+    ) -> None:
         """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
         counted = opens
         try:
             if message.state is State.SENDING and self._gives_up(message, wall):
                 await self.finish(message, End(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
-            intent = Intent(message.id, message.attempt + 1, opens)
+            intent = Intent(message.id, message.attempt + 1, opens, waits)
             intended = await self._ledger.intend(self._lease, intent)
             counted = opens and not intended.opened
             if not intended.go:
                 self._queue.forget(message, self._clock.monotonic())
                 return
             message.attempt += 1
-            message.state = State.SENDING
+            message.state, message.waits_since, message.unknown_noted = State.SENDING, wall, False
             if intended.opened:
                 self._queue.recipient_of(message).note_opened(wall)
             receipt = await self._send(network, message)
@@ -121,7 +123,7 @@ class Carrier:
         if network is None:
             return Unsent("The channel is not connected")
         try:
-            media = await self._attach(network, message.content)
+            media = await self._attach(network, message.content, message.type)
             if not isinstance(media, dict):
                 return media
             left = await self._throttle.passage()
@@ -146,19 +148,29 @@ class Carrier:
     async def _follow(self, message: Queued, receipt: Receipt, *, opened: bool) -> None:
         """Does what the network's answer asks for."""
         recipient = self._queue.recipient_of(message)
-        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random())
+        failing = self._failing(message, receipt)
+        verdict = judge(receipt, message.attempt, recipient.refusals, self._rules, random.random(), failing)
         unopened = opened and _opened_none(receipt)
         if unopened:
             recipient.forget_opened()
         if isinstance(verdict, End):
             recipient.refusals = 0
             if isinstance(receipt, Sent) and self._holds.release(self._clock.monotonic(), opened=opened):
-                await self._tell("connected", None)
+                await self._tell("connected", "The network accepted a message again.")
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, Again):
             await self._again(message, verdict, unopened=unopened)
         else:
             self._await_status(message, verdict)
+
+    def _failing(self, message: Queued, receipt: Receipt) -> float:
+        """For how long the message has been refused in a way that has a time limit."""
+        if not isinstance(receipt, Refused) or receipt.within is None:
+            return 0.0
+        now = self._clock.monotonic()
+        if message.limited_since is None:
+            message.limited_since = now
+        return now - message.limited_since
 
     def _await_status(self, message: Queued, verdict: Await) -> None:
         log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
@@ -195,7 +207,7 @@ class Carrier:
         if news and verdict.hold is not Hold.CHANNEL:
             await self._tell("limited", because)
 
-    async def finish(self, message: Queued, end: End, *, unopened: bool = False) -> None:
+    async def finish(self, message: Queued, end: End, *, unopened: bool = False, waits: str | None = None) -> None:
         """Commits an end, and forgets the message."""
         alias = end.wa_id if end.wa_id != message.phone else None
         told = {"held": True} if end.held else None
@@ -209,6 +221,7 @@ class Carrier:
             alias=alias,
             told=told,
             unopened=unopened,
+            waits=waits,
         )
         await self._commit(result)
         self._queue.forget(message, self._clock.monotonic())

@@ -10,7 +10,7 @@ back; `run` is the loop around it. Everything written carries the lease's epoch;
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,12 +19,13 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
+from gatepost.model import waits
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.networks.base import Network
 from gatepost.outbound import pace
-from gatepost.outbound.allowance import TIER_FULL, Climb, Limits, Load, pace_shown
+from gatepost.outbound.allowance import Climb, Limits, Load, pace_shown
 from gatepost.outbound.carry import TICK, Attach, Carrier, Forget, Tell, attach_nothing, forget_nothing, tell_nobody
 from gatepost.outbound.holds import DOUBT, Holds
 from gatepost.outbound.ledger import Ledger
@@ -32,9 +33,11 @@ from gatepost.outbound.queue import BUSY, PARKED, TIER, Queue, Recipient
 from gatepost.outbound.reading import Reader
 from gatepost.outbound.throttle import Throttle
 from gatepost.outbound.verdict import End, Rules
+from gatepost.outbound.waits import Cause, Causes, waits_of
 from gatepost.store.heads import Lease, StaleOwner, save_pace
 from gatepost.store.sending import Queued, read_states
 from gatepost.store.tiers import conversations_open
+from gatepost.store.waiting import note_unknown
 
 log = structlog.get_logger("gatepost.send")
 _SLACK = timedelta(seconds=1)  # the network's day begins when it takes a message: a moment after we let it go
@@ -97,6 +100,7 @@ class Lane:
         self._saved: tuple[UUID, str] | None = None
         self._stopping = False
         self._locked = False
+        self._causes = Causes()
 
     def ring(self) -> None:
         """There may be something new."""
@@ -198,6 +202,16 @@ class Lane:
             for message in unknown:
                 if states.get(message.id) is not State.SENDING:
                     self._queue.forget(message, self._clock.monotonic())
+            await self._note_unknown([m for m in unknown if m.id in self._queue and not m.unknown_noted])
+
+    async def _note_unknown(self, unknown: Sequence[Queued]) -> None:
+        """Writes once until when each is waited for: another node may be asked why."""
+        if unknown:
+            wall, now = self._clock.now(), self._clock.monotonic()
+            until = [(m.id, wall + timedelta(seconds=m.not_before - now)) for m in unknown]
+            await note_unknown(self._ledger.db, self.lease, until)
+            for message in unknown:
+                message.unknown_noted = True
 
     async def _free_from_tier(self) -> None:
         """Lines up those who wrote meanwhile, and everybody once a conversation may be opened again."""
@@ -224,19 +238,18 @@ class Lane:
     def _expire(self, message: Queued) -> None:
         """Out of its line here and now, so that nothing starts it while its end is being written."""
         error = {"code": "expired", "title": "The message waited longer than its ttl", "details": self._why(message)}
+        held = self._waits_of(message, self._clock.monotonic(), self._clock.now())
         message.state = State.EXPIRED
         self._queue.withdraw(message, self._clock.monotonic())
-        self._spawn(self._carrier.finish(message, End(State.EXPIRED, error=error)))
+        self._spawn(self._carrier.finish(message, End(State.EXPIRED, error=error), waits=held))
 
     def _why(self, message: Queued) -> str:
         """Why a message waits, in words."""
-        if self._network is None:
-            return "The channel is not connected"
-        now = self._clock.monotonic()
-        held = self._holds.reason(now) or (self._holds.new_reason(now) if self._place(message) == TIER else None)
-        if held:
-            return held[0]
-        return TIER_FULL if self._place(message) == TIER else "Other messages were ahead of it"
+        cause = self._queue.recipient_of(message).causes.now or self._held_by(self._clock.monotonic())
+        return cause.words(message.id) if cause else "Other messages were ahead of it"
+
+    def _waits_of(self, message: Queued, now: float, wall: datetime) -> str | None:
+        return waits_of(message, (self._queue.recipient_of(message).causes, self._causes), now, wall)
 
     def _place(self, message: Queued) -> str:
         return self._queue.recipient_of(message).place
@@ -247,14 +260,31 @@ class Lane:
         """Starts all that may leave now. Returns when to look again."""
         now = self._clock.monotonic()
         self._queue.wake_parked(now)
-        while self._network and not self._stopping and len(self._tasks) < self._most_in_flight:
+        wait = 0.0
+        while not wait and self._network and not self._stopping and len(self._tasks) < self._most_in_flight:
             found = self._queue.peek()
             if found is None:
                 break
             wait = self._holds.wait(now) or self._start(*found, now)
-            if wait:
-                return min(now + wait, self._wake_time(now) or now + wait)
-        return self._wake_time(now)
+        self._note_cause(self._held_by(now), now)
+        wake = self._wake_time(now)
+        return min(now + wait, wake or now + wait) if wait else wake
+
+    def _note_cause(self, cause: Cause | None, now: float) -> None:
+        if cause is None:
+            self._causes.end(now)
+        self._causes.begin(cause)
+
+    def _held_by(self, now: float) -> Cause | None:
+        """What keeps back those who could leave otherwise."""
+        if self._queue.peek() is None:
+            return None
+        if self._network is None:
+            return Cause(waits.NOT_CONNECTED, now)
+        held = self._holds.reason(now)
+        if held:
+            return Cause(waits.HOLD, now, because=held[0])
+        return Cause(waits.THROUGHPUT, now, because=waits.throughput_words(self._limits.throughput))
 
     @property
     def _most_in_flight(self) -> int:
@@ -277,27 +307,35 @@ class Lane:
             recipient.burst_started, recipient.pair_due, now, limits.pair_seconds, limits.pair_burst
         )
         if pair_wait:
+            words = waits.pair_words(limits.pair_seconds, limits.pair_burst)
             self._queue.take(recipient, PARKED)
-            self._queue.park(recipient, now + pair_wait)
+            self._queue.park(recipient, now + pair_wait, Cause(waits.PAIR, now, because=words))
             return 0.0
         wall = self._clock.now()
         opens = pace.opens_conversation(message.last_in_at, message.opened_at, wall)
         if opens and self._may_open_none(now, wall):
-            self._queue.take(recipient, TIER)
+            self._queue.take(recipient, TIER, self._no_new(now, wall))
             return 0.0
         recipient.burst_started, recipient.pair_due = started, pair_due
         self._starts.take(now)
         if opens:
             self._reader.opened.append(wall)
             self._carrier.opening += 1
-        self._queue.take(recipient, BUSY)
-        self._spawn(self._carrier.carry(self._network, message, opens, wall))
+        held = self._waits_of(message, now, wall)
+        self._queue.take(recipient, BUSY, Cause(waits.SENDING, now, message.id))
+        self._spawn(self._carrier.carry(self._network, message, opens, wall, held))
         return 0.0
 
     def _may_open_none(self, now: float, wall: datetime) -> bool:
         """Whether no conversation may be opened now: the network said so, or the tier is used up."""
         tries = self._holds.wary and self._carrier.opening  # one finds out whether it may be done again
         return bool(tries or self._holds.new_wait(now)) or self._tier_is_full(wall)
+
+    def _no_new(self, now: float, wall: datetime) -> Cause:
+        """Why no conversation may be opened."""
+        held = self._holds.new_reason(now)
+        rule = waits.NEW if held or not self._tier_is_full(wall) else self._limits.tier_rule
+        return Cause(rule, now, because=held[0] if held else "")
 
     def _tier_is_full(self, wall: datetime) -> bool:
         opened, counted = self._reader.opened, wall - _SLACK
@@ -342,14 +380,9 @@ class Lane:
             started=self._starts.used(now),
             queued=len(self._queue),
             for_tier=len(self._queue.waiting_for_tier()),
-            for_pair=self._waiting_for_pair(now),
+            for_pair=self._queue.waiting_for_pair(now),
         )
         return pace_shown(self._limits, self._holds, self._reader.opened, load, wall, now)
-
-    def _waiting_for_pair(self, now: float) -> list[float]:
-        """When those may be written to again who have had their share for now."""
-        parked = {id(r): r for r in map(self._queue.recipient_of, self._queue.messages()) if r.place == PARKED}
-        return [r.pair_due for r in parked.values() if r.head and r.head.not_before <= now < r.pair_due]
 
     async def _wait(self, again: float | None) -> None:
         """Until the bell rings or the time comes."""

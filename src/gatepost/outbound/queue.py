@@ -15,6 +15,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from uuid import UUID
 
+from gatepost.model import waits
+from gatepost.model.message import State
+from gatepost.outbound.waits import Cause, Causes
 from gatepost.store.sending import Queued
 from gatepost.store.waiting import Standing
 
@@ -26,7 +29,7 @@ Name = str | UUID  # a number, or a contact
 class Recipient:
     """One conversation's messages, in their order, and its share of the pair limit."""
 
-    __slots__ = ("bulk", "burst_started", "chat", "flying", "names", "pair_due", "place", "refusals")
+    __slots__ = ("bulk", "burst_started", "causes", "chat", "flying", "names", "pair_due", "place", "refusals")
 
     def __init__(self) -> None:
         self.names: set[Name] = set()
@@ -37,6 +40,7 @@ class Recipient:
         self.burst_started = 0.0
         self.pair_due = 0.0
         self.refusals = 0
+        self.causes = Causes()
 
     def note_opened(self, at: datetime) -> None:
         """The conversation is open now: whatever else waits for this person opens none."""
@@ -56,6 +60,7 @@ class Recipient:
         started, due = max((self.pair_due, self.burst_started), (other.pair_due, other.burst_started))[::-1]
         self.burst_started, self.pair_due = started, due
         self.refusals = max(self.refusals, other.refusals)
+        self.causes.take_in(other.causes)
         other.chat, other.bulk, other.flying, other.place = deque(), deque(), [], IDLE
 
     @property
@@ -127,10 +132,18 @@ class Queue:
         else:
             self.line_up(recipient, now)
 
-    def meet(self, standing: Standing, now: float) -> None:
-        """A message's recipient turned out to be another contact: it goes on in that one's line."""
+    def follow(self, standing: Standing, now: float) -> None:
+        """A message's row may have changed: one that has ended is dropped, one with another contact changes its line.
+
+        Messages in flight, or whose end is being written, are skipped: the commit that is under way sees the change.
+        """
         message = self._messages.get(standing.id)
-        if message is not None and message.contact_id != standing.contact_id:
+        if message is None:
+            return
+        if standing.state not in (State.QUEUED, State.SENDING):
+            if message.state is not State.EXPIRED and message not in self.recipient_of(message).flying:
+                self.forget(message, now)
+        elif message.contact_id != standing.contact_id:
             message.contact_id = standing.contact_id
             message.last_in_at, message.opened_at = standing.last_in_at, standing.opened_at
             self._find(message, now)
@@ -157,16 +170,20 @@ class Queue:
     def line_up(self, recipient: Recipient, now: float) -> None:
         """Gives a recipient the place that fits its first message."""
         head = recipient.head
+        recipient.causes.end(now)
         if head is None:
             recipient.place = IDLE
+            recipient.causes.forget()
         elif now < head.not_before:
-            self.park(recipient, head.not_before)
+            rule = waits.UNKNOWN if head.state is State.SENDING else waits.RETRY
+            self.park(recipient, head.not_before, Cause(rule, now, head.id))
         else:
             recipient.place = CHAT if recipient.chat else BULK
             self._ready[recipient.place].append(recipient)
 
-    def park(self, recipient: Recipient, until: float) -> None:
+    def park(self, recipient: Recipient, until: float, cause: Cause | None = None) -> None:
         recipient.place = PARKED
+        recipient.causes.begin(cause)
         self._ticket += 1
         heapq.heappush(self._parked, (until, self._ticket, recipient))
 
@@ -193,10 +210,11 @@ class Queue:
                 line.popleft()
         return None
 
-    def take(self, recipient: Recipient, place: str) -> None:
+    def take(self, recipient: Recipient, place: str, cause: Cause | None = None) -> None:
         """Moves the recipient that `peek` showed to another place; a busy one has its first message in flight."""
         self._ready[recipient.place].popleft()
         recipient.place = place
+        recipient.causes.begin(cause)
         if place == BUSY and recipient.head is not None:
             recipient.flying.append(recipient.head)
 
@@ -210,6 +228,11 @@ class Queue:
     def waiting_for_tier(self) -> list[tuple[Recipient, Queued]]:
         waiting = {id(r): r for r in self._recipients.values() if r.place == TIER}
         return [(r, r.head) for r in waiting.values() if r.head is not None]
+
+    def waiting_for_pair(self, now: float) -> list[float]:
+        """When those may be written to again who have had their share for now."""
+        parked = {id(r): r for r in map(self.recipient_of, self.messages()) if r.place == PARKED}
+        return [r.pair_due for r in parked.values() if r.head and r.head.not_before <= now < r.pair_due]
 
     def _forget_idle(self, now: float) -> None:
         """Who has nothing to send is remembered as long as the pair limit, or an end that is being written, asks."""

@@ -8,6 +8,7 @@ from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
+from gatepost.outbound.attach import link_failed_at
 from gatepost.outbound.queue import Queue
 from gatepost.outbound.verdict import Rules
 from gatepost.store.pool import Database
@@ -27,7 +28,7 @@ class Reader:
         self._queue = queue
         self._rules = rules
         self._cursors: dict[bool, UUID] = {}
-        self._joined = 0  # how often contacts had been joined when the queue was last held against them
+        self._compared = (0, 0)  # what the head counted when the queue was last compared with its rows
         self.more = True
         self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
         self.next_scheduled: datetime | None = None
@@ -55,7 +56,7 @@ class Reader:
         self.more, self._behind = False, set()
         try:
             marks = await self._look()
-            await self._follow_joined(marks.joined)
+            await self._follow_changes((marks.joined, marks.queue_version))
             for bulk in (False, True):
                 if marks.last_message_id > self._cursors[bulk]:
                     await self._read_on(bulk, marks.last_message_id)
@@ -63,13 +64,13 @@ class Reader:
             self.more = True
             raise
 
-    async def _follow_joined(self, joined: int) -> None:
-        """Contacts that turned out to be one person: what waits for them goes on in one line."""
+    async def _follow_changes(self, counted: tuple[int, int]) -> None:
+        """Others changed queued messages: what has ended leaves the queue, what has another contact goes on there."""
         waiting = [message.id for message in self._queue.messages()]
-        if waiting and joined != self._joined:
+        if waiting and counted != self._compared:
             for standing in await read_standing(self._db, self._channel_id, waiting):
-                self._queue.meet(standing, self._clock.monotonic())
-        self._joined = joined
+                self._queue.follow(standing, self._clock.monotonic())
+        self._compared = counted
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
         while self._waiting(bulk) < self._rules.read_ahead:
@@ -113,5 +114,8 @@ class Reader:
         if message.state is State.SENDING:
             message.not_before = now + self._rules.unknown_grace
         elif message.next_at is not None:
+            failed_at = link_failed_at(message.history)
+            if failed_at is not None:
+                message.limited_since = now - (self._clock.now() - failed_at).total_seconds()
             message.not_before = now + (message.next_at - self._clock.now()).total_seconds()
         self._queue.add(message, now)

@@ -73,30 +73,38 @@ Next = End | Again | Await
 _HOLDS = {Reaction.HOLD_CHANNEL: Hold.CHANNEL, Reaction.HOLD_NEW: Hold.NEW, Reaction.BREAK: Hold.BROKEN}
 
 
-def judge(receipt: Receipt, attempt: int, recipient_refusals: int, rules: Rules, random: float) -> Next:
-    """What to do after attempt number `attempt`, with `random` drawn evenly from [0, 1)."""
+def judge(
+    receipt: Receipt, attempt: int, recipient_refusals: int, rules: Rules, random: float, failing: float = 0.0
+) -> Next:
+    """What to do after attempt number `attempt`, with `random` drawn evenly from [0, 1).
+
+    `failing`: for how many seconds the message has been refused in a way that is worth only so much time.
+    """
     if isinstance(receipt, Sent):
         return End(State.SENT, network_id=receipt.network_id, held=receipt.held, wa_id=receipt.wa_id)
     if isinstance(receipt, Unknown):
         return Await(rules.unknown_grace, receipt.reason)
     if isinstance(receipt, Unsent):
         return Again(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, Hold.CHANNEL)
-    return _judge_refusal(receipt, attempt, recipient_refusals, rules, random)
+    return _judge_refusal(receipt, attempt, recipient_refusals, rules, random, failing)
 
 
-def _judge_refusal(refused: Refused, attempt: int, recipient_refusals: int, rules: Rules, random: float) -> Next:
+def _judge_refusal(
+    refused: Refused, attempt: int, recipient_refusals: int, rules: Rules, random: float, failing: float
+) -> Next:
     error = error_shown(refused.error)
     if refused.reaction in _HOLDS:
         return Again(0.0, error, _HOLDS[refused.reaction], refused.wait)
     if refused.reaction is Reaction.HOLD_RECIPIENT:
         return Again(pace.recipient_hold(recipient_refusals), error)
     if refused.reaction is Reaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):
-        wait = pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random)
-        return Again(max(wait, refused.wait), error)
+        wait = max(pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random), refused.wait)
+        if refused.within is None or failing + wait < refused.within:
+            return Again(wait, error)
     return End(State.FAILED, error=error_shown(refused.error.when_over()))
 
 
 def error_shown(error: NetworkError) -> dict[str, Any]:
     """A refusal as the message's trace and its events show it."""
-    shown = {"code": error.code, "title": error.title, "details": error.details}
+    shown = {"code": error.own_code or error.code, "title": error.title, "details": error.details}
     return {**shown, "advice": error.advice} if error.advice else shown

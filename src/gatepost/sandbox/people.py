@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.settings import CharacterName, Phone, Seconds
 
 UserId = Annotated[str, Meta(pattern=r"^[A-Z]{2}\.[A-Za-z0-9.]+$", max_length=256)]
@@ -66,6 +67,9 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     username: str | None = None
     phone_hidden: bool = False
     identity_hash: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "phone", network_form(self.phone))
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -140,6 +144,7 @@ class People:
 
     def remove(self, phone: str) -> bool:
         """Make a person a stranger again."""
+        phone = network_form(phone)
         for key in [key for key in self._answered if key[0] == phone]:
             del self._answered[key]
         person = self._known.pop(phone, None)
@@ -157,6 +162,7 @@ class People:
 
     def find(self, phone: str) -> Person:
         """The person with this number, stranger or not."""
+        phone = network_form(phone)
         person = self._known.get(phone)
         if person is None:
             echo = (Reply(text="echo: {text}"),) if self._echoes(phone) else ()

@@ -13,6 +13,7 @@ from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
 from gatepost.store.answers import Key, in_progress, reused
+from gatepost.store.batches import add_batch
 from gatepost.store.checking import Asked, read_grounds, refusal
 from gatepost.store.contacts import FIND, Contact, add_missing
 from gatepost.store.heads import Clause, Head, Scribe, append_events, no_such_channel
@@ -51,9 +52,12 @@ Outcome = Accepted | Exception
 
 
 async def accept_messages(
-    db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime
+    db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime, batch_id: UUID | None = None
 ) -> list[Outcome]:
-    """Accepts a batch of one channel in one commit, each item with its own result."""
+    """Accepts a batch of one channel in one commit, each item with its own result.
+
+    With a `batch_id`, its messages can be found together later.
+    """
     async with db.transaction() as conn:
         head, counted, people, last_in = await _open(conn, channel_id, submissions, now)
         outcomes = await _settle_keys(conn, channel_id, submissions)
@@ -77,6 +81,8 @@ async def accept_messages(
             channel = chosen[-1].channel
             await append_events(conn, head, channel, scribe.told, now, with_change=insert, last_message_id=new_ids[-1])
             await _schedule(conn, channel_id, chosen, new_ids)
+            if batch_id is not None:
+                await add_batch(conn, channel_id, batch_id, new_ids, now)
             answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
             await _keep_keys(conn, channel_id, chosen, answers, now)
             for i, answer in zip(fresh, answers, strict=True):

@@ -26,10 +26,18 @@ class Batch(Generic[K, T, R]):
     """Gathers items by key and writes each gathering at once."""
 
     def __init__(
-        self, write: Write[K, T, R], *, size: int = 256, limit: int = 20_000, lanes: int = 4, linger: float = 0.0
+        self,
+        write: Write[K, T, R],
+        *,
+        size: int = 256,
+        limit: int = 20_000,
+        lanes: int = 4,
+        linger: float = 0.0,
+        weigh: Callable[[T], int] | None = None,
     ) -> None:
         self._write = write
         self._size = size
+        self._weigh = weigh  # how many ordinary items one item counts as, of those that a batch may have
         self._limit = limit
         self._lanes = lanes
         self._linger = linger
@@ -90,11 +98,22 @@ class Batch(Generic[K, T, R]):
 
     async def _flush(self, key: K) -> None:
         line = self._waiting[key]
-        taken = [line.popleft() for _ in range(min(self._size, len(line)))]
+        taken = [line.popleft() for _ in range(self._fitting(line))]
         self.waiting -= len(taken)
         taken = [entry for entry in taken if not entry[1].cancelled()]
         if taken:
             await self._write_all(key, taken)
+
+    def _fitting(self, line: "deque[tuple[T, asyncio.Future[R]]]") -> int:
+        """How many items make up the next batch; one always does."""
+        if self._weigh is None:
+            return min(self._size, len(line))
+        weight = 0
+        for place, (item, _) in enumerate(line):
+            weight += self._weigh(item)
+            if weight > self._size and place:
+                return place
+        return len(line)
 
     async def _write_all(self, key: K, entries: list[tuple[T, "asyncio.Future[R]"]]) -> None:
         try:

@@ -110,3 +110,17 @@ async def save_probe(db: Database, lease: Lease, endpoint_id: UUID, health: Heal
             health.probes,
             health.probe_at,
         )
+
+
+async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetime | None) -> None:
+    """Notes that what waits at an active endpoint was made due, unless somebody asked for that again since."""
+    async with db.connection() as conn:
+        await conn.execute(
+            """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
+               UPDATE endpoints SET probe_at = NULL FROM held
+               WHERE channel_id = $1 AND id = $3 AND state = 'active' AND probe_at = $4""",
+            lease.channel_id,
+            lease.epoch,
+            endpoint_id,
+            at,
+        )

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.store.devices import note_device
 from gatepost.store.pool import Database
 
 
@@ -162,6 +163,7 @@ async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
     """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
     async with db.transaction() as conn:
+        await note_device(conn, account_id, channel_id)
         # First the channel: with it goes the head, and whoever still writes finds out that it owns nothing.
         gone = await conn.fetchval(
             "DELETE FROM channels WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, channel_id

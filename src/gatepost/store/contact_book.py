@@ -17,6 +17,7 @@ from gatepost.store.labels import CONTACT, Label, labels_of
 from gatepost.store.pool import Connection, Database
 
 _LAST = UUID(int=2**128 - 1)
+_ANY_SIZE = 2**62
 
 
 class ContactRow(msgspec.Struct, frozen=True):
@@ -60,6 +61,9 @@ class Found(msgspec.Struct, frozen=True):
 
 
 COLUMNS = "id, phone, name, given_name, username, opted_out, custom, created_at, updated_at"
+# The newest of some contacts, as many as make up a number of bytes, at least one.
+_LIGHT = f"""SELECT {COLUMNS} FROM (
+    SELECT {COLUMNS}, sum(octet_length(custom::text)) OVER (ORDER BY id DESC) - octet_length(custom::text) AS before"""
 _NAME = """left(lower(coalesce(given_name, name)), 64) COLLATE "C\""""
 _LAST_NAME = """left(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), 64) COLLATE "C\""""
 _WISHES = """AND ($4::boolean IS NULL OR (opted_out IS NOT NULL) = $4)
@@ -123,38 +127,41 @@ async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequ
 
 
 async def list_contacts(
-    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int
+    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, *, size: int = _ANY_SIZE
 ) -> list[ContactRow]:
-    """A page of contacts, the newest first."""
+    """A page of contacts, the newest first; fewer where their fields have more bytes than that, but at least one."""
     if wanted.label_id is not None:
-        return await _list_labelled(db, channel_id, wanted, before, limit)
+        return await _list_labelled(db, channel_id, wanted, before, limit, size)
     condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[wanted.opted_out]
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id < $2 {condition}
-                ORDER BY id DESC LIMIT $3""",
+            f"""{_LIGHT} FROM (
+                    SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id < $2 {condition}
+                    ORDER BY id DESC LIMIT $3) f) s WHERE before < $4 ORDER BY id DESC""",
             channel_id,
             before or _LAST,
             limit,
+            size,
         )
     return [contact_row(row) for row in rows]
 
 
 async def _list_labelled(
-    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int
+    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, size: int
 ) -> list[ContactRow]:
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT c.* FROM label_uses u CROSS JOIN LATERAL (
+            f"""{_LIGHT} FROM (SELECT c.* FROM label_uses u CROSS JOIN LATERAL (
                     SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = u.contact_id
                        AND ($5::boolean IS NULL OR (opted_out IS NOT NULL) = $5) LIMIT 1) c
                 WHERE u.channel_id = $1 AND u.label_id = $2 AND u.contact_id < $3 AND u.target = 'contact'
-                ORDER BY u.contact_id DESC LIMIT $4""",
+                ORDER BY u.contact_id DESC LIMIT $4) f) s WHERE before < $6 ORDER BY id DESC""",
             channel_id,
             wanted.label_id,
             before or _LAST,
             limit,
             wanted.opted_out,
+            size,
         )
     return [contact_row(row) for row in rows]
 

@@ -12,9 +12,11 @@ from gatepost.model import ids, times
 from gatepost.model.contact import contact_exists, merge_custom
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
+from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.answers import Once
 from gatepost.store.contact_book import ContactRow, find_people, get_contact
+from gatepost.store.contacts import add_forms
 from gatepost.store.heads import Scribe
 from gatepost.store.joining import join_contacts
 from gatepost.store.pool import Connection, Database
@@ -179,7 +181,8 @@ def _put(
         return Written("refused", refusal=error)
     if before is not None and not changed_fields(before, after):
         return Written("unchanged", before.id)
-    for address in [line.phone, *(a for a, row in known.items() if row.id == after.id)]:
+    forms = forms_of(line.phone) if before is None else (line.phone,)
+    for address in [*forms, *(a for a, row in known.items() if row.id == after.id)]:
         known[address] = after
     if before is None or after.id in made:
         made[after.id] = after
@@ -242,6 +245,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         [_encode(row.custom).decode() for row in rows],
         now,
     )
+    await add_forms(conn, channel_id, {row.phone: row.id for row in rows})
 
 
 async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow]) -> None:

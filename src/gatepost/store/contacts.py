@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.number_forms import forms_of, other_form
 from gatepost.store.pool import Connection
 
 
@@ -59,13 +60,36 @@ async def add_missing(
     missing = sorted(set(phones) - known.keys())
     if not missing:
         return []
-    wanted = [Contact(ids.new_id(now), phone, names.get(phone)) for phone in missing]
+    wanted = [Contact(ids.new_id(now), phone, names.get(phone)) for phone in _one_form_each(missing)]
     inserted = await _insert(conn, channel_id, wanted, now)
     made = [contact for contact in wanted if contact.phone in inserted]
-    known.update((contact.phone, contact) for contact in made)
-    if len(made) < len(missing):
-        known.update(await find_contacts(conn, channel_id, set(missing) - inserted))
+    await add_forms(conn, channel_id, {contact.phone: contact.id for contact in made})
+    known.update((form, contact) for contact in made for form in forms_of(contact.phone))
+    if len(made) < len(wanted):
+        known.update(await find_contacts(conn, channel_id, set(missing) - known.keys()))
     return made
+
+
+def _one_form_each(phones: Sequence[str]) -> list[str]:
+    """The numbers without those that are another form of one before."""
+    firsts: dict[str, None] = {}
+    for phone in phones:
+        if not any(form in firsts for form in forms_of(phone)):
+            firsts[phone] = None
+    return list(firsts)
+
+
+async def add_forms(conn: "Connection[Any]", channel_id: UUID, owners: Mapping[str, UUID]) -> None:
+    """Makes each number's other form an alias of its contact, unless somebody goes by that already."""
+    others = sorted((other, owner) for phone, owner in owners.items() if (other := other_form(phone)))
+    if others:
+        await conn.execute(
+            """INSERT INTO contact_aliases (channel_id, alias, contact_id)
+               SELECT $1, * FROM unnest($2::text[], $3::uuid[]) ON CONFLICT DO NOTHING""",
+            channel_id,
+            [other for other, _ in others],
+            [owner for _, owner in others],
+        )
 
 
 async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Contact], now: datetime) -> set[str]:

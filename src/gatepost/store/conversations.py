@@ -11,7 +11,6 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
-from gatepost.model.dates import LAST_ID
 from gatepost.store.history import stored
 from gatepost.store.labels import CONVERSATION, Label, labels_of
 from gatepost.store.messages import StoredMessage
@@ -94,24 +93,6 @@ async def _newest(conn: "Connection[Any]", channel_id: UUID, talks: Sequence[Tal
         *keys_and_span(list(keys)),
     )
     return {message.contact_id: message for message in map(stored, rows)}
-
-
-async def list_history(
-    db: Database, channel_id: UUID, contact_id: UUID, before: UUID | None, most: int
-) -> list[StoredMessage] | None:
-    """Messages of a conversation, the newest first, older than the cursor; None when there is no such conversation."""
-    async with db.connection() as conn:
-        if await _find(conn, channel_id, contact_id) is None:
-            return None
-        rows = await conn.fetch(
-            f"""SELECT {_MESSAGE} FROM messages
-                WHERE channel_id = $1 AND contact_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4""",
-            channel_id,
-            contact_id,
-            before or LAST_ID,
-            most,
-        )
-    return [stored(row) for row in rows]
 
 
 async def change_conversation(change: Change, contact_id: UUID, wishes: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, Span
+from gatepost.model.delivery import CANCELED, PENDING, state_now
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Place = tuple[UUID, UUID]  # event and endpoint: what comes before it, in both, is yet to be read
@@ -77,9 +78,10 @@ async def read_page(
         endpoints = [wanted.endpoint_id] if wanted.endpoint_id else await _endpoints(conn, channel_id)
         ends = [_end(id_, wanted.span.end, before) for id_ in endpoints]
         each = max(most, scan // max(1, len(endpoints)))
+        deleted = await _deleted(conn, channel_id, endpoints) if wanted.states else [False] * len(endpoints)
         floor = await _floor(conn, channel_id, wanted.span.start, endpoints, ends, each) if wanted.narrow else None
         start = max(wanted.span.start, floor or ids.ZERO)
-        rows = await _fitting(conn, channel_id, wanted, start, endpoints, ends, most)
+        rows = await _fitting(conn, channel_id, wanted, start, endpoints, ends, deleted, most)
         found = await _with_details(conn, channel_id, rows)
     if len(rows) == most:
         return Page(found, (rows[-1]["event_id"], rows[-1]["endpoint_id"]))
@@ -112,6 +114,13 @@ async def _endpoints(conn: "Connection[Any]", channel_id: UUID) -> list[UUID]:
     return sorted(row["id"] for row in rows)
 
 
+async def _deleted(conn: "Connection[Any]", channel_id: UUID, endpoints: Sequence[UUID]) -> list[bool]:
+    """Which of these endpoints are gone."""
+    rows = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
+    kept = {row["id"] for row in rows}
+    return [id_ not in kept for id_ in endpoints]
+
+
 async def _floor(
     conn: "Connection[Any]", channel_id: UUID, start: UUID, endpoints: Sequence[UUID], ends: Sequence[UUID], each: int
 ) -> UUID | None:
@@ -138,13 +147,16 @@ async def _fitting(
     start: UUID,
     endpoints: Sequence[UUID],
     ends: Sequence[UUID],
+    deleted: Sequence[bool],
     most: int,
 ) -> list[Any]:
     return await conn.fetch(
-        """SELECT d.* FROM unnest($3::uuid[], $4::uuid[]) AS p (id, end_id) CROSS JOIN LATERAL (
+        f"""SELECT d.* FROM unnest($3::uuid[], $4::uuid[], $8::boolean[]) AS p (id, end_id, deleted)
+           CROSS JOIN LATERAL (
                SELECT endpoint_id, event_id, state, attempts, next_at, settled_at FROM deliveries
                WHERE channel_id = $1 AND endpoint_id = p.id AND event_id >= $2 AND event_id < p.end_id
-                 AND ($5::smallint[] IS NULL OR state = ANY ($5))
+                 AND ($5::smallint[] IS NULL
+                      OR CASE WHEN p.deleted AND state = {PENDING} THEN {CANCELED} ELSE state END = ANY ($5))
                  AND ($6::text[] IS NULL OR (SELECT type FROM events
                                              WHERE channel_id = $1 AND id = event_id LIMIT 1) = ANY ($6))
                ORDER BY event_id DESC LIMIT $7) d
@@ -156,6 +168,7 @@ async def _fitting(
         wanted.states,
         wanted.types,
         most,
+        deleted,
     )
 
 
@@ -204,7 +217,8 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
 
 def _logged(row: Any, more: Any) -> Logged:
     fields = dict(row.items())
-    fields["next_at"] = None if row["state"] else more["due_at"] or row["next_at"]
+    fields["state"] = state_now(row["state"], deleted=more["endpoint_state"] is None)
+    fields["next_at"] = None if fields["state"] else more["due_at"] or row["next_at"]
     about = {name: more[name] for name in ("type", "action", "seq", "url", "endpoint_state", "probe_at")}
     last = LastAttempt(**{name: more[name] for name in LastAttempt.__struct_fields__}) if more["number"] else None
     return Logged(**fields, **about, last=last)

@@ -12,11 +12,12 @@ from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
 from gatepost.store.answers import NEVER, Once
 from gatepost.store.heads import lock_head, lock_out
 from gatepost.store.pool import Connection, Database
+from gatepost.store.retrying import wake
 from gatepost.store.telling import changing
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """An address of a customer. The signing secret stays encrypted here."""
+    """An address of a customer. The signing secret and the headers' values stay encrypted here."""
 
     channel_id: UUID
     id: UUID
@@ -119,8 +120,13 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 async def update_endpoint(
     db: Database, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    """Changes what is given, but for the state; None when there is no such endpoint."""
-    async with db.connection() as conn:
+    """Changes what is given, but for the state; None when there is no such endpoint.
+
+    At a new address what waits is tried at once: `probe_at` says so to the channel's owner.
+    """
+    async with db.transaction() as conn:
+        if change.url is not None:
+            await wake(conn, channel_id, now)
         return await _update(conn, channel_id, endpoint_id, change, now)
 
 
@@ -175,7 +181,8 @@ async def _update(
                 failures = CASE WHEN $6::text IS NULL THEN failures ELSE 0 END,
                 notices = CASE WHEN $6::text IS NULL THEN notices ELSE 0 END,
                 probes = CASE WHEN $6::text IS NULL THEN probes ELSE 0 END,
-                probe_at = CASE WHEN $6::text IS NULL THEN probe_at END,
+                probe_at = CASE WHEN COALESCE($6, state) <> 'disabled' AND ($6 = 'active' OR $3::text <> url) THEN $8
+                                WHEN $6::text IS NULL THEN probe_at END,
                 ordered = COALESCE($9, ordered), batch = COALESCE($10, batch),
                 batch_wait = COALESCE($11, batch_wait), version = COALESCE($13, version),
                 rate = CASE WHEN $9::boolean IS NULL THEN rate ELSE $12 END
@@ -220,6 +227,30 @@ async def replace_secret(
             now,
         )
     return _endpoint(row) if row else None
+
+
+async def list_with_headers(db: Database, after: UUID | None, most: int) -> list[tuple[UUID, str]]:
+    """Endpoints of all channels that send headers along, with the stored text of those, by their ids."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
+               ORDER BY id LIMIT $2""",
+            after,
+            most,
+        )
+    return [(row["id"], row["headers"]) for row in rows]
+
+
+async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
+    """Stores the same headers in another form, unless somebody changed them meanwhile."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
+            endpoint_id,
+            before,
+            _json(after),
+        )
+    return done is not None
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:

@@ -9,6 +9,11 @@ from gatepost.model import ids
 from gatepost.store.pool import Database
 
 _LOOK = 2_000  # events that one question looks through for the types that are wanted
+PIECE_SIZE = 4 * 1024 * 1024  # bytes of events after which a piece ends
+# The first of some events, as many as make up that many bytes, at least one; `found` is how many there are.
+_LIGHT = """SELECT id, seq, type, body, found FROM (
+    SELECT id, seq, type, body, count(*) OVER () AS found,
+           sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before"""
 
 
 class FeedEvent(msgspec.Struct, frozen=True):
@@ -32,28 +37,31 @@ async def read_piece(db: Database, channel_id: UUID, after: UUID, types: Sequenc
         return await _read_all(db, channel_id, after, most)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            """WITH piece AS MATERIALIZED (
+            f"""WITH piece AS MATERIALIZED (
                    SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $5
                ), chosen AS (
-                   SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4
+                   {_LIGHT} FROM (
+                       SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4) f) s
+                   WHERE before < $6 ORDER BY id
                ), looked AS (
                    SELECT count(*) AS number FROM piece
                ), last AS (
                    SELECT id FROM piece ORDER BY id DESC LIMIT 1
                )
-               SELECT id, seq, type, body FROM chosen
-               UNION ALL SELECT last.id, looked.number, NULL, NULL FROM last, looked""",
+               SELECT id, seq, type, body, found FROM chosen
+               UNION ALL SELECT last.id, looked.number, NULL, NULL, NULL FROM last, looked""",
             channel_id,
             after,
             list(types),
             most,
             _LOOK,
+            PIECE_SIZE,
         )
     if not rows:
         return Piece([], after, more=False)
     *chosen, end = rows
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in chosen]
-    if len(events) == most:
+    if len(events) == most or (chosen and chosen[0]["found"] > len(chosen)):
         return Piece(events, events[-1].id, more=True)
     return Piece(events, end["id"], more=end["seq"] >= _LOOK)
 
@@ -61,13 +69,17 @@ async def read_piece(db: Database, channel_id: UUID, after: UUID, types: Sequenc
 async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> Piece:
     async with db.connection() as conn:
         rows = await conn.fetch(
-            "SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+            f"""{_LIGHT} FROM (
+                    SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3) f) s
+                WHERE before < $4 ORDER BY id""",
             channel_id,
             after,
             most,
+            PIECE_SIZE,
         )
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
-    return Piece(events, events[-1].id if events else after, more=len(events) == most)
+    cut = bool(rows) and rows[0]["found"] > len(rows)
+    return Piece(events, events[-1].id if events else after, more=cut or len(events) == most)
 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:

@@ -20,13 +20,19 @@ from gatepost.store.contacts import find_contacts
 from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database, keys_and_span
 
+PAGE_SIZE = 4 * 1024 * 1024  # bytes of contents after which a page ends
 SCHEDULED = -100  # asked for like a state; in the rows it is one that is queued for later
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
+_WIDTH = len(StoredMessage.__struct_fields__)
 _STATE = StoredMessage.__struct_fields__.index("state")
 _STATES = {state.value: state for state in State}
 _FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
             AND ($7::int[] IS NULL
                  OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
+# The newest of some messages, as many as make up PAGE_SIZE bytes, at least one; `found` is how many there are.
+_LIGHT = f"""SELECT {_COLUMNS}, found FROM (
+    SELECT {_COLUMNS}, count(*) OVER () AS found,
+           sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before"""
 _ALL = "channel_id = $1 AND id >= $2 AND id < $3"
 _CONTACT = _ALL + " AND contact_id = {contact}"
 
@@ -54,21 +60,22 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: datetime, *, scan: int, most: int) -> Piece:
-    """The newest messages that fit, `most` of them at most, among the newest `scan` of the span."""
+    """The newest messages that fit, `most` of them at most, among the newest `scan` of the span; long ones fewer."""
     where, place = _place(channel_id, wanted)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM (
-                    SELECT {_COLUMNS} FROM messages WHERE {where.format(contact="$10")} ORDER BY id DESC LIMIT $4) m
-                WHERE {_FITS} ORDER BY id DESC LIMIT $9""",
+            f"""{_LIGHT} FROM (SELECT {_COLUMNS} FROM (
+                    SELECT {_COLUMNS} FROM messages WHERE {where.format(contact="$11")} ORDER BY id DESC LIMIT $4) m
+                WHERE {_FITS} ORDER BY id DESC LIMIT $9) f) s WHERE before < $10 ORDER BY id DESC""",
             *place[:3],
             scan,
             *_filters(wanted, now),
             most,
+            PAGE_SIZE,
             *place[3:],
         )
-        found = [stored(row) for row in rows]
-        if len(found) == most:
+        found, all_ = _light(rows)
+        if len(found) == most or not all_:
             return Piece(found, found[-1].id)
         if not wanted.narrow and len(found) < scan:
             return Piece(found, None)
@@ -82,39 +89,76 @@ async def read_piece(db: Database, channel_id: UUID, wanted: Wanted, now: dateti
     return Piece(found, end if end is None or not found else min(end, found[-1].id))
 
 
-async def read_texts(db: Database, channel_id: UUID, span: Span, most: int) -> list[tuple[UUID, str]]:
-    """The newest messages of a span, and nothing of them but what they say."""
+class Texts(msgspec.Struct, frozen=True):
+    """What messages say, the newest first; and whether there are older ones in their span."""
+
+    messages: list[tuple[UUID, str]]
+    more: bool
+
+    @property
+    def size(self) -> int:
+        """How many characters they have together."""
+        return sum(len(content) for _, content in self.messages)
+
+
+async def read_texts(db: Database, channel_id: UUID, wanted: Wanted, *, most: int, size: int) -> Texts:
+    """The newest messages of a place, whatever else is asked of them: so many, of about so many bytes, at least one."""
+    where, place = _place(channel_id, wanted)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"SELECT id, content FROM messages WHERE {_ALL} ORDER BY id DESC LIMIT $4",
-            channel_id,
-            span.start,
-            span.end,
+            f"""SELECT id, content, found FROM (
+                    SELECT id, content, count(*) OVER () AS found,
+                           sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before
+                    FROM (SELECT id, content FROM messages WHERE {where.format(contact="$6")}
+                          ORDER BY id DESC LIMIT $4) newest) m
+                WHERE before < $5 ORDER BY id DESC""",
+            *place[:3],
             most,
+            size,
+            *place[3:],
         )
-    return [(row["id"], row["content"]) for row in rows]
+    more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == most)
+    return Texts([(row["id"], row["content"]) for row in rows], more)
 
 
-async def read_chosen(
-    db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: Wanted, now: datetime
-) -> list[StoredMessage]:
-    """Those of the given messages that fit, the newest first."""
+async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) -> list[tuple[UUID, str]]:
+    """What the given messages say."""
     if not chosen:
         return []
     keys, first, last = keys_and_span(chosen)
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+            """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+                   SELECT id, content FROM messages
+                   WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m""",
+            channel_id,
+            first,
+            last,
+            list(keys),
+        )
+    return [(row["id"], row["content"]) for row in rows]
+
+
+async def read_chosen(db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: Wanted, now: datetime) -> Piece:
+    """Those of the given messages that fit, the newest first; of long ones only the first, and where to go on."""
+    if not chosen:
+        return Piece([], None)
+    keys, first, last = keys_and_span(chosen)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""{_LIGHT} FROM (SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
                     SELECT {_COLUMNS} FROM messages
                     WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m
-                WHERE {_FITS} ORDER BY m.id DESC""",
+                WHERE {_FITS}) f) s WHERE before < $9 ORDER BY id DESC""",
             channel_id,
             first,
             last,
             list(keys),
             *_filters(wanted, now),
+            PAGE_SIZE,
         )
-    return [stored(row) for row in rows]
+    found, all_ = _light(rows)
+    return Piece(found, None if all_ else found[-1].id)
 
 
 async def find_contact(db: Database, channel_id: UUID, phone: str) -> UUID | None:
@@ -133,9 +177,14 @@ async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
     return row is not None
 
 
+def _light(rows: Sequence[Any]) -> tuple[list[StoredMessage], bool]:
+    """The messages that were small enough together, and whether those are all."""
+    return [stored(row) for row in rows], not rows or rows[0]["found"] == len(rows)
+
+
 def stored(row: Any) -> StoredMessage:
-    """A row of exactly a message's columns as a message: by their order, for a page has many."""
-    values = list(row)
+    """A row that begins with exactly a message's columns as a message: by their order, for a page has many."""
+    values = list(row)[:_WIDTH]
     values[_STATE] = _STATES[values[_STATE]]
     return StoredMessage(*values)
 

@@ -44,6 +44,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     edited_at: datetime | None
     deleted_at: datetime | None
     event_ids: list[UUID]
+    waits: list[str] | None = None
 
 
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
@@ -98,11 +99,10 @@ class Trace(msgspec.Struct, frozen=True):
     events: list[TracedEvent]
     deliveries: list[TracedDelivery]
     attempts: list[TracedAttempt]
-    pace: str
 
 
 async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> Trace:
-    """The events of a message with their deliveries and attempts, and what holds the channel back."""
+    """The events of a message with their deliveries and attempts."""
     async with db.connection() as conn:
         endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
         keys = (channel_id, *keys_and_span(event_ids), [row["id"] for row in endpoints])
@@ -124,10 +124,7 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
                ORDER BY at""",
             *keys,
         )
-        pace = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id) or "{}"
-    return Trace(
-        _structs(TracedEvent, events), _structs(TracedDelivery, deliveries), _structs(TracedAttempt, attempts), pace
-    )
+    return Trace(_structs(TracedEvent, events), _structs(TracedDelivery, deliveries), _structs(TracedAttempt, attempts))
 
 
 def _structs(kind: Any, rows: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
+from gatepost.model.order import LINES_MAX
 from gatepost.store.contacts import Contact
 from gatepost.store.heads import Scribe
 from gatepost.store.pool import Connection
@@ -34,6 +35,8 @@ async def write_order(
         return
     listed = order.get("items")
     items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if len(items) > LINES_MAX:
+        return
     total, currency = total_of(items)
     shown = {
         "status": "new",

@@ -14,6 +14,7 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids
+from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Circle, Person, addresses, circles, is_phone
 from gatepost.store.contacts import Contact, add_missing, find_contacts
 from gatepost.store.heads import Scribe
@@ -79,7 +80,9 @@ class People:
             return
         await self._move(contact, person.phone or "")
         await self._conn.execute(
-            "DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = $2", self._channel_id, old_phone
+            "DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = ANY ($2)",
+            self._channel_id,
+            list(forms_of(old_phone)),
         )
 
     async def opt_out(self, person: Person, *, out: bool) -> None:

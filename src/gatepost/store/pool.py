@@ -31,10 +31,9 @@ _SESSION = {
     "idle_in_transaction_session_timeout": "5000",
 }
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
+UNFIT_DATA = (asyncpg.DataError, asyncpg.ProgramLimitExceededError, ValueError)  # what no column takes
 UNFIT = (  # what one value alone is to blame for, which no other try will change
-    asyncpg.DataError,
-    asyncpg.ProgramLimitExceededError,
-    ValueError,
+    *UNFIT_DATA,
     TypeError,
     LookupError,
     AttributeError,
@@ -42,6 +41,7 @@ UNFIT = (  # what one value alone is to blame for, which no other try will chang
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that broke in the middle of its work
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,

@@ -16,13 +16,14 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.delivery import MISSING, NOT_ARRIVED
+from gatepost.model.delivery import MISSING, NOT_ARRIVED, PENDING
 from gatepost.model.endpoint import DISABLED
 from gatepost.model.errors import Conflict
 from gatepost.store.answers import Once
+from gatepost.store.deliveries import WAITING_BY_KEY
 from gatepost.store.heads import Lease, hold_epoch, lock_head
 from gatepost.store.pool import Connection, Database
-from gatepost.store.retrying import Again, ask_again, line_of, wake
+from gatepost.store.retrying import Again, ask_again, endless, line_of, probe_now, wake
 
 PIECE = 500  # events that one commit looks at
 MOST_WAITING = 2_000  # deliveries of the endpoint that may wait when a piece is added
@@ -66,6 +67,7 @@ async def add_recovery(
         await _check_free(conn, channel_id, endpoint_id)
         end = min(wish.end_id, UUID(int=head.last_event_id.int + 1))
         made = await _insert(conn, channel_id, endpoint_id, msgspec.structs.replace(wish, end_id=end), now)
+        await probe_now(conn, channel_id, [endpoint_id], now)
         await wake(conn, channel_id, now)
         await once.keep(conn, made, now)
     return made
@@ -159,7 +161,7 @@ async def recover_piece(
             return "done"
         if row["state"] == DISABLED:
             return "off"
-        if await _crowded(conn, lease.channel_id, recovery.endpoint_id, most):
+        if await _crowded(conn, lease.channel_id, recovery.endpoint_id, most, now):
             return "held"
         events = await _events(conn, lease.channel_id, recovery, piece)
         wanted = _chosen(recovery, events, row["events"], ordered=row["ordered"], now=now)
@@ -170,13 +172,15 @@ async def recover_piece(
     return "more" if ended is None else "done"
 
 
-async def _crowded(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int) -> bool:
-    """Whether so many deliveries of an endpoint wait that more would only lie about."""
+async def _crowded(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int, now: datetime) -> bool:
+    """Whether so many deliveries of an endpoint are due that more would only wait. Those due later do not count."""
     row = await conn.fetchrow(
-        "SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 ORDER BY event_id OFFSET $3 LIMIT 1",
+        """SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $4
+           ORDER BY next_at OFFSET $3 LIMIT 1""",
         channel_id,
         endpoint_id,
         most - 1,
+        now,
     )
     return row is not None
 
@@ -184,11 +188,13 @@ async def _crowded(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID,
 async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: Recovery, piece: int) -> list[Any]:
     """The next events, each with the state of its delivery; the limit of one means a look-up by key."""
     return await conn.fetch(
-        """SELECT e.id, e.type, e.about, d.state FROM (
+        f"""SELECT e.id, e.type, e.about, d.state, r.next_at AS due_at FROM (
                SELECT id, type, about FROM events WHERE channel_id = $1 AND id > $2 AND id < $3
                ORDER BY id LIMIT $5) e
            LEFT JOIN LATERAL (SELECT state FROM deliveries
                WHERE channel_id = $1 AND endpoint_id = $4 AND event_id = e.id LIMIT 1) d ON true
+           LEFT JOIN LATERAL ({WAITING_BY_KEY.format(endpoint="$4", event="e.id")}) r
+               ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, $4, e.id)
            ORDER BY e.id""",
         channel_id,
         recovery.position,
@@ -207,7 +213,9 @@ def _chosen(
     fitting = [
         event
         for event in events
-        if event["type"] in types and (MISSING if event["state"] is None else event["state"]) in states
+        if event["type"] in types
+        and (MISSING if event["state"] is None else event["state"]) in states
+        and (event["state"] != PENDING or _waits(event["due_at"], now))
     ]
     start = now - timedelta(microseconds=len(fitting))
     return [
@@ -220,6 +228,11 @@ def _chosen(
         )
         for i, event in enumerate(fitting)
     ]
+
+
+def _waits(due_at: datetime | None, now: datetime) -> bool:
+    """Whether a pending delivery has to wait for a time ahead: any other is due, or stands behind one that is."""
+    return due_at is not None and not endless(due_at) and due_at > now
 
 
 async def _advance(

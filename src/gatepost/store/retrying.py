@@ -3,7 +3,7 @@
 settled, or waiting for its time ─► pending, its schedule begins anew ─► a row in delivery_retries, due now ─► the owner
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
 from gatepost.store.deliveries import FIRST_IN_LINE, WAITING_BY_KEY
+from gatepost.store.heads import Lease, hold_epoch
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Key = tuple[UUID, UUID]  # endpoint and event
@@ -91,7 +92,7 @@ async def retry_deliveries(
         ]
         await ask_again(conn, channel_id, again, now)
         await _push_first(conn, channel_id, [one for one in granted if one.behind], now)
-        await _probe_now(conn, channel_id, granted, now)
+        await probe_now(conn, channel_id, {one.endpoint_id for one in granted if one.endpoint_state == PAUSED}, now)
     return verdicts
 
 
@@ -182,6 +183,50 @@ async def _add(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[Again
     return {(row["endpoint_id"], row["event_id"]) for row in rows}
 
 
+async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
+    """Makes retries of an endpoint due that have a time ahead, the furthest first, `most` at once; returns how many.
+
+    They are due since their events happened, so that the oldest go first; the try does not count in the schedule.
+    """
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        rows = await conn.fetch(
+            """SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
+                 AND next_at > $3 AND next_at < 'infinity' ORDER BY next_at DESC LIMIT $4""",
+            lease.channel_id,
+            endpoint_id,
+            now,
+            most,
+        )
+        if rows:
+            events, first, last = keys_and_span(sorted(row["event_id"] for row in rows))
+            await conn.execute(
+                """UPDATE deliveries SET begun = begun + 1, next_at = $7
+                   WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = ANY ($3::uuid[])
+                     AND event_id BETWEEN $4 AND $5 AND state = 0 AND begun < attempts AND attempts < $6""",
+                lease.channel_id,
+                endpoint_id,
+                events,
+                first,
+                last,
+                MOST_ATTEMPTS,
+                now,
+            )
+            await conn.execute(
+                f"""UPDATE delivery_retries r SET next_at = k.at
+                    FROM unnest($3::uuid[], $4::timestamptz[]) AS k (event_id, at),
+                         LATERAL ({WAITING_BY_KEY.format(endpoint="$2", event="k.event_id")}) f
+                    WHERE r.ctid = f.place AND r.channel_id = $1
+                      AND (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, k.event_id)
+                      AND f.next_at < 'infinity'""",
+                lease.channel_id,
+                endpoint_id,
+                events,
+                [min(now, ids.time_of(id_)) for id_ in events],
+            )
+    return len(rows)
+
+
 async def _push_first(conn: "Connection[Any]", channel_id: UUID, behind: Sequence[Asked], now: datetime) -> None:
     """What waits behind another event keeps its place: the one at the head of its line is tried now."""
     lines = sorted({(one.endpoint_id, one.about or ids.ZERO) for one in behind})
@@ -201,13 +246,12 @@ async def _push_first(conn: "Connection[Any]", channel_id: UUID, behind: Sequenc
     )
 
 
-async def _probe_now(conn: "Connection[Any]", channel_id: UUID, granted: Sequence[Asked], now: datetime) -> None:
-    """A paused endpoint is tried at once: somebody says that it works again."""
-    paused = sorted({one.endpoint_id for one in granted if one.endpoint_state == PAUSED})
-    if paused:
+async def probe_now(conn: "Connection[Any]", channel_id: UUID, endpoint_ids: Collection[UUID], now: datetime) -> None:
+    """Paused endpoints are tried at once: somebody says that they work again."""
+    if endpoint_ids:
         await conn.execute(
             "UPDATE endpoints SET probe_at = $3 WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND state = 'paused'",
             channel_id,
-            paused,
+            sorted(endpoint_ids),
             now,
         )

@@ -10,6 +10,7 @@ A word that many messages hold is found in the newest blocks, whatever they are;
 of the channel. Only where those few do not promise enough is the index asked, which finds rare words in no time.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -23,6 +24,7 @@ from gatepost.model.words import Sought
 from gatepost.store.pool import Connection, Database
 
 _WALK = (8, 40)  # newest blocks that are looked into at first, and those after them where that will do
+_MANY = 1_000  # words of one block that begin alike, after which others get a turn
 _LOOKS = (24, 64)  # blocks named by the index: after how many it is asked whether that is enough, or given up
 
 
@@ -71,7 +73,12 @@ class _Look(msgspec.Struct):
 
     async def take(self, blocks: Iterable[Any]) -> None:
         """Adds what these blocks hold. Of a block the ids are read only if they are needed."""
-        held = [(row, places) for row in blocks if (places := _common(row))]
+        held = []
+        for row in blocks:
+            if places := _common(row):
+                held.append((row, places))
+            if len(row["begun"]) > _MANY:
+                await asyncio.sleep(0)
         while held and self.missing:
             counts = accumulate(len(places) for _, places in held)
             some = 1 + next((i for i, count in enumerate(counts) if count >= self.missing), len(held))

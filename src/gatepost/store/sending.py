@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import State, may_follow
+from gatepost.model.message import State
 from gatepost.store.heads import Lease, Scribe, StaleOwner, lock_head
 from gatepost.store.people import People
 from gatepost.store.pool import Connection, Database, keys_and_span
@@ -48,10 +48,15 @@ class Queued(msgspec.Struct):
     target: Quoted | None = None
     not_before: float = 0.0  # on the owner's monotonic clock
     turn: int = 0  # its place in the owner's queue
+    waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
+    unknown_noted: bool = False  # whether its row says that its outcome is unknown
+    history: list[str] | None = None  # its attempts that failed, as they were when it was read
+    limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
+              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, m.history,
+              v.last_in_at, v.opened_at"""
 # Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
@@ -148,6 +153,7 @@ class Intent(msgspec.Struct, frozen=True):
     message_id: UUID
     attempt: int
     opens: bool
+    waits: str | None = None  # what held it back until now: JSON
 
 
 class Intended(msgspec.Struct, frozen=True):
@@ -170,8 +176,10 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
             """WITH held AS (
                    SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
                ), going AS (
-                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
-                   FROM held, unnest($2::uuid[], $3::int[]) AS i (id, attempt)
+                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
+                          waits = CASE WHEN i.waits IS NULL THEN m.waits
+                                       ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
+                   FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
                      AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
                    RETURNING m.id, m.contact_id
@@ -199,6 +207,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
             intents_by_id[-1].message_id,
             [intent.message_id for intent in intents_by_id if intent.opens],
             now - _DAY,
+            [intent.waits for intent in intents_by_id],
         )
     assert row is not None
     if row["epoch"] is None:
@@ -220,6 +229,7 @@ class Result(msgspec.Struct, frozen=True):
     alias: str | None = None  # the recipient's number as the network writes it, where it writes another
     told: dict[str, Any] | None = None
     unopened: bool = False  # its intent opened a conversation, and the network would not have it
+    waits: str | None = None  # of a message that ends without an attempt: what held it back
 
 
 async def mark_results(
@@ -235,14 +245,30 @@ async def mark_results(
         some_parked = any(row["some_parked"] for row in current.values())
         parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        await write_changes(conn, head, channel, changes, now, told=scribe.told)
+        await write_changes(conn, head, channel, changes, now, told=scribe.told, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
-        await _unschedule(conn, lease.channel_id, ended)
+        await unschedule(conn, lease.channel_id, ended)
+        await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
         unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
             await close_unopened(conn, lease.channel_id, sorted(unopened))
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
+
+
+async def _note_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
+    """Keeps for the trace what held messages back that ended without leaving."""
+    if noted:
+        noted = sorted(noted)
+        await conn.execute(
+            """UPDATE messages m SET waits = m.waits || i.waits FROM unnest($2::uuid[], $3::text[]) AS i (id, waits)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5""",
+            channel_id,
+            [id_ for id_, _ in noted],
+            [waits for _, waits in noted],
+            noted[0][0],
+            noted[-1][0],
+        )
 
 
 async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[Result]) -> dict[UUID, Any]:
@@ -274,7 +300,7 @@ def _change_for(row: Any, result: Result, parked: dict[str, list[Parked]], now: 
     return change if change.changed else None
 
 
-async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
+async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
     """Takes settled messages out of the timetable."""
     if done:
         await conn.execute(
@@ -284,32 +310,6 @@ async def _unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[
             [send_at for send_at, _ in done],
             [message_id for _, message_id in done],
         )
-
-
-async def cancel_message(
-    db: Database, channel: ChannelRef, channel_id: UUID, message_id: UUID, now: datetime
-) -> tuple[State | None, State | None]:
-    """Cancels a message that has not left; returns its state before and after, None when there is no such message."""
-    async with db.transaction() as conn:
-        head = await lock_head(conn, channel_id)
-        row = await conn.fetchrow(
-            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
-               WHERE channel_id = $1 AND id = $2 AND NOT incoming FOR NO KEY UPDATE""",  # its owner may be sending it
-            channel_id,
-            message_id,
-        )
-        if row is None:
-            return None, None
-        before = State(row["state"])
-        if not may_follow(before, State.CANCELED):
-            return before, before
-        change = Change.of(row)
-        change.scheduled = row["send_at"] is not None and row["send_at"] > now
-        change.step(State.CANCELED, None)
-        await write_changes(conn, head, channel, [change], now)
-        if row["send_at"]:
-            await _unschedule(conn, channel_id, [(row["send_at"], message_id)])
-    return before, State.CANCELED
 
 
 async def _note_aliases(people: People, results: Sequence[Result], current: Mapping[UUID, Any], scribe: Scribe) -> bool:

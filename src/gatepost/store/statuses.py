@@ -74,12 +74,14 @@ class Change(msgspec.Struct):
     pricing: dict[str, Any] | None = None
     changed: bool = False
     scheduled: bool = False
+    queued: bool = False  # before this batch
 
     @classmethod
     def of(cls, row: Any) -> "Change":
         """Begins from the row as it stands (id, contact_id, phone, client_ref, state, attempt, network_id)."""
         who = row["id"], row["contact_id"], row["phone"], row["client_ref"]
-        return cls(*who, State(row["state"]), row["attempt"], row["network_id"])
+        state = State(row["state"])
+        return cls(*who, state, row["attempt"], row["network_id"], queued=state is State.QUEUED)
 
     def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
         """Takes a report, if it tells anything new."""
@@ -148,10 +150,18 @@ async def write_changes(
     now: datetime,
     *,
     told: Sequence[NewEvent] = (),
+    by_owner: bool = False,
 ) -> None:
-    """Writes all changes of a batch, in key order, with their events, which follow those `told` already."""
+    """Writes all changes of a batch, in key order, with their events, which follow those `told` already.
+
+    Unless the owner itself writes, it learns from the head that messages which it holds in memory have changed.
+    """
     if not changes and not told:
         return
+    if not by_owner and any(change.queued and change.state is not State.QUEUED for change in changes):
+        await conn.execute(
+            "UPDATE channel_heads SET queue_version = queue_version + 1 WHERE channel_id = $1", head.channel_id
+        )
     last = told[-1].id if told else head.last_event_id
     free = ids.next_ids(last, now, sum(len(change.steps) for change in changes))
     news = list(told)

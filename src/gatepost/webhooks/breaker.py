@@ -1,13 +1,14 @@
 """The breaker of an endpoint: a pure decision, with the time, the dice and the count handed in.
 
-             ≥ 10 attempts in five minutes, ≥ 70 % of them failed, this one too
+             ≥ 10 attempts in five minutes, ≥ 70 % failed, the last ten in a row, and no success for 30 s
     active ───────────────────────────────────────────────────────────────────► paused: one probe at a time,
        ▲                                                                          │     after 30 s, 1 min, 2, 4, 5, 5, …
        └────────────────────────── a probe arrives ◄──────────────────────────────┤
                                                                                   │
     disabled ◄── 410, or five days of nothing but failure (from either state) ────┘
 
-Only people get an endpoint out of `disabled`.
+Only people get an endpoint out of `disabled`. An active endpoint that has failed ten times in a row is tried once a
+second until it is paused or takes one, so that its backlog does not fail before the outage is certain.
 """
 
 from collections import deque
@@ -21,6 +22,12 @@ from gatepost.store.breaking import Told
 WINDOW = timedelta(minutes=5)
 LEAST_ATTEMPTS = 10
 FAILED_SHARE = 0.7
+# A receiver that restarts is away for some seconds, and many deliveries fail in each of them: that is no outage yet.
+LEAST_OUTAGE = timedelta(seconds=30)
+BRAKE_WAIT = timedelta(seconds=1)
+# Failures over at least this time may have sent deliveries into waits of minutes and hours: a success ends those waits.
+RECOVERS_AFTER = timedelta(seconds=5)
+RECOVERS_FROM = 2
 PROBE_WAITS = (30.0, 60.0, 120.0, 240.0, 300.0)
 JITTER = 0.2
 GIVE_UP_AFTER = timedelta(days=5)
@@ -86,7 +93,7 @@ def judge(state: str, health: Health, seen: Seen, now: datetime, random: float) 
     if now - since >= GIVE_UP_AFTER and health.failures >= LEAST_FAILURES:
         return _disabled(health, DEAD_REASON)
     health, notices = _noticed(health, now) if not seen.hushed else (health, ())
-    if state == ACTIVE and opens(seen):
+    if state == ACTIVE and opens(seen, health.failures, now - since):
         health = replace(health, probes=0, probe_at=now + probe_wait(0, random))
         reason = f"{seen.failed} of the last {seen.finished} attempts failed"
         return Finding(PAUSED, health, (*notices, Told("paused", reason)))
@@ -96,9 +103,23 @@ def judge(state: str, health: Health, seen: Seen, now: datetime, random: float) 
     return Finding(state, health, notices)
 
 
-def opens(seen: Seen) -> bool:
-    """Whether a failed POST opens the breaker."""
-    return seen.finished >= LEAST_ATTEMPTS and seen.failed >= FAILED_SHARE * seen.finished
+def opens(seen: Seen, failures: int, outage: timedelta) -> bool:
+    """Whether a failed POST opens the breaker, after so many failures in a row over so much time."""
+    many = seen.finished >= LEAST_ATTEMPTS and seen.failed >= FAILED_SHARE * seen.finished
+    return many and failures >= LEAST_ATTEMPTS and outage >= LEAST_OUTAGE
+
+
+def brakes(state: str, health: Health) -> bool:
+    """Whether an endpoint is tried only now and then, because it may be down."""
+    return state == ACTIVE and health.failures >= LEAST_ATTEMPTS
+
+
+def recovers(state: str, health: Health, now: datetime, *, probe: bool) -> bool:
+    """Whether a success ends an outage, so that what failed in it is tried again at once."""
+    if state == PAUSED:
+        return probe
+    since = health.failing_since
+    return since is not None and health.failures >= RECOVERS_FROM and now - since >= RECOVERS_AFTER
 
 
 def probe_wait(probes: int, random: float) -> timedelta:

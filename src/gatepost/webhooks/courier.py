@@ -1,7 +1,7 @@
 """One POST: pack, sign, send through the guard, and what follows for each event in it."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
+from gatepost.model.delivery import masked
 from gatepost.store.deliveries import DeliveryState, Due, Target
 from gatepost.store.recording import Attempt
 from gatepost.webhooks.gather import pack
@@ -32,6 +33,13 @@ class Secret(msgspec.Struct, frozen=True):
     until: datetime | None
 
 
+class Credentials(msgspec.Struct, frozen=True):
+    """What a delivery carries besides its body: the keys that sign it, and the headers that the customer chose."""
+
+    secrets: Sequence[Secret]
+    headers: Mapping[str, str]
+
+
 def live_keys(secrets: Sequence[Secret], at: datetime) -> list[Key]:
     """The keys that sign at this moment."""
     return [secret.key for secret in secrets if secret.until is None or at < secret.until]
@@ -49,13 +57,21 @@ class Unit(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(item.key for item in self.items))
 
 
+class Flight(msgspec.Struct):
+    """A unit on its way: first its POST, then the record of it."""
+
+    unit: Unit
+    posting: bool = True
+    over: bool = False  # all is done, and its conversations went on: nobody is to wait for it any more
+
+
 class Sent(msgspec.Struct, frozen=True):
     """How a POST ended, and what follows for each of its events."""
 
     target: Target
     unit: Unit
     at: datetime
-    headers: dict[str, str]
+    headers: dict[str, str]  # as the log shows them
     answer: Answer
     verdicts: tuple[Verdict, ...]
 
@@ -80,15 +96,17 @@ class Sent(msgspec.Struct, frozen=True):
         return [item.event_id for item, verdict in pairs if verdict.fate == "exhausted" and not item.operational]
 
 
-async def send(poster: Poster, clock: Clock, target: Target, secrets: Sequence[Secret], unit: Unit) -> Sent:
+async def send(
+    poster: Poster, clock: Clock, channel_id: UUID, target: Target, credentials: Credentials, unit: Unit
+) -> Sent:
     """Post a unit, and say what follows. All of its events draw the same dice, so that they stay together."""
     at, parcel = clock.now(), pack(target.manner, unit.items)
-    keys = live_keys(secrets, at)
-    headers = delivery_headers(target.headers, keys, parcel.id, int(at.timestamp()), parcel.body)
-    answer = await poster.post(target.url, headers, parcel.body)
+    keys = live_keys(credentials.secrets, at)
+    headers = delivery_headers(credentials.headers, keys, parcel.id, int(at.timestamp()), parcel.body)
+    answer = await poster.post(target.url, headers, parcel.body, channel_id)
     outcome, now, dice = Outcome(answer.status, answer.error_kind, _retry_after(answer)), clock.now(), random.random()
     verdicts = tuple(after(item.tries + 1, outcome, now, dice) for item in unit.items)
-    return Sent(target, unit, at, headers, answer, verdicts)
+    return Sent(target, unit, at, masked(headers), answer, verdicts)
 
 
 def attempts_of(sent: Sent) -> list[Attempt]:

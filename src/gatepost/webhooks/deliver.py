@@ -14,7 +14,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-import msgspec
 import structlog
 
 from gatepost.model.errors import Unavailable
@@ -22,10 +21,11 @@ from gatepost.model.event import ChannelRef
 from gatepost.store.deliveries import Due, Mark, Target, next_retry, read_pending, read_retries
 from gatepost.store.heads import Lease, StaleOwner
 from gatepost.store.recording import Lost, Note, Waiting, break_lines
-from gatepost.webhooks.courier import Secret, Sent, Unit, attempts_of, lags, send
+from gatepost.webhooks.courier import Credentials, Flight, Sent, Unit, attempts_of, lags, send
 from gatepost.webhooks.hand import Hand
 from gatepost.webhooks.office import Post
 from gatepost.webhooks.rate import Rate
+from gatepost.webhooks.recovery import Recovery, insist
 from gatepost.webhooks.share import Width
 from gatepost.webhooks.standing import Standing
 
@@ -37,14 +37,6 @@ _LINES_AT_ONCE = 1000
 _SHORTEST, _LONGEST = 0.01, 3600.0  # seconds between two looks at the clock
 
 
-class Flight(msgspec.Struct):
-    """A unit on its way: first its POST, then the record of it."""
-
-    unit: Unit
-    posting: bool = True
-    over: bool = False  # all is done, and its conversations went on: nobody is to wait for it any more
-
-
 class Round:
     """The deliveries to one endpoint, while the lease of its channel holds."""
 
@@ -54,7 +46,7 @@ class Round:
         lease: Lease,
         channel: ChannelRef,
         target: Target,
-        open_secrets: Callable[[Target], Sequence[Secret]],
+        open_target: Callable[[Target], Credentials],
         in_flight: int,
         alive: Callable[[], bool],
     ) -> None:
@@ -62,9 +54,9 @@ class Round:
         self._db = post.db
         self._clock = post.clock
         self._lease = lease
-        self._open_secrets = open_secrets
+        self._open = open_target
         self._alive = alive
-        self.target, self._secrets = target, open_secrets(target)
+        self.target, self._credentials = target, open_target(target)
         self._standing = Standing(post, lease, channel, target, alive)
         self._hand = Hand(target.cursor, target.manner)
         self._rate, self._width = Rate(target.manner.rate), Width(in_flight)
@@ -74,6 +66,7 @@ class Round:
         self._next_retry: datetime | None = None
         self._retries_known = False
         self._lines = target.manner.ordered  # whether deliveries may stand in line
+        self._recovery = Recovery(post, lease, target.id, alive)
         self._bell = asyncio.Event()
         self._stopping = False
 
@@ -92,8 +85,8 @@ class Round:
     def change(self, target: Target, asked: int) -> bool:
         """The endpoint as it was read, perhaps changed by hand; False: our own change crossed that, read it again."""
         before, self.target = self.target, target
-        if target.secret != before.secret:
-            self._secrets = self._open_secrets(target)
+        if (target.secret, target.headers) != (before.secret, before.headers):
+            self._credentials = self._open(target)
         if target.manner != before.manner:
             self._rate.change(target.manner.rate)
             self._rewind()
@@ -160,6 +153,10 @@ class Round:
         """Starts what is due, as far as there is room; returns the seconds to the next look, None: until a ring."""
         self._bell.clear()
         await self._standing.tell_exhausted()
+        if self._standing.repaired:
+            await self._recovery.pull(self._clock.now())
+            await self._standing.note_repaired()
+            self._retries_known = False
         self._launch()
         if not self._retries_known:
             await self._look_at_retries()
@@ -175,9 +172,10 @@ class Round:
         """How many more POSTs may be under way. Where only the process is full, we are called when it is not."""
         if self._standing.disabled or self._stopping:
             return 0
-        if self._standing.paused and (self._flying or not self._standing.probe_due(self._clock.now())):
+        probing = self._standing.probing
+        if probing and (self._flying or not self._standing.may_try(self._clock.now())):
             return 0
-        own = 1 if self._standing.paused else self._width.now - self._posting
+        own = 1 if probing else self._width.now - self._posting
         if len(self._flying) - self._posting >= _UNRECORDED:
             return 0
         free = self._post.share.room(self)
@@ -216,12 +214,8 @@ class Round:
 
     async def _start_retries(self, now: datetime) -> None:
         self._hand.begin_read()
-        hand, manner, most, who = (
-            self._hand,
-            self.target.manner,
-            self._wanted(),
-            (self._lease.channel_id, self.target.id),
-        )
+        hand, manner, most = self._hand, self.target.manner, self._wanted()
+        who = (self._lease.channel_id, self.target.id)
         found = await read_retries(
             self._db, *who, now, hand.retried, most, ordered=manner.ordered, busy=hand.busy, reach=hand.reach
         )
@@ -262,7 +256,7 @@ class Round:
             room -= 1
             self._rate.begin(now)
             flight = Flight(Unit(self._hand.ready.popleft(), self._standing.paused))
-            task = asyncio.create_task(self._deliver(flight, self.target, self._secrets))
+            task = asyncio.create_task(self._deliver(flight, self.target, self._credentials))
             self._flying[task] = flight
             self._posting += 1
             task.add_done_callback(self._done)
@@ -290,7 +284,7 @@ class Round:
         self._launch()
         more = (self._more or self._next_retry is not None) and self._wanted()
         timed = self._hand.gathering or (self._hand.ready and self._rate.most)
-        if more or timed or self._standing.paused or not self._retries_known or not self._flying:
+        if more or timed or self._standing.probing or not self._retries_known or not self._flying:
             self._bell.set()
 
     def _take_place(self) -> None:
@@ -298,12 +292,12 @@ class Round:
         self._launch()
         self._bell.set()
 
-    async def _deliver(self, flight: Flight, target: Target, secrets: Sequence[Secret]) -> None:
+    async def _deliver(self, flight: Flight, target: Target, credentials: Credentials) -> None:
         """One POST, from the signature to the record of it, and what follows."""
         if not self._alive():
             raise StaleOwner
         unit = flight.unit
-        sent = await send(self._post.poster, self._clock, target, secrets, unit)
+        sent = await send(self._post.poster, self._clock, self._lease.channel_id, target, credentials, unit)
         self._measure(sent)
         if sent.ok:  # what failed may open the breaker: nobody takes its place before that is known
             self._land(flight)
@@ -315,6 +309,7 @@ class Round:
             self._standing.count_exhausted(sent.exhausted)
             self._bell.set()
         if not (sent.ok and self._standing.note_well()):
+            await self._pull_forward(sent)
             await self._judge(sent)
         if self.target.manner.ordered:
             await self._go_on(sent)
@@ -326,6 +321,17 @@ class Round:
         if await self._standing.note(ok=sent.ok, gone=sent.gone, probe=probe, operational=operational):
             self._rewind()
             self._stopping = self._stopping or self._standing.disabled
+
+    async def _pull_forward(self, sent: Sent) -> None:
+        """After an outage, what failed in it is due at once; also what was under way when the outage ended."""
+        if sent.ok and self._standing.recovers(probe=sent.unit.probe):
+            await self._recovery.pull(self._clock.now())
+        elif not sent.ok and self._recovery.includes(sent.at):
+            await self._recovery.pull(self._recovery.ended_at)
+        else:
+            return
+        self._retries_known = False
+        self._bell.set()
 
     def _measure(self, sent: Sent) -> None:
         self._width.note(ok=sent.ok)
@@ -354,14 +360,7 @@ class Round:
 
     async def _record(self, notes: Sequence[Note]) -> None:
         """Writes what happened, however long the database is away, as long as the lease holds."""
-        while True:
-            try:
-                await self._post.record(self._lease, notes)
-                return
-            except Unavailable:
-                if not self._alive():
-                    raise StaleOwner from None
-                await asyncio.sleep(0.25)
+        await insist(lambda: self._post.record(self._lease, notes), self._alive)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -379,10 +378,17 @@ class Round:
         now, monotonic, room = self._clock.now(), self._clock.monotonic(), self._room()
         probing = self._standing.paused and not self._flying
         reading = (room and self._wanted()) or probing
-        moments = [self._standing.tells_at(), self.next_work if reading else None]
+        moments = [self._standing.tells_at(), self.next_work if reading else None, self._brake_ends(now)]
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None]
         if self._hand.ripe_at is not None:
             waits.append(self._hand.ripe_at - monotonic)
         if room and self._hand.ready:
             waits.append(self._rate.free_at() - monotonic)
         return min(waits, default=None)
+
+    def _brake_ends(self, now: datetime) -> datetime | None:
+        """When an endpoint that fails gets its next delivery, if there is one."""
+        if self._standing.paused or not self._standing.probing or self._flying:
+            return None
+        due = now if self._more or self._hand.ready else self._next_retry
+        return due and max(due, self._standing.try_at or due)

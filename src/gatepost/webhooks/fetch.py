@@ -6,7 +6,8 @@ everything else ────────────┴─► Unfetched, in plai
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from pyreqwest.client import Client, ClientBuilder
@@ -16,9 +17,17 @@ from pyreqwest.response import Response
 from gatepost.model.errors import invalid_field
 from gatepost.model.file import Fetched, Unfetched, mime_type
 from gatepost.model.limits import size_words
-from gatepost.webhooks.guard import ForbiddenUrl, Guard, Target, UnresolvedUrl
+from gatepost.networks.base import CallFailed, NetworkError
+from gatepost.webhooks.guard import ForbiddenUrl, Guard, Target, UnresolvedUrl, UrlRefused
+from gatepost.webhooks.post import explain
 
 UNTYPED = "application/octet-stream"
+_WORDS = {
+    "timeout": "The server of the link could not be connected to in time.",
+    "connect": "The server of the link refused the connection, or cannot be reached.",
+    "tls": "No secure connection to the server of the link could be made.",
+    "protocol": "The server of the link broke off, or did not answer in HTTP.",
+}
 _PASSING = frozenset({408, 425, 429})  # refusals that may pass by themselves, as those from 500 on
 
 
@@ -39,11 +48,12 @@ async def fetch_guarded(
     connect_deadline: float = 5.0,
     roots: Sequence[bytes] = (),
     user_agent: str = "Gatepost",
+    channel: Hashable = None,
 ) -> Fetched | Unfetched:
-    """The file at a URL, of at most `most` bytes, within the deadline."""
+    """The file at a URL that a channel names, of at most `most` bytes, within the deadline."""
     try:
         async with asyncio.timeout(deadline):
-            target = await guard.check(url)
+            target = await guard.check(url, channel)
             async with _client(target, connect_deadline, roots, user_agent) as client:
                 request = client.get(target.url).timeout(timedelta(seconds=deadline)).build_streamed()
                 async with request as response:
@@ -54,8 +64,21 @@ async def fetch_guarded(
         return Unfetched(error.reason, retry=True)
     except (TimeoutError, RequestTimeoutError):
         return Unfetched(f"The link did not give its file within {deadline:g} s.", retry=True)
-    except PyreqwestError:
-        return Unfetched("The link could not be reached, or broke off.", retry=True)
+    except PyreqwestError as error:
+        return Unfetched(_WORDS[explain(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
+
+
+@asynccontextmanager
+async def dial_network_file(
+    guard: Guard, connect_deadline: float, channel: Hashable, url: str, *, roots: Sequence[bytes] = ()
+) -> AsyncIterator[Client]:
+    """A client for a file that a network names, pinned to an address that was checked; raises CallFailed."""
+    try:
+        target = await guard.check(url, channel)
+    except UrlRefused as refused:
+        raise CallFailed(NetworkError(0, refused.reason), retry=isinstance(refused, UnresolvedUrl)) from None
+    async with _client(target, connect_deadline, roots, "gatepost") as client:
+        yield client
 
 
 def _client(target: Target, connect_deadline: float, roots: Sequence[bytes], user_agent: str) -> Client:

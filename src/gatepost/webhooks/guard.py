@@ -9,22 +9,23 @@ Target may be used again for some seconds: a name that has moved since cannot ch
 """
 
 import asyncio
-import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 import msgspec
 from pyreqwest.http import Url
 
+from gatepost.webhooks.dns import Found, NotResolved
 from gatepost.webhooks.ranges import PORTS, forbidden
+from gatepost.webhooks.resolver import Resolver
 
 LONGEST_URL = 2048
 LONGEST_HOST = 253
-REUSE_SECONDS = 30.0
+REUSE_SECONDS = 30.0  # at most; less where the name's addresses are good for less
 REMEMBERED = 4096
 
-Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolve = Callable[[str, Hashable], Awaitable[Found]]  # a host name, and the channel that asks
 
 
 class UrlRefused(Exception):
@@ -59,12 +60,6 @@ class Target(msgspec.Struct, frozen=True):
         return self.addresses[0]
 
 
-async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Return the addresses the operating system knows for a name."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
-
-
 def parse(url: str) -> Url:
     """Return the URL as the dialler reads it, or raise ForbiddenUrl."""
     try:
@@ -94,17 +89,17 @@ class Guard:
     def __init__(
         self,
         allow: Sequence[str] = (),
-        resolver: Resolver = system_resolver,
+        resolver: Resolve | None = None,
         *,
         patience: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._networks, self._names = _read_allow(allow)
-        self._resolver = resolver
+        self._resolver = resolver or Resolver()
         self._patience = patience
         self._clock = clock
         self._known: dict[str, tuple[float, Target]] = {}
-        self._asking: dict[str, asyncio.Task[Target | UrlRefused]] = {}
+        self._asking: dict[tuple[str, Hashable], asyncio.Task[Target | UrlRefused]] = {}
 
     def check_shape(self, url: str) -> Url:
         """Judge all that can be judged without asking for addresses, as when an endpoint is saved."""
@@ -125,45 +120,46 @@ class Guard:
         known = self._known.get(url)
         return known[1] if known and self._clock() < known[0] else None
 
-    async def check(self, url: str) -> Target:
-        """Return the target of a URL, or raise ForbiddenUrl or UnresolvedUrl."""
+    async def check(self, url: str, channel: Hashable = None) -> Target:
+        """Return the target of a URL for a channel, or raise ForbiddenUrl or UnresolvedUrl."""
         target = self.recall(url)
         if target is not None:
             return target
         # Many deliveries to one endpoint come due together: they share one question, and it outlives each of them.
-        task = self._asking.get(url)
+        # Channels do not: one that has many names to ask for must not make another wait in its queue.
+        key = (url, channel)
+        task = self._asking.get(key)
         if task is None:
-            task = self._asking[url] = asyncio.create_task(self._look_up(url))
-            task.add_done_callback(lambda _: self._asking.pop(url, None))
+            task = self._asking[key] = asyncio.create_task(self._look_up(url, channel))
+            task.add_done_callback(lambda _: self._asking.pop(key, None))
         answer = await asyncio.shield(task)
         if isinstance(answer, UrlRefused):
             raise type(answer)(answer.reason)
         return answer
 
-    async def _look_up(self, url: str) -> Target | UrlRefused:
+    async def _look_up(self, url: str, channel: Hashable) -> Target | UrlRefused:
         try:
             parsed = self.check_shape(url)
             host, port = place(parsed)
             literal = parsed.domain is None
-            addresses = (host,) if literal else await self._resolve(host, port)
+            found = Found((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
         except UrlRefused as refusal:
             return refusal
-        target = Target(parsed, parsed.scheme, parsed.host_str or host, port, addresses, literal)
-        self._remember(url, target)
+        target = Target(parsed, parsed.scheme, parsed.host_str or host, port, found.addresses, literal)
+        self._remember(url, target, found.seconds)
         return target
 
-    async def _resolve(self, host: str, port: int) -> tuple[str, ...]:
+    async def _resolve(self, host: str, port: int, channel: Hashable) -> Found:
         try:
             async with asyncio.timeout(self._patience):
-                addresses = tuple(dict.fromkeys(await self._resolver(host, port)))
-        # UnicodeError: Python's own encoding of names refuses empty and overlong labels.
-        except (OSError, TimeoutError, UnicodeError):
-            addresses = ()
-        if not addresses:
+                found = await self._resolver(host, channel)
+        except (NotResolved, OSError, TimeoutError, UnicodeError):
+            found = Found((), 0.0)
+        if not found.addresses:
             raise UnresolvedUrl(f"The host name {host} could not be resolved.")
-        for address in addresses:
+        for address in found.addresses:
             self._judge(host, port, address)
-        return addresses
+        return found
 
     def _judge(self, host: str, port: int, address: str) -> None:
         if host in self._names or f"{host}:{port}" in self._names:
@@ -174,11 +170,11 @@ class Guard:
         # The address behind a name stays unsaid: it may be a secret of the operator's own network.
         raise ForbiddenUrl(f"The host {host} cannot be called: it leads to an address that is {reason}.")
 
-    def _remember(self, url: str, target: Target) -> None:
+    def _remember(self, url: str, target: Target, seconds: float) -> None:
         self._known.pop(url, None)
         if len(self._known) >= REMEMBERED:
             del self._known[next(iter(self._known))]
-        self._known[url] = (self._clock() + REUSE_SECONDS, target)
+        self._known[url] = (self._clock() + min(seconds, REUSE_SECONDS), target)
 
 
 def _read_allow(allow: Sequence[str]) -> tuple[list[IPv4Network | IPv6Network], frozenset[str]]:

@@ -10,7 +10,7 @@ no status, only an error, so that a half-sent 200 never counts as delivered.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
 from time import perf_counter
 
@@ -73,11 +73,11 @@ class Poster:
         self._user_agent = user_agent
         self._clients: OrderedDict[Place, Client] = OrderedDict()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Post `body` to `url` and return how it ended, within the deadline."""
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> Answer:
+        """Post `body` to `url` for a channel, and return how it ended, within the deadline."""
         start = perf_counter()
         try:
-            target = self._guard.recall(url) or await self._check(url)
+            target = self._guard.recall(url) or await self._check(url, channel)
             return await self._try_addresses(target, headers, body, start)
         except ForbiddenUrl as refusal:
             return _failed(start, "forbidden", refusal.reason)
@@ -90,10 +90,10 @@ class Poster:
             _, client = self._clients.popitem()
             await client.close()
 
-    async def _check(self, url: str) -> Target:
+    async def _check(self, url: str, channel: Hashable) -> Target:
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._guard.check(url)
+                return await self._guard.check(url, channel)
         except TimeoutError:
             raise UnresolvedUrl("The host name could not be resolved in time.") from None
 

@@ -18,13 +18,13 @@ import structlog
 
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
-from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
-from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
+from gatepost.store.breaking import StateChange, Told, clear_probe, save_probe, tell_standing
 from gatepost.store.deliveries import Target
-from gatepost.store.heads import Lease, StaleOwner
-from gatepost.webhooks.breaker import Seen, Tally, judge
+from gatepost.store.heads import Lease
+from gatepost.webhooks.breaker import BRAKE_WAIT, Seen, Tally, brakes, judge, recovers
 from gatepost.webhooks.office import Post
+from gatepost.webhooks.recovery import insist
 
 log = structlog.get_logger("gatepost.webhooks")
 NOTICE_PAUSE = timedelta(hours=1)
@@ -47,6 +47,7 @@ class Standing:
         self._exhausted_last = ids.ZERO
         self._exhausted_told: datetime | None = None
         self._failing_told: datetime | None = None
+        self._brake_until: datetime | None = None
         self.writes = 0  # grows at the begin and at the end of each change of ours
         self.state, self.health, self.known = target.state, target.health, target.updated_at
         post.meter.breaker(None, self.state)
@@ -63,8 +64,32 @@ class Standing:
     def disabled(self) -> bool:
         return self.state == DISABLED
 
-    def probe_due(self, now: datetime) -> bool:
-        return self.health.probe_at is None or self.health.probe_at <= now
+    @property
+    def probing(self) -> bool:
+        """Whether it gets one delivery at a time, and the next not before `try_at`."""
+        return self.paused or brakes(self.state, self.health)
+
+    @property
+    def try_at(self) -> datetime | None:
+        """While it is probed: when the next delivery may go out; None: now."""
+        return self.health.probe_at if self.paused else self._brake_until
+
+    def may_try(self, now: datetime) -> bool:
+        return self.try_at is None or self.try_at <= now
+
+    def recovers(self, *, probe: bool) -> bool:
+        """Whether a success of this moment ends an outage."""
+        return recovers(self.state, self.health, self._post.clock.now(), probe=probe)
+
+    @property
+    def repaired(self) -> bool:
+        """Whether somebody enabled it or changed its address, and what waits is yet to be tried because of that."""
+        return self.state == ACTIVE and self.health.probe_at is not None
+
+    async def note_repaired(self) -> None:
+        """What waited is due."""
+        at, self.health = self.health.probe_at, msgspec.structs.replace(self.health, probe_at=None)
+        await self._change(lambda: clear_probe(self._post.db, self._lease, self._endpoint_id, at))
 
     def adopt(self, target: Target, asked: int) -> bool:
         """Takes over what somebody changed by hand; False when our own change crossed the look that found it."""
@@ -93,6 +118,7 @@ class Standing:
         seen = Seen(ok, finished, failed, gone, probe, hushed)
         found, previous = judge(self.state, self.health, seen, now, random.random()), self.state
         self.state, self.health = found.state, found.health
+        self._brake_until = now + BRAKE_WAIT
         if any(told.action == "failing" for told in found.told):
             self._failing_told = now
         if found.state != previous:
@@ -107,7 +133,7 @@ class Standing:
 
     def note_well(self) -> bool:
         """One more POST arrived at an endpoint that is well: nothing to write, nothing to tell. False: it was not."""
-        if self.state != ACTIVE or self.health.failures:
+        if self.state != ACTIVE or self.health.failures or self.repaired:
             return False
         now = self._post.clock.now()
         self._tally.add(now, ok=True)
@@ -143,7 +169,7 @@ class Standing:
         async with self._lock:
             self.writes += 1
             try:
-                await self._insist(write)
+                await insist(write, self._alive)
             finally:
                 self.writes += 1
 
@@ -153,16 +179,6 @@ class Standing:
             self.known = now
             log.warning("endpoint " + change.state, endpoint=self._endpoint_id.hex, reason=told[-1].reason)
         self._post.ring(self._lease.channel_id)  # others get the event, or we look at what was changed by hand
-
-    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            try:
-                await write()
-                return
-            except Unavailable:
-                if not self._alive():
-                    raise StaleOwner from None
-                await asyncio.sleep(0.25)
 
 
 def _past(told: datetime | None, now: datetime) -> bool:

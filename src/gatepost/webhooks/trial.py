@@ -5,6 +5,7 @@ It goes out at once, whatever state the endpoint is in; it is in no feed and no 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
@@ -49,8 +50,14 @@ def make_parcel(type_: str, channel: ChannelRef, manner: Manner, at: datetime) -
 
 
 async def post_trial(
-    poster: Poster, url: str, custom: Mapping[str, str], keys: Sequence[Key], parcel: Parcel, at: datetime
+    poster: Poster,
+    channel_id: UUID,
+    url: str,
+    custom: Mapping[str, str],
+    keys: Sequence[Key],
+    parcel: Parcel,
+    at: datetime,
 ) -> Trial:
     """Post it through the guard, with the endpoint's own headers and a signature of every key."""
     headers = delivery_headers(custom, keys, parcel.id, int(at.timestamp()), parcel.body)
-    return Trial(at, url, headers, parcel.body, await poster.post(url, headers, parcel.body))
+    return Trial(at, url, headers, parcel.body, await poster.post(url, headers, parcel.body, channel_id))

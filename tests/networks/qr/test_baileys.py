@@ -37,6 +37,7 @@ from gatepost.networks.qr.child import ChildDriver, Devices
 from gatepost.networks.qr.driver import Health
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.protos import common, e2e
+from gatepost.store.embedded import device_dsn
 from tests.conftest import PostgresServer, copied_database
 from tests.networks.qr.phones import ADA, Fields, Network, child_at, new_shop, start_network
 
@@ -67,8 +68,8 @@ class Gateway:
 
     def __init__(self, program: tuple[str, str], url: str) -> None:
         self._given: dict[str, Any] = {"program": program, "health": Health(first_wait=0.05)}
-        self.url = url
-        self.driver = ChildDriver(Devices(url, "baileys", KEY), **self._given)
+        self.url = device_dsn(url) or ""  # under the role that the gateway gives its child
+        self.driver = ChildDriver(Devices(self.url, "baileys", KEY), **self._given)
 
     async def restart(self, key: bytes = KEY) -> None:
         await self.driver.close()

@@ -6,18 +6,28 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
 import psutil
 import pytest
 
+from gatepost.admin import accounts, channels
+from gatepost.model.account import Plan
 from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unsent
 from gatepost.networks.qr.child import PROGRAM, ChildDriver, Devices, environment
 from gatepost.networks.qr.driver import Health
 from gatepost.networks.qr.link import Link
+from gatepost.networks.qr.phone.by_baileys.devices import Devices as BaileysDevices
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.devices import forget_devices
+from gatepost.store.embedded import device_dsn
+from gatepost.store.pool import Database
 
 DEVICE = "15550002222:7@s.whatsapp.net"
+OTHER_DEVICE = "15550002222:8@s.whatsapp.net"
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +40,9 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-async def store(database_url: str) -> str:
-    conn = await asyncpg.connect(database_url)
-    await conn.execute("CREATE SCHEMA IF NOT EXISTS qr_devices")
-    await conn.close()
-    return database_url
+def store(database_url: str) -> str:
+    """Give the store as the gateway hands it to its child: under a role that has nothing else."""
+    return device_dsn(database_url) or ""
 
 
 @pytest.fixture
@@ -98,17 +106,73 @@ async def test_a_device_of_the_store_is_dialled_and_an_unknown_one_is_logged_out
     assert (await news_until(known, "network_gone"))[-1].state == "disconnected"
 
 
-async def put_device(store: str) -> None:
+async def put_device(store: str, device: str = DEVICE) -> None:
     conn = await asyncpg.connect(store)
     await conn.execute(
         "INSERT INTO qr_devices.whatsmeow_device (jid, registration_id, noise_key, identity_key, signed_pre_key,"
         " signed_pre_key_id, signed_pre_key_sig, adv_key, adv_details, adv_account_sig, adv_account_sig_key,"
         " adv_device_sig, push_name) VALUES ($1, 1, $2, $2, $2, 1, $3, $2, $2, $3, $2, $3, 'Shop, the')",
-        DEVICE,
+        device,
         b"\1" * 32,
         b"\2" * 64,
     )
+    await conn.execute("INSERT INTO qr_devices.whatsmeow_sessions VALUES ($1, '15550003333.0:1', $2)", device, b"x")
+    await conn.execute("INSERT INTO qr_devices.whatsmeow_privacy_tokens VALUES ($1, '1@x', $2, 1, 1)", device, b"x")
     await conn.close()
+
+
+async def test_rows_of_a_deleted_channels_device_go_and_others_stay(
+    driver: ChildDriver, store: str, database_url: str
+) -> None:
+    first = driver.link("ch_1")
+    await first.open("15550002222")
+    await news_until(first, "network_gone")
+    await put_device(store)
+    await put_device(store, OTHER_DEVICE)
+    keys = BaileysDevices(store, bytes(32))
+    for device in (DEVICE, OTHER_DEVICE):
+        await keys.put(device, [("session", "1", "x")])
+    db = await Database.connect(database_url, connections=2)
+    channel = await linked_channel(db, DEVICE)
+    await linked_channel(db, OTHER_DEVICE)
+
+    await channels.delete_channel(db, channel.account_id, channel.id)
+    await forget_devices(db, "")
+    assert await devices_in(store) == {OTHER_DEVICE}
+    # The child learns of it a moment later, and writes until then: what it wrote goes as well.
+    await keys.put(DEVICE, [("session", "2", "x")])
+    await forget_devices(db, store)
+    assert await devices_in(store) == {OTHER_DEVICE}
+    # A device that was linked again is nobody's to delete.
+    await linked_channel(db, DEVICE)
+    await keys.put(DEVICE, [("session", "3", "x")])
+    await forget_devices(db, "")
+    assert await devices_in(store) == {DEVICE, OTHER_DEVICE}
+    await keys.close()
+    await db.close()
+
+
+async def linked_channel(db: Database, device: str) -> ChannelConfig:
+    plans = {"free": Plan("Free")}
+    account = await accounts.create_account(db, "Shop", "free", plans=plans, trial_days=1, now=NOW)
+    channel = await channels.create_qr(db, account.id, phone="15550002222", name="Shop", limits={}, now=NOW)
+    async with db.connection() as conn:
+        await conn.execute("INSERT INTO channel_links (channel_id, device) VALUES ($1, $2)", channel.id, device)
+    return channel
+
+
+async def devices_in(store: str) -> set[str]:
+    """Every device that some table of some engine still names."""
+    conn = await asyncpg.connect(store)
+    try:
+        rows = await conn.fetch(
+            """SELECT jid FROM qr_devices.whatsmeow_device UNION SELECT our_jid FROM qr_devices.whatsmeow_sessions
+               UNION SELECT our_jid FROM qr_devices.whatsmeow_privacy_tokens
+               UNION SELECT device FROM qr_devices.baileys_keys"""
+        )
+        return {row[0] for row in rows}
+    finally:
+        await conn.close()
 
 
 async def test_a_killed_child_ends_every_link_and_is_started_again(driver: ChildDriver) -> None:

@@ -4,8 +4,8 @@ from gatepost.networks.base import Reaction
 from gatepost.networks.qr.reasons import REASONS, REFUSALS, Then, reason_of, refused
 
 WORDS = (
-    "started linked scan_expired logged_out replaced banned restart_required network_gone stream_error time_locked "
-    "outdated_client driver_gone closed pair_failed could_not_load"
+    "started linked scan_expired logged_out logged_out_here replaced banned restart_required network_gone stream_error "
+    "time_locked outdated_client driver_gone closed pair_failed could_not_load"
 )
 STATES = {"disconnected", "connecting", "waiting_for_scan", "connected", "logged_out", "banned", "limited"}
 

@@ -36,7 +36,7 @@ class LastAttempt(Shape, frozen=True):
 
 
 class SentRequest(Shape, frozen=True):
-    """What was sent. Headers that carry a credential show `***`."""
+    """What was sent. Headers that the customer chose show `***`."""
 
     url: str
     headers: dict[str, str]
@@ -69,7 +69,7 @@ class Delivery(Shape, frozen=True):
     id: str
     endpoint: EndpointRef
     event: EventRef
-    status: Literal["pending", "delivered", "exhausted", "dropped"]
+    status: Literal["pending", "delivered", "exhausted", "dropped", "canceled"]
     attempt_count: int
     last_attempt: LastAttempt | None
     next_attempt_at: When

@@ -1,7 +1,7 @@
 """The lines for history, conversations, contacts, labels, orders, usage, and the log of deliveries."""
 
 from gatepost.api.openapi import delivery_shapes, desk_shapes, shapes
-from gatepost.api.openapi.note import Note, Sample
+from gatepost.api.openapi.note import Note, Sample, Wait
 from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
 
 _V1 = "/api/v1"
@@ -10,6 +10,8 @@ _HISTORY = ("from", "to", "tz", "phone", "conversation", "direction", "status", 
 _TALK, _PERSON = _V1 + "/conversations/{conversation_id}", _V1 + "/contacts/{contact_id}"
 _HOOK = _V1 + "/webhooks/{endpoint_id}"
 _LABEL, _ORDER = _V1 + "/labels/{label_id}", _V1 + "/orders/{order_id}"
+_CONNECTED = Wait("/api/v1/channel", '["connected", "limited"].includes(data.connection.state)', tries=0)
+_SETTLED = Wait("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
 _NDJSON, _CSV = "application/x-ndjson", "text/csv; charset=utf-8"
 
 NOTES: dict[str, Note] = {
@@ -39,7 +41,7 @@ NOTES: dict[str, Note] = {
     ),
     f"GET {_TALK}/messages": Note(list[shapes.Message], query=_PAGE),
     f"POST {_TALK}/read": Note(desk_shapes.ReadConversation),
-    f"POST {_TALK}/typing": Note(errors=NETWORK),
+    f"POST {_TALK}/typing": Note(errors=NETWORK, needs=("incoming_id",), after=_CONNECTED),
     f"GET {_V1}/contacts": Note(
         list[desk_shapes.Contact],
         query=("q", "phone", "label", "opted_out", *_PAGE),
@@ -59,6 +61,7 @@ NOTES: dict[str, Note] = {
         list[desk_shapes.Checked],
         errors=("invalid_phone", *NETWORK),
         example={"phones": ["{{phone}}"]},
+        after=_CONNECTED,
         only="qr",
     ),
     f"POST {_V1}/contacts/import": Note(
@@ -121,11 +124,12 @@ NOTES: dict[str, Note] = {
         query=("endpoint", "status", "type", "from", "to", "tz", *_PAGE),
         keeps={"delivery_id": "data[0].id"},
         asks={"endpoint": "{{endpoint_id}}"},
+        after=Wait("/api/v1/deliveries?endpoint={{endpoint_id}}", "data.length > 0"),
         folder="webhooks",
     ),
     f"GET {_V1}/deliveries/{{delivery_id}}": Note(delivery_shapes.WholeDelivery, folder="webhooks"),
     f"POST {_V1}/deliveries/{{delivery_id}}/retry": Note(
-        delivery_shapes.Delivery, errors=("wrong_state",), folder="webhooks"
+        delivery_shapes.Delivery, errors=("wrong_state",), after=_SETTLED, folder="webhooks"
     ),
     f"POST {_V1}/deliveries/retry": Note(
         delivery_shapes.Retried, example={"ids": ["{{delivery_id}}"]}, folder="webhooks"

@@ -117,7 +117,7 @@ _FORM: Schema = {
 def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema:
     answers: Schema = {str(operation.status): _success(operation, note, note.data, known)}
     for status, data in note.extra.items():
-        answers[str(status)] = _success(operation, note, data, known)
+        answers[str(status)] = _success(operation, note, data, known, status)
     for status, codes in codes_of(operation, note.errors, note.query).items():
         refusal = answer_of(status, codes)
         if str(status) in answers:  # a status that tells of a state as well as of a refusal
@@ -129,16 +129,18 @@ def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Sc
     return dict(sorted(answers.items()))
 
 
-def _success(operation: Operation, note: Note, data: Any, known: dict[int, Schema]) -> Schema:
+def _success(operation: Operation, note: Note, data: Any, known: dict[int, Schema], status: int = 200) -> Schema:
     content: Schema = {kind: {"schema": {}} | shown_as(kind) for kind in note.binary}
     if not note.binary or data is not None:
-        content["application/json"] = {"schema": _envelope(data, known), "example": sample_answer(operation.key, data)}
+        good = status < 400
+        sample = sample_answer(operation.key, data) | {"success": good}
+        content["application/json"] = {"schema": _envelope(data, known, good=good), "example": sample}
     headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in note.headers)
     return {"description": "Done.", "headers": headers, "content": content}
 
 
-def _envelope(data: Any, known: dict[int, Schema]) -> Schema:
-    fields: Schema = {"success": {"const": True}, "message": {"type": "string"}}
+def _envelope(data: Any, known: dict[int, Schema], *, good: bool = True) -> Schema:
+    fields: Schema = {"success": {"const": good}, "message": {"type": "string"}}
     required = ["success", "message", "data"]
     if get_origin(data) is list:
         fields |= {"data": {"type": "array", "items": known[id(get_args(data)[0])]}, "paging": _PAGING}

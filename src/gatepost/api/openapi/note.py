@@ -10,11 +10,21 @@ uses      parameter of the path → the kept name that the example puts there, w
 more      further examples
 turn      its turn among the requests of its folder; those of one turn keep the order of the routes
 only      the kind of channel that it is for
+after     what the example has to wait for before it is sent
+needs     variables of the collection that a person has to fill in first
 """
 
 from typing import Any
 
 import msgspec
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """An address that is asked until its `data` fulfils a condition, in JavaScript; in vain, the example is skipped."""
+
+    path: str
+    condition: str
+    tries: int = 20
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -24,6 +34,11 @@ class Sample(msgspec.Struct, frozen=True):
     body: Any = None
     keeps: dict[str, str] = {}
     asks: dict[str, str] = {}
+    only: str | None = None
+    after: Wait | None = None
+    folder: str = ""
+    upload: str = ""
+    upload_type: str = ""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -45,4 +60,6 @@ class Note(msgspec.Struct, frozen=True):
     uses: dict[str, str] = {}
     more: tuple[Sample, ...] = ()
     turn: int = 0
+    needs: tuple[str, ...] = ()
+    after: Wait | None = None
     folder: str = ""  # where it stands in the collection, if not with its resource

@@ -3,9 +3,10 @@
 from typing import Any
 
 from gatepost.api.openapi import desk_notes, shapes
-from gatepost.api.openapi.note import Note, Sample
+from gatepost.api.openapi.note import Note, Sample, Wait
 from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
-from gatepost.api.openapi.send_examples import SENDS
+from gatepost.api.openapi.send_examples import FILES, SENDS, TITLES
+from gatepost.networks.base import CAPABILITIES
 from gatepost.store.templates import Synced
 
 _PAGE = ("limit", "cursor")
@@ -35,8 +36,31 @@ _BODY = {
     "text": "Hello {{1}}, your order {{2}} has left our house today.",
     "example": {"body_text": [["Ana", "4711"]]},
 }
+_READY = _BODY | {"text": "Hello {{1}}, your order {{2}} of list {{$timestamp}} is ready to be fetched."}
 _TEMPLATE = {"name": "order_sent_{{$timestamp}}", "language": "en_US", "category": "UTILITY", "components": [_BODY]}
 _EDITED = {"components": [_BODY, {"type": "FOOTER", "text": "Thank you for your trust"}]}
+_SENT = Wait("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
+_REVIEWED = Wait("/api/v1/templates/{{template_id}}", 'data.status !== "PENDING"')
+_APPROVED = Wait("/api/v1/templates/{{sent_template_id}}", 'data.status === "APPROVED"')
+_UNLINKED = Wait("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
+
+
+def _only(type_: str) -> str | None:
+    """The one kind of channel that carries a type; None where both do."""
+    kinds = [kind for kind, can in CAPABILITIES.items() if type_ in can.types or type_ in can.as_text]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+_EVERY_TYPE = tuple(
+    Sample(
+        TITLES[type_],
+        body,
+        folder="message types",
+        only=_only(type_),
+        after=_APPROVED if type_ == "template" else None,
+    )
+    for type_, body in SENDS.items()
+)
 _QR: dict[str, Any] = {"only": "qr"}
 _LINKING: dict[str, Any] = {"only": "qr", "folder": "linking"}
 _OFFICIAL: dict[str, Any] = {"only": "official"}
@@ -61,13 +85,23 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         examples=SENDS,
         keeps={"message_id": "data.key.id"},
         headers=("Idempotency-Key",),
-        more=(Sample("Send a message later", _TEXT | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),),
+        more=(
+            Sample("Send a message later", _TEXT | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),
+            *_EVERY_TYPE,
+        ),
     ),
     f"POST {_V1}/messages/batch": Note(
         shapes.BatchResult,
         errors=(*IDEMPOTENT, "plan_quota_exceeded"),
         example={"messages": [_TEXT, _TEXT | {"body": "And another"}]},
         headers=("Idempotency-Key",),
+        keeps={"batch_id": "data.batch_id"},
+    ),
+    f"POST {_V1}/messages/cancel": Note(
+        shapes.CanceledMessages,
+        errors=("not_found", "invalid_cursor", "overloaded"),
+        example={"client_ref_prefix": "spring-sale-", "send_from": "2026-11-15"},
+        more=(Sample("Cancel a batch", {"batch_id": "{{batch_id}}"}),),
     ),
     f"GET {_MESSAGE}": Note(
         shapes.Message, keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"}
@@ -76,8 +110,10 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
     f"POST {_MESSAGE}/cancel": Note(
         shapes.Message, errors=("wrong_state", "overloaded"), uses={"message_id": "scheduled_id"}
     ),
-    f"PATCH {_MESSAGE}": Note(shapes.Message, errors=NETWORK, example={"body": "Hello again from Gatepost"}, **_QR),
-    f"DELETE {_MESSAGE}": Note(shapes.Message, errors=NETWORK, **_QR),
+    f"PATCH {_MESSAGE}": Note(
+        shapes.Message, errors=NETWORK, example={"body": "Hello again from Gatepost"}, after=_SENT, **_QR
+    ),
+    f"DELETE {_MESSAGE}": Note(shapes.Message, errors=NETWORK, after=_SENT, **_QR),
     f"POST {_MESSAGE}/read": Note(shapes.Message, errors=NETWORK, uses={"message_id": "incoming_id"}),
     f"POST {_HOOKS}": Note(
         shapes.NewWebhook,
@@ -109,6 +145,10 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         ),
         upload="Hello from Gatepost",
         keeps={"media_id": "data.id"},
+        more=tuple(
+            Sample(f"Upload a file: {type_}", keeps={f"{type_}_id": "data.id"}, upload=text, upload_type=kind)
+            for type_, (kind, text) in FILES.items()
+        ),
         headers=("Idempotency-Key",),
     ),
     f"GET {_FILES}/{{media_id}}": Note(shapes.Media),
@@ -120,7 +160,11 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
     f"DELETE {_FILES}/{{media_id}}": Note(errors=("storage_unavailable",)),
     f"GET {_V1}/events": Note(list[shapes.Event], query=("after", "types", "limit", "wait"), errors=("overloaded",)),
     f"GET {_V1}/events/stream": Note(
-        query=("after", "types"), headers=("Last-Event-ID",), errors=("overloaded",), binary=("text/event-stream",)
+        query=("after", "types", "seconds"),
+        asks={"seconds": "1"},
+        headers=("Last-Event-ID",),
+        errors=("overloaded",),
+        binary=("text/event-stream",),
     ),
     f"GET {_V1}/channel": Note(shapes.Channel),
     f"POST {_V1}/channel/connect": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
@@ -129,12 +173,13 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         query=("format",),
         errors=("invalid_field", *NETWORK),
         binary=("image/svg+xml", "image/png"),
+        after=_UNLINKED,
         **_LINKING,
     ),
     f"POST {_V1}/channel/pairing-code": Note(
-        shapes.PairingCode, errors=("invalid_phone", *NETWORK), example={}, **_LINKING
+        shapes.PairingCode, errors=("invalid_phone", *NETWORK), example={}, after=_UNLINKED, **_LINKING
     ),
-    f"POST {_V1}/channel/logout": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
+    f"POST {_V1}/channel/logout": Note(shapes.Connecting, errors=NETWORK, needs=("allow_logout",), **_LINKING),
     f"GET {_V1}/channel/profile": Note(shapes.Profile, errors=NETWORK, **_OFFICIAL),
     f"PATCH {_V1}/channel/profile": Note(
         shapes.Profile, errors=NETWORK, example={"about": "Open until six"}, **_OFFICIAL
@@ -151,11 +196,21 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         errors=(*IDEMPOTENT, *NETWORK),
         example=_TEMPLATE,
         keeps={"template_id": "data.id"},
+        more=(
+            Sample(
+                "Create a template to send",
+                # the network refuses the text of another template
+                _TEMPLATE | {"name": "order_ready_{{$timestamp}}", "components": [_READY]},
+                {"sent_template_id": "data.id", "template_name": "data.name"},
+            ),
+        ),
         headers=("Idempotency-Key",),
         **_OFFICIAL,
     ),
     f"GET {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, **_OFFICIAL),
-    f"PATCH {_TEMPLATES}/{{template_id}}": Note(shapes.TemplateShown, errors=NETWORK, example=_EDITED, **_OFFICIAL),
+    f"PATCH {_TEMPLATES}/{{template_id}}": Note(
+        shapes.TemplateShown, errors=NETWORK, example=_EDITED, after=_REVIEWED, **_OFFICIAL
+    ),
     f"DELETE {_TEMPLATES}/{{template_id}}": Note(errors=NETWORK, **_OFFICIAL),
     f"POST {_TEMPLATES}/sync": Note(Synced, errors=NETWORK, **_OFFICIAL),
     f"POST {_TEMPLATES}/{{template_id}}/preview": Note(

@@ -27,6 +27,8 @@ EXAMPLES = {
     "label": "lb_" + _HEX,
     "schema_name": f"{ALL_TYPES[0]}.json",
     "delivery_id": f"dl_{_HEX}{_HEX}",
+    "template_name": "order_sent",
+    **dict.fromkeys(("image_id", "video_id", "audio_id", "document_id", "sticker_id"), "med_" + _HEX),
 } | {name: f"{prefix}_{_HEX}" for name, prefix in PREFIXES.items()}
 
 
@@ -61,6 +63,10 @@ QUERY: dict[str, Schema] = {
     "wait": {
         "description": "Seconds to wait for an event where there is none yet.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 30, "default": 0},
+    },
+    "seconds": {
+        "description": "Seconds after which the stream ends. Without it: when you leave.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 3600},
     },
     "filename": _text("The name of the file, where the body is its bare bytes."),
     "format": _text("What the answer is written as."),

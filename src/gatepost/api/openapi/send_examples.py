@@ -3,7 +3,17 @@
 from typing import Any
 
 _TO: dict[str, Any] = {"phone": "{{phone}}"}
-_FILE = {"id": "{{media_id}}"}
+FILES = {  # type of message → type and text of a file that stands for one, as the collection uploads it
+    "image": ("image/jpeg", "This would be a picture"),
+    "video": ("video/mp4", "This would be a video"),
+    "audio": ("audio/ogg", "This would be a voice message"),
+    "document": ("application/pdf", "This would be a bill"),
+    "sticker": ("image/webp", "This would be a sticker"),
+}
+
+
+def _file(type_: str) -> dict[str, str]:
+    return {"id": "{{" + type_ + "_id}}"}
 
 
 def _send(type_: str, **fields: Any) -> dict[str, Any]:
@@ -12,11 +22,11 @@ def _send(type_: str, **fields: Any) -> dict[str, Any]:
 
 SENDS: dict[str, dict[str, Any]] = {
     "text": _TO | {"body": "Hello from Gatepost", "client_ref": "order-1001"},
-    "image": _send("image", media={"link": "https://shop.example.com/bread.jpg"}, caption="Fresh today"),
-    "video": _send("video", media=_FILE, caption="How it is baked"),
-    "audio": _send("audio", media=_FILE, voice=True),
-    "document": _send("document", media=_FILE, caption="Your bill", filename="bill-1001.pdf"),
-    "sticker": _send("sticker", media=_FILE),
+    "image": _send("image", media=_file("image"), caption="Fresh today"),
+    "video": _send("video", media=_file("video"), caption="How it is baked"),
+    "audio": _send("audio", media=_file("audio"), voice=True),
+    "document": _send("document", media=_file("document"), caption="Your bill", filename="bill-1001.pdf"),
+    "sticker": _send("sticker", media=_file("sticker")),
     "location": _send(
         "location",
         location={"latitude": 38.7223, "longitude": -9.1393, "name": "The bakery", "address": "Rua Augusta 1, Lisbon"},
@@ -68,7 +78,9 @@ SENDS: dict[str, dict[str, Any]] = {
         sections=[{"title": "Dark", "products": ["rye", "spelt"]}],
     ),
     "catalog": _send("catalog", body="All that we bake", thumbnail="rye"),
-    "template": _send("template", template={"name": "order_sent", "language": "en_US", "variables": ["Anna", "1001"]}),
+    "template": _send(
+        "template", template={"name": "{{template_name}}", "language": "en_US", "variables": ["Anna", "1001"]}
+    ),
     "reaction": _send("reaction", reaction={"message_id": "{{message_id}}", "emoji": "👍"}),
     "poll": _send(
         "poll", poll={"question": "Which day suits you?", "options": ["Friday", "Saturday"], "multiple": False}
@@ -76,7 +88,7 @@ SENDS: dict[str, dict[str, Any]] = {
 }
 TITLES = {
     "text": "A text",
-    "image": "A picture by its link",
+    "image": "A picture that was uploaded",
     "video": "A video that was uploaded",
     "audio": "A voice message",
     "document": "A document with its name",

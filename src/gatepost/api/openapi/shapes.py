@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from gatepost.model.waits import RULES
+
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Text = str | None
 When = Time | None
@@ -35,9 +37,19 @@ class Accepted(Struct, frozen=True):
 class BatchResult(Shape, frozen=True):
     """What became of many sends, in their order: each as it would have been answered alone."""
 
+    batch_id: Text
     accepted: int
     refused: int
     results: list[Object]
+
+
+class CanceledMessages(Shape, frozen=True):
+    """What a request canceled; `done` is false where the next one, with this cursor, goes on."""
+
+    canceled: int
+    too_late: int
+    done: bool
+    cursor: Text
 
 
 class ContactRef(Shape, frozen=True):
@@ -52,6 +64,15 @@ class ConversationRef(Shape, frozen=True):
     """Where it belongs."""
 
     id: str
+
+
+class Waiting(Shape, frozen=True):
+    """Which rule holds a message back, why, until when as far as is known, and due to which message ahead of it."""
+
+    rule: Literal[RULES]  # type: ignore[valid-type]
+    because: str
+    until: When
+    message_id: Text
 
 
 class Message(Struct, frozen=True):
@@ -84,6 +105,7 @@ class Message(Struct, frozen=True):
     played_at: When | UnsetType = UNSET
     ended_at: When | UnsetType = UNSET
     pricing: Object | UnsetType | None = UNSET
+    waiting: Waiting | UnsetType = UNSET
 
 
 class Step(Struct, frozen=True):
@@ -91,13 +113,6 @@ class Step(Struct, frozen=True):
 
     step: str
     at: Time
-
-
-class Waiting(Shape, frozen=True):
-    """Why a message has not left yet, and when it may."""
-
-    because: str
-    until: When
 
 
 class Trace(Shape, frozen=True):

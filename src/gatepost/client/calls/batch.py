@@ -19,6 +19,7 @@ class Batch(msgspec.Struct, frozen=True):
     """What became of each send, in their order: what `send` would have returned or raised."""
 
     results: list[Sent | GatepostApiError]
+    id: str | None = None  # by which its messages can be canceled; None: none was accepted
 
     @property
     def accepted(self) -> list[Sent]:
@@ -40,6 +41,7 @@ class _One(msgspec.Struct, frozen=True):
 
 class _Results(msgspec.Struct, frozen=True):
     results: list[_One]
+    batch_id: str | None = None
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -70,7 +72,8 @@ def _send(messages: list[Outgoing], key: str) -> Plan[Batch]:
 
 def _read(answer: Answer) -> Batch:
     body: _Body = read_data(answer, _Body)
-    return Batch([one.data if one.data is not None else _refusal(one) for one in body.data.results])
+    results = [one.data if one.data is not None else _refusal(one) for one in body.data.results]
+    return Batch(results, body.data.batch_id)
 
 
 def _refusal(one: _One) -> GatepostApiError:

@@ -7,7 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 from gatepost.client.calls.making import act, create, fetch, new_key, pages, stream
 from gatepost.client.calls.media import upload
 from gatepost.client.compose import Outgoing
-from gatepost.client.results import Message, Sent, Trace
+from gatepost.client.results import Canceled, Message, Sent, Trace
 from gatepost.client.wire import Call, Listing, Plan, identity
 
 P = ParamSpec("P")
@@ -57,6 +57,38 @@ def trace(message_id: str) -> Call[Trace]:
 def cancel(message_id: str) -> Call[Message]:
     """Cancel a message that has not left yet."""
     return act(Message, "POST", "messages", message_id, "cancel")
+
+
+def cancel_messages(
+    *,
+    batch_id: str | None = None,
+    label: str | None = None,
+    client_ref_prefix: str | None = None,
+    phone: str | None = None,
+    conversation: str | None = None,
+    created_from: Moment | None = None,
+    created_to: Moment | None = None,
+    send_from: Moment | None = None,
+    send_to: Moment | None = None,
+    tz: str | None = None,
+) -> Plan[Canceled]:
+    """Cancel all messages that fit and have not left yet, in as many requests as it takes. Filters combine."""
+    return _cancel_all({name: _moment(value) for name, value in locals().items() if value is not None})
+
+
+def _moment(value: Moment) -> str:
+    return value if isinstance(value, str) else value.isoformat()
+
+
+def _cancel_all(filters: dict[str, str]) -> Plan[Canceled]:
+    canceled = too_late = 0
+    while True:
+        call = act(Canceled, "POST", "messages", "cancel", body=filters, repeatable=True)
+        made: Canceled = yield call
+        canceled, too_late = canceled + made.canceled, too_late + made.too_late
+        if made.cursor is None:
+            return Canceled(canceled=canceled, too_late=too_late)
+        filters = filters | {"cursor": made.cursor}
 
 
 def edit(message_id: str, body: str) -> Call[Message]:

@@ -5,7 +5,8 @@ from typing import Any
 from gatepost.model.content.found import Found
 from gatepost.model.content.parts import read_location
 from gatepost.model.errors import invalid_field
-from gatepost.model.reading import place, read_list, read_object, read_text, read_url
+from gatepost.model.problems import Problems, read_each
+from gatepost.model.reading import place, read_list, read_object, read_text, read_texts, read_url
 
 _NAME = ("first_name", "last_name", "middle_name", "prefix", "suffix")
 _ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → what its entries must and may have
@@ -25,42 +26,45 @@ def read_place(given: dict[str, Any], _: Found) -> dict[str, Any]:
 def read_contacts(given: dict[str, Any], _: Found) -> dict[str, Any]:
     """Contact cards."""
     cards = read_list("contacts", given["contacts"], "contacts.count")
-    return {"contacts": [_card(f"contacts[{i}]", card) for i, card in enumerate(cards)]}
+    return {"contacts": read_each("contacts", cards, _card)}
 
 
 def _card(path: str, value: Any) -> dict[str, Any]:
     given = read_object(path, value, ("name", "phones"), ("emails", "urls", "addresses", "org", "birthday"))
-    card: dict[str, Any] = {"name": _name(place(path, "name"), given["name"])}
+    problems = Problems()
+    card: dict[str, Any] = {"name": problems.read(_name, place(path, "name"), given["name"])}
     for field in _ENTRIES:
         if field in given:
-            card[field] = _entries(place(path, field), given[field], field)
+            card[field] = problems.read(_entries, place(path, field), given[field], field)
     if "org" in given:
-        card["org"] = _texts(place(path, "org"), read_object(place(path, "org"), given["org"], (), _ORG))
+        card["org"] = problems.read(_entry, place(path, "org"), given["org"], optional=_ORG)
     if "birthday" in given:
-        card["birthday"] = read_text(place(path, "birthday"), given["birthday"], "contacts.birthday")
+        card["birthday"] = problems.read(read_text, place(path, "birthday"), given["birthday"], "contacts.birthday")
+    problems.check()
     return card
 
 
 def _name(path: str, value: Any) -> dict[str, str]:
     given = read_object(path, value, ("formatted_name",), _NAME)
-    name = {part: read_text(place(path, part), text, "contacts.name") for part, text in given.items()}
+    name = read_texts(path, given, dict.fromkeys(given, "contacts.name"))
     # The network wants a second part of the name, and shows the formatted one all the same.
     return name if len(name) > 1 else name | {"first_name": name["formatted_name"]}
 
 
 def _entries(path: str, value: Any, field: str) -> list[dict[str, str]]:
     required, optional = _ENTRIES[field]
-    return [
-        _texts(f"{path}[{i}]", read_object(f"{path}[{i}]", entry, required, optional))
-        for i, entry in enumerate(read_list(path, value, "contacts.entries"))
-    ]
+    rows = read_list(path, value, "contacts.entries")
+    return read_each(path, rows, _entry, required=required, optional=optional)
 
 
-def _texts(path: str, given: dict[str, Any]) -> dict[str, str]:
+def _entry(path: str, value: Any, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, str]:
+    given = read_object(path, value, required, optional)
     if not given:
         raise invalid_field(path, "is empty; leave it out or fill it in")
-    return {name: _text(place(path, name), name, value) for name, value in given.items()}
-
-
-def _text(path: str, name: str, value: Any) -> str:
-    return read_url(path, value, "contacts.text") if name == "url" else read_text(path, value, "contacts.text")
+    problems = Problems()
+    if "url" in given:
+        problems.read(read_url, place(path, "url"), given["url"], "contacts.text")
+    texts = {name: text for name, text in given.items() if name != "url"}
+    problems.read(read_texts, path, texts, dict.fromkeys(texts, "contacts.text"))
+    problems.check()
+    return given

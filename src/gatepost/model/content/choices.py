@@ -3,10 +3,11 @@
 from typing import Any
 
 from gatepost.model.content.found import Found
-from gatepost.model.content.parts import HEADER_FILES, read_header, read_words
+from gatepost.model.content.parts import HEADER_FILES, read_header, read_parts, read_words
 from gatepost.model.errors import invalid_field
 from gatepost.model.limits import limit
-from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text, read_url
+from gatepost.model.problems import Problems, read_each
+from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text, read_texts, read_url
 
 _ROW = {"id": "list.row_id", "title": "list.row_title", "description": "list.row_description"}
 _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
@@ -14,18 +15,25 @@ _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 def read_buttons(given: dict[str, Any], found: Found) -> dict[str, Any]:
     """Up to three buttons below a text."""
-    buttons = read_list("buttons", given["buttons"], "buttons.count")
-    read = [_button(f"buttons[{i}]", button) for i, button in enumerate(buttons)]
-    for name in ("id", "title"):
-        check_unlike([(f"buttons[{i}].{name}", button[name]) for i, button in enumerate(read)], name)
-    return read_words(given, _AROUND) | {"buttons": read} | _header(given, found, HEADER_FILES)
+    return read_parts((read_words, given, _AROUND), (_buttons, given["buttons"]), (_header, given, found, HEADER_FILES))
 
 
 def read_choice_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
     """A list that opens at the press of a button."""
-    words = read_words(given, {"body": "list.body", "button": "list.button", "footer": "interactive.footer"})
-    sections = read_list("sections", given["sections"], "list.sections")
-    read = [_section(f"sections[{i}]", section, several=len(sections) > 1) for i, section in enumerate(sections)]
+    words = {"body": "list.body", "button": "list.button", "footer": "interactive.footer"}
+    return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given, found))
+
+
+def _buttons(value: Any) -> dict[str, Any]:
+    read = read_each("buttons", read_list("buttons", value, "buttons.count"), _button)
+    for name in ("id", "title"):
+        check_unlike([(f"buttons[{i}].{name}", button[name]) for i, button in enumerate(read)], name)
+    return {"buttons": read}
+
+
+def _sections(value: Any) -> dict[str, Any]:
+    sections = read_list("sections", value, "list.sections")
+    read = read_each("sections", sections, _section, several=len(sections) > 1)
     rows = [
         (f"sections[{i}].rows[{j}]", row) for i, section in enumerate(read) for j, row in enumerate(section["rows"])
     ]
@@ -35,17 +43,21 @@ def read_choice_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
     check_unlike([(f"{path}.id", row["id"]) for path, row in rows], "row id")
     for i, section in enumerate(read):
         check_unlike([(f"sections[{i}].rows[{j}].title", row["title"]) for j, row in enumerate(section["rows"])], "row")
-    return words | {"sections": read} | _header(given, found)
+    return {"sections": read}
 
 
 def read_link_button(given: dict[str, Any], found: Found) -> dict[str, Any]:
     """A button that opens a page."""
-    cta = read_object("cta", given["cta"], ("text", "url"))
-    button = {
-        "text": read_text("cta.text", cta["text"], "cta_url.text"),
-        "url": read_url("cta.url", cta["url"], "cta_url.url"),
-    }
-    return read_words(given, _AROUND) | {"cta": button} | _header(given, found, HEADER_FILES)
+    return read_parts((read_words, given, _AROUND), (_cta, given["cta"]), (_header, given, found, HEADER_FILES))
+
+
+def _cta(value: Any) -> dict[str, Any]:
+    given = read_object("cta", value, ("text", "url"))
+    problems = Problems()
+    text = problems.read(read_text, "cta.text", given["text"], "cta_url.text")
+    url = problems.read(read_url, "cta.url", given["url"], "cta_url.url")
+    problems.check()
+    return {"cta": {"text": text, "url": url}}
 
 
 def _header(given: dict[str, Any], found: Found, files: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -54,19 +66,19 @@ def _header(given: dict[str, Any], found: Found, files: tuple[str, ...] = ()) ->
 
 def _button(path: str, value: Any) -> dict[str, str]:
     given = read_object(path, value, ("id", "title"))
-    return {name: read_text(place(path, name), given[name], f"buttons.{name}") for name in ("id", "title")}
+    return read_texts(path, given, {name: f"buttons.{name}" for name in ("id", "title")})
 
 
 def _section(path: str, value: Any, *, several: bool) -> dict[str, Any]:
     given = read_object(path, value, ("title", "rows") if several else ("rows",), ("title",))
-    section: dict[str, Any] = {}
-    if "title" in given:
-        section["title"] = read_text(place(path, "title"), given["title"], "list.section_title")
-    rows = read_list(place(path, "rows"), given["rows"], "list.rows")
-    section["rows"] = [_row(f"{path}.rows[{i}]", row) for i, row in enumerate(rows)]
-    return section
+    return read_parts((read_texts, path, given, {"title": "list.section_title"}), (_rows, path, given["rows"]))
+
+
+def _rows(path: str, value: Any) -> dict[str, Any]:
+    rows = place(path, "rows")
+    return {"rows": read_each(rows, read_list(rows, value, "list.rows"), _row)}
 
 
 def _row(path: str, value: Any) -> dict[str, str]:
     given = read_object(path, value, ("id", "title"), ("description",))
-    return {name: read_text(place(path, name), given[name], row) for name, row in _ROW.items() if name in given}
+    return read_texts(path, given, _ROW)

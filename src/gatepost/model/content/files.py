@@ -3,15 +3,13 @@
 from typing import Any
 
 from gatepost.model.content.found import Found
-from gatepost.model.content.parts import read_file
-from gatepost.model.reading import read_flag, read_text
+from gatepost.model.content.parts import read_file, read_parts, read_words
+from gatepost.model.reading import read_flag
 
 
 def read_files(given: dict[str, Any], found: Found) -> dict[str, Any]:
     """A file with whatever its type lets stand beside it."""
-    content = read_file("", given, found)
-    if "caption" in given:
-        content["caption"] = read_text("caption", given["caption"], "media.caption")
+    content = read_parts((read_file, "", given, found), (read_words, given, {"caption": "media.caption"}))
     if "voice" in given and read_flag("voice", given["voice"]):
         content["voice"] = True
     return content

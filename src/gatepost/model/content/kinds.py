@@ -7,7 +7,8 @@ import msgspec
 
 from gatepost.model.content import answers, cards, choices, files, shop, template
 from gatepost.model.content.found import Found
-from gatepost.model.errors import invalid_field
+from gatepost.model.errors import Invalid, invalid_field
+from gatepost.model.problems import joined
 
 Type = Literal[
     "text",
@@ -79,12 +80,12 @@ _HINTS = {
 }
 
 
-def required(type_: str, field: str) -> Exception:
+def required(type_: str, field: str) -> Invalid:
     """The refusal of a message that lacks one of its type's own fields."""
     return invalid_field(field, f"is required for type {type_}; {_HINTS[field]}")
 
 
-def foreign(type_: str, field: str, own: tuple[str, ...]) -> Exception:
+def foreign(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
     """The refusal of a field that belongs to other types."""
     return invalid_field(field, f"does not belong to type {type_}, which takes {', '.join(own)}")
 
@@ -92,10 +93,8 @@ def foreign(type_: str, field: str, own: tuple[str, ...]) -> Exception:
 def read_content(type_: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
     """The neutral content of a message of any type but text, from the fields that were given."""
     kind = KINDS[type_]
-    for field in given:
-        if field not in kind.fields:
-            raise foreign(type_, field, kind.fields)
-    for field in kind.required:
-        if field not in given:
-            raise required(type_, field)
+    wrong = [foreign(type_, field, kind.fields) for field in given if field not in kind.fields]
+    wrong += [required(type_, field) for field in kind.required if field not in given]
+    if wrong:
+        raise joined(wrong)
     return kind.read(given, found)

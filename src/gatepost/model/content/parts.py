@@ -5,7 +5,8 @@ from typing import Any
 from gatepost.model import ids
 from gatepost.model.content.found import Found
 from gatepost.model.errors import invalid_field
-from gatepost.model.reading import place, read_choice, read_number, read_object, read_text, read_url
+from gatepost.model.problems import Problems
+from gatepost.model.reading import place, read_choice, read_number, read_object, read_text, read_texts, read_url
 
 WHICH_FILE = 'give either {"id": "med_…"} of an uploaded file or {"link": "https://…"}'
 HEADER_FILES = ("image", "video", "document")
@@ -46,32 +47,43 @@ def read_header(value: Any, found: Found, kinds: tuple[str, ...]) -> dict[str, A
 
 def read_file(path: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
     """A file with its name, where it has one."""
-    content: dict[str, Any] = {"media": read_media(place(path, "media"), given["media"], found)}
-    if "filename" in given:
-        content["filename"] = read_text(place(path, "filename"), given["filename"], "media.filename")
-    return content
+    return read_parts((_media, path, given, found), (read_texts, path, given, {"filename": "media.filename"}))
+
+
+def _media(path: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
+    return {"media": read_media(place(path, "media"), given["media"], found)}
 
 
 def read_location(path: str, value: Any) -> dict[str, Any]:
     """A place on earth, perhaps with its name and address."""
     given = read_object(path, value, ("latitude", "longitude"), ("name", "address"))
+    words = {name: f"location.{name}" for name in ("name", "address")}
+    problems = Problems()
     content: dict[str, Any] = {
-        name: read_number(place(path, name), given[name], f"location.{name}") for name in ("latitude", "longitude")
+        name: problems.read(read_number, place(path, name), given[name], f"location.{name}")
+        for name in ("latitude", "longitude")
     }
-    for name in ("name", "address"):
-        if name in given:
-            content[name] = read_text(place(path, name), given[name], f"location.{name}")
+    content |= problems.read(read_texts, path, given, words) or {}
+    problems.check()
     return content
 
 
 def read_product(path: str, value: Any) -> dict[str, str]:
     """A product of a catalogue."""
     given = read_object(path, value, ("catalog_id", "retailer_id"))
-    return {
-        name: read_text(place(path, name), given[name], f"product.{name}") for name in ("catalog_id", "retailer_id")
-    }
+    return read_texts(path, given, {name: f"product.{name}" for name in ("catalog_id", "retailer_id")})
 
 
 def read_words(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """Plain texts among the fields, each with the name of its limit; those that are not given are left out."""
-    return {name: read_text(name, given[name], limit) for name, limit in names.items() if name in given}
+    return read_texts("", given, names)
+
+
+def read_parts(*parts: tuple[Any, ...]) -> dict[str, Any]:
+    """Several parts of one content, each a function with its arguments; one error names what is wrong in all."""
+    problems = Problems()
+    content: dict[str, Any] = {}
+    for read, *arguments in parts:
+        content |= problems.read(read, *arguments) or {}
+    problems.check()
+    return content

@@ -77,7 +77,7 @@ def _parameter(path: str, value: Any, found: Found) -> dict[str, Any]:
     if name is not None and not (isinstance(name, str) and limit("template.variable_name").fits(len(name))):
         raise invalid_field(place(path, "parameter_name"), "must be the name of a variable")
     if kind == "text" and not isinstance(parameter.get("text"), str):
-        raise invalid_field(place(path, "text"), "must be text")
+        raise invalid_field(place(path, "text"), "must be a string")
     if kind not in _FILES:
         return parameter
     return parameter | {kind: _file(place(path, kind), parameter.get(kind), found)}

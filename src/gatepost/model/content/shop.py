@@ -3,24 +3,36 @@
 from typing import Any
 
 from gatepost.model.content.found import Found
-from gatepost.model.content.parts import read_header, read_product, read_words
+from gatepost.model.content.parts import read_header, read_parts, read_product, read_words
 from gatepost.model.errors import invalid_field
 from gatepost.model.limits import limit
-from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text
+from gatepost.model.problems import read_each
+from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text, read_texts
 
 _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
 def read_one_product(given: dict[str, Any], _: Found) -> dict[str, Any]:
     """One product."""
-    return {"product": read_product("product", given["product"])} | read_words(given, _AROUND)
+    return read_parts((_product, given["product"]), (read_words, given, _AROUND))
+
+
+def _product(value: Any) -> dict[str, Any]:
+    return {"product": read_product("product", value)}
 
 
 def read_product_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
     """Several products, in sections."""
-    words = read_words(given, _AROUND | {"catalog_id": "product.catalog_id"})
-    sections = read_list("sections", given["sections"], "product_list.sections")
-    read = [_section(f"sections[{i}]", section) for i, section in enumerate(sections)]
+    words = _AROUND | {"catalog_id": "product.catalog_id"}
+    return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given["header"], found))
+
+
+def _header(value: Any, found: Found) -> dict[str, Any]:
+    return {"header": read_header(value, found, ("text",))}
+
+
+def _sections(value: Any) -> dict[str, Any]:
+    read = read_each("sections", read_list("sections", value, "product_list.sections"), _section)
     goods = [
         (f"sections[{i}].products[{j}]", id_) for i, row in enumerate(read) for j, id_ in enumerate(row["products"])
     ]
@@ -28,7 +40,7 @@ def read_product_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
         allowed = limit("product_list.products").words()
         raise invalid_field("sections", f"may have {allowed} in all sections together, but has {len(goods)}")
     check_unlike(goods, "product")
-    return words | {"sections": read, "header": read_header(given["header"], found, ("text",))}
+    return {"sections": read}
 
 
 def read_catalog(given: dict[str, Any], _: Found) -> dict[str, Any]:
@@ -38,8 +50,10 @@ def read_catalog(given: dict[str, Any], _: Found) -> dict[str, Any]:
 
 def _section(path: str, value: Any) -> dict[str, Any]:
     given = read_object(path, value, ("title", "products"))
-    goods = read_list(place(path, "products"), given["products"], "product_list.products")
-    return {
-        "title": read_text(place(path, "title"), given["title"], "product_list.section_title"),
-        "products": [read_text(f"{path}.products[{i}]", id_, "product.retailer_id") for i, id_ in enumerate(goods)],
-    }
+    title = {"title": "product_list.section_title"}
+    return read_parts((read_texts, path, given, title), (_products, place(path, "products"), given["products"]))
+
+
+def _products(path: str, value: Any) -> dict[str, Any]:
+    goods = read_list(path, value, "product_list.products")
+    return {"products": read_each(path, goods, read_text, name="product.retailer_id")}

@@ -7,7 +7,8 @@ from gatepost.model.content.parts import read_file, read_location, read_product
 from gatepost.model.content.raw import read_raw_components
 from gatepost.model.errors import invalid_field
 from gatepost.model.limits import limit, most
-from gatepost.model.reading import check_unlike, place, plain, read_choice, read_object, read_text
+from gatepost.model.problems import Problems, read_each
+from gatepost.model.reading import check_unlike, place, plain, read_choice, read_object, read_text, read_texts
 from gatepost.model.template.values import TemplateUse
 
 _EASY = ("variables", "header", "buttons")
@@ -25,18 +26,18 @@ def read_template(given: dict[str, Any], found: Found) -> dict[str, Any]:
     wish = read_object("template", given["template"], ("name", "language"), (*_EASY, "components"))
     if "components" in wish and any(name in wish for name in _EASY):
         raise invalid_field("template.components", "goes without variables, header and buttons: it already holds them")
-    content: dict[str, Any] = {
-        "name": read_text("template.name", wish["name"], "template.name"),
-        "language": read_text("template.language", wish["language"], "template.language"),
-    }
+    problems = Problems()
+    names = {"name": "template.name", "language": "template.language"}
+    content: dict[str, Any] = problems.read(read_texts, "template", wish, names) or {}
     if "variables" in wish:
-        content["variables"] = _variables("template.variables", wish["variables"])
+        content["variables"] = problems.read(_variables, "template.variables", wish["variables"])
     if "header" in wish:
-        content["header"] = _header("template.header", wish["header"], found)
+        content["header"] = problems.read(_header, "template.header", wish["header"], found)
     if "buttons" in wish:
-        content["buttons"] = _buttons("template.buttons", wish["buttons"])
+        content["buttons"] = problems.read(_buttons, "template.buttons", wish["buttons"])
     if "components" in wish:
-        content["components"] = read_raw_components("template.components", wish["components"], found)
+        content["components"] = problems.read(read_raw_components, "template.components", wish["components"], found)
+    problems.check()
     found.template = _use(content)
     return {"template": content}
 
@@ -55,12 +56,12 @@ def _use(content: dict[str, Any]) -> TemplateUse:
 
 def _variables(path: str, value: Any) -> list[str] | dict[str, str]:
     if isinstance(value, list | tuple):
-        return [read_text(f"{path}[{i}]", text, "template.variable") for i, text in enumerate(value)]
+        return read_each(path, value, read_text, name="template.variable")
     if not isinstance(value, dict):
         raise invalid_field(path, 'must be a list such as ["Anna", "1001"] or an object such as {"name": "Anna"}')
     for name in value:
         read_text(place(path, plain(name)), name, "template.variable_name")
-    return {name: read_text(place(path, name), text, "template.variable") for name, text in value.items()}
+    return read_texts(path, value, dict.fromkeys(value, "template.variable"))
 
 
 def _header(path: str, value: Any, found: Found) -> str | dict[str, Any]:
@@ -99,7 +100,7 @@ def _named_header(path: str, value: dict[str, Any]) -> dict[str, str]:
 def _buttons(path: str, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list | tuple) or not limit("template.buttons").fits(len(value)):
         raise invalid_field(path, f"must be a list of {limit('template.buttons').words()}")
-    rows = [_button(f"{path}[{i}]", row) for i, row in enumerate(value)]
+    rows = read_each(path, value, _button)
     check_unlike([(f"{path}[{i}].index", str(row["index"])) for i, row in enumerate(rows)], "button")
     return rows
 

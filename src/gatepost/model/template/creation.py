@@ -10,6 +10,7 @@ components ─► HEADER?  BODY  FOOTER?  BUTTONS?          the usual make
 from typing import Any
 
 from gatepost.model.errors import invalid_field
+from gatepost.model.problems import Problems, read_each
 from gatepost.model.reading import place, read_choice, read_number, read_object, read_text
 from gatepost.model.template import parts, special
 from gatepost.model.template.buttons import check_buttons
@@ -26,14 +27,19 @@ _MAY = {  # what each make of template may hold
 
 
 def check_new_template(new: NewTemplate) -> Template:
-    """The template that the network would make of it, waiting for review; or the first rule that it breaks."""
-    read_text("name", new.name, "template.name")
-    read_text("language", new.language, "template.language")
-    category = read_choice("category", word(new.category), CATEGORIES)
-    format_ = read_choice("parameter_format", word(new.parameter_format), _FORMATS)
-    if new.message_send_ttl_seconds is not None and new.message_send_ttl_seconds != -1:
-        read_number("message_send_ttl_seconds", new.message_send_ttl_seconds, f"template.ttl_{category.lower()}")
-    components = _check_components(new.components, category, named=format_ == "NAMED")
+    """The template that the network would make of it, waiting for review; or an error that names every broken rule."""
+    problems, ttl = Problems(), new.message_send_ttl_seconds
+    problems.read(read_text, "name", new.name, "template.name")
+    problems.read(read_text, "language", new.language, "template.language")
+    category = problems.read(read_choice, "category", word(new.category), CATEGORIES)
+    format_ = problems.read(read_choice, "parameter_format", word(new.parameter_format), _FORMATS)
+    if category and ttl is not None and ttl != -1:
+        problems.read(read_number, "message_send_ttl_seconds", ttl, f"template.ttl_{category.lower()}")
+    components = problems.read(_check_components, new.components, category or CATEGORIES[0], named=format_ == "NAMED")
+    problems.check()
+    assert category
+    assert format_
+    assert components
     return Template(
         name=new.name,
         language=new.language,
@@ -46,7 +52,7 @@ def check_new_template(new: NewTemplate) -> Template:
 
 def _check_components(value: Any, category: str, *, named: bool) -> list[dict[str, Any]]:
     given = parts.read_components("components", value)
-    kinds = [_kind(f"components[{i}]", component) for i, component in enumerate(given)]
+    kinds = read_each("components", given, _kind)
     make = _make_of(kinds, category)
     for i, kind in enumerate(kinds):
         if kind not in _MAY[make]:
@@ -55,10 +61,12 @@ def _check_components(value: Any, category: str, *, named: bool) -> list[dict[st
             raise invalid_field(f"components[{i}].type", f"{kind} is there twice; a template has one of each")
     if "BODY" not in kinds:
         raise invalid_field("components", "needs a component of type BODY")
+    problems = Problems()
     checked = [
-        _check(f"components[{i}]", kind, component, make, named=named)
+        problems.read(_check, f"components[{i}]", kind, component, make, named=named) or {}
         for i, (kind, component) in enumerate(zip(kinds, given, strict=True))
     ]
+    problems.check()
     _check_together(checked, make)
     return checked
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from gatepost.model.json_parts import parts_within
 from gatepost.networks.base import Update
 from gatepost.networks.cloud import news
 from gatepost.networks.cloud.messages import read_echo, read_message
@@ -22,6 +23,8 @@ from gatepost.networks.cloud.statuses import read_status
 from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
 from gatepost.networks.mend import mended
 
+PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
+_DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
 _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
 
 
@@ -96,6 +99,8 @@ def read_updates(
 
     Without `waba_id` news of any account is taken to be ours; without `phone` so is news of any number.
     """
+    if not parts_within(body, PARTS_MAX, _DEPTH):
+        raise BadCallback(f"it has more than {PARTS_MAX:,} entries and updates")
     reading = _Reading(phone_number_id, waba_id, phone)
     for entry in _decode(reading, mended(body)):
         for change in entry.changes:

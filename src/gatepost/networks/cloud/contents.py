@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from gatepost.model.order import LINES_MAX
 from gatepost.networks.base import RemoteMedia
 from gatepost.networks.cloud import values
 from gatepost.networks.cloud.statuses import read_error
@@ -187,7 +188,8 @@ def _response(written: Any) -> Any:
 def _order(type_: str, found: Any) -> Read | None:
     """A cart. Half an order would be another order: one line that makes no sense spoils it."""
     order = some(found)
-    lines = [_order_line(line) for line in items(order.get("product_items"))]
+    listed = items(order.get("product_items"))
+    lines = [_order_line(line) for line in listed] if len(listed) <= LINES_MAX else []
     if not lines or None in lines:
         return None
     about = {"catalog_id": name_of(order.get("catalog_id")) or "", "text": text(order.get("text")) or ""}

@@ -1,9 +1,10 @@
 """One call to the Graph API: a client for all channels, the token, and what its answers mean outside of sending."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 from pyreqwest.client import Client, ClientBuilder
@@ -13,6 +14,7 @@ from pyreqwest.request import RequestBuilder
 
 from gatepost.networks.base import CallFailed, NetworkError, Reaction
 from gatepost.networks.cloud import errors
+from gatepost.networks.cloud.file_hosts import FileHosts, read_url, same_origin
 from gatepost.networks.mend import mended
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -87,11 +89,21 @@ def lost(error: PyreqwestError) -> CallFailed:
     return CallFailed(NetworkError(0, f"The network cannot be reached: {error.message}"), retry=True)
 
 
+def untrusted(url: str) -> CallFailed:
+    """A file at a host that must not get the token. It may be tried again: the operator can list the host."""
+    parsed = read_url(url)
+    host = (parsed.host_str if parsed else None) or "no host"
+    return CallFailed(
+        NetworkError(0, f"The network names a file at {host}, which is not in cloud.media_hosts"), retry=True
+    )
+
+
 class Graph:
     """Calls by one token."""
 
-    def __init__(self, client: Client, base_url: str, version: str, token: str) -> None:
+    def __init__(self, client: Client, base_url: str, version: str, token: str, files: FileHosts | None = None) -> None:
         self._client = client
+        self._files = files
         self._base = base_url.rstrip("/")
         self._root = f"{self._base}/{version}"
         self._headers = {"Authorization": f"Bearer {token}"}
@@ -101,15 +113,22 @@ class Graph:
         return "/".join([self._root, *(quote(part, safe="") for part in parts)])
 
     def trusts(self, url: str) -> bool:
-        """Whether the token may go to an address that the network named: encrypted, or where it goes anyway."""
-        try:
-            asked, own = urlsplit(url), urlsplit(self._base)
-            return asked.scheme == "https" or (asked.scheme, asked.netloc) == (own.scheme, own.netloc)
-        except ValueError:
-            return False
+        """Whether the token may go to an address that the network named: where it goes anyway, or a listed host."""
+        return same_origin(url, self._base) or (self._files is not None and self._files.include(url))
+
+    @asynccontextmanager
+    async def file_request(self, url: str) -> AsyncIterator[RequestBuilder]:
+        """A request for a file, with the token on it; raises CallFailed where the token must not go."""
+        if same_origin(url, self._base):
+            yield self.request("GET", url)
+        elif self._files is not None and self._files.include(url):
+            async with self._files.dial(url) as client:
+                yield client.request("GET", url).headers(self._headers)
+        else:
+            raise untrusted(url)
 
     def request(self, method: str, url: str) -> RequestBuilder:
-        """A request with the token on it."""
+        """A request to the network with the token on it."""
         return self._client.request(method, url).headers(self._headers)
 
     async def get(self, *parts: str, query: Mapping[str, str] = {}) -> dict[str, Any]:

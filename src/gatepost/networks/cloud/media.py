@@ -72,17 +72,17 @@ async def download(graph: Graph, number: str, file: RemoteMedia, most: int) -> b
             if failed.status not in _EXPIRED:
                 raise
     found = await address(graph, number, file.handle)
-    if not graph.trusts(found.url):
-        raise CallFailed(NetworkError(0, "The network names an address that is not encrypted"), retry=False)
     if found.size is not None and found.size > most:
         raise _too_large(most)
     return await _fetch(graph, found.url, file.sha256 or found.sha256, most)
 
 
 async def _fetch(graph: Graph, url: str, sha256: str | None, most: int) -> bytes:
-    request = graph.request("GET", url).timeout(timedelta(seconds=_SECONDS)).build_streamed()
     try:
-        async with request as response:
+        async with (
+            graph.file_request(url) as request,
+            request.timeout(timedelta(seconds=_SECONDS)).build_streamed() as response,
+        ):
             if response.status != 200:
                 raise failure(response.status, await _read(response, _WORDS_MOST))
             content = await _read(response, most)

@@ -10,6 +10,8 @@ from gatepost.networks.cloud.contents import Read, read_content
 from gatepost.networks.cloud.people import Contacts
 from gatepost.networks.cloud.values import kept, moment, name_of, needed, parse, present, some
 
+MESSAGE_MAX = 512 * 1024  # bytes of a message that is read; of a larger one only its head is
+_TOO_LARGE = [{"code": 0, "title": "The message is too large to be read"}]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -31,7 +33,25 @@ def read_echo(raw: bytes, contacts: Contacts) -> list[Update]:
     return [msgspec.structs.replace(incoming, from_me=True)]
 
 
+class _Head(msgspec.Struct, omit_defaults=True, rename={"sender": "from", "recipient": "to"}):
+    """What a message has whatever it says."""
+
+    id: Any
+    timestamp: Any
+    type: Any
+    sender: Any = None
+    from_user_id: Any = None
+    recipient: Any = None
+    to_user_id: Any = None
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
 def _object(raw: bytes) -> dict[str, Any]:
+    if len(raw) > MESSAGE_MAX:
+        head = msgspec.to_builtins(_decode_head(raw))
+        return {**head, "type": "unsupported", "unsupported": {"type": head["type"]}, "errors": _TOO_LARGE}
     message = parse(raw)
     if not isinstance(message, dict):
         raise TypeError("a message must be an object")

@@ -20,6 +20,7 @@ from gatepost.networks.base import (
 )
 from gatepost.networks.cloud import errors, media
 from gatepost.networks.cloud.compose import Unwritable, request_body
+from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import UNREADABLE, Graph, make_client, never_connected, read_refusal
 from gatepost.networks.cloud.values import needed
 from gatepost.networks.mend import mended
@@ -47,9 +48,17 @@ _decode_answer = msgspec.json.Decoder(_Answer).decode
 class CloudNetwork:
     """One official number."""
 
-    def __init__(self, client: Client, base_url: str, version: str, phone_number_id: str, token: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        base_url: str,
+        version: str,
+        phone_number_id: str,
+        token: str,
+        files: FileHosts | None = None,
+    ) -> None:
         self._client = client
-        self._graph = Graph(client, base_url, version, token)
+        self._graph = Graph(client, base_url, version, token, files)
         self._number = phone_number_id
         self._url = self._graph.url(phone_number_id, "messages")
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

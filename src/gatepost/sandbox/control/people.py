@@ -10,6 +10,7 @@ from litestar.params import FromPath, JSONBody
 from gatepost.sandbox.control.incoming import read
 from gatepost.sandbox.control.numbers import find_number
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.people import Person, check_person, default_name
 from gatepost.sandbox.settings import Phone
 from gatepost.sandbox.world import World
@@ -23,6 +24,9 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"p
     text: str
     name: str | None = None
     reply_to: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "person", network_form(self.person))
 
 
 @get("/control/people", sync_to_thread=False)

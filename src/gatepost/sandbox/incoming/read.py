@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from gatepost.sandbox.incoming.samples import SAMPLES, Sample
+from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.people import UserId
 from gatepost.sandbox.settings import Phone
 
@@ -55,6 +56,9 @@ class Incoming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     referral: dict[str, Any] | None = None
     errors: list[dict[str, Any]] | None = None
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "person", network_form(self.person))
 
 
 def read_incoming(body: dict[str, Any]) -> Incoming:

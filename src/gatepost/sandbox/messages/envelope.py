@@ -10,6 +10,7 @@ from gatepost.sandbox.messages.fields import Refused
 from gatepost.sandbox.messages.kinds import KINDS
 from gatepost.sandbox.messages.limits import LIMITS
 from gatepost.sandbox.messages.media import MediaRef
+from gatepost.sandbox.number_forms import network_form
 
 PHONE_MIN, PHONE_MAX = 7, 15
 
@@ -110,7 +111,7 @@ def read_send(payload: dict[str, Any]) -> Send | Refusal:
     context = payload.get("context")
     return Send(
         input=written,
-        to=to or written,
+        to=network_form(to) if to else written,
         type=kind,
         content=content,
         callback_data=payload.get("biz_opaque_callback_data"),

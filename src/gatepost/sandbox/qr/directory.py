@@ -3,6 +3,7 @@
 from typing import Any
 
 from gatepost.sandbox.ids import stream
+from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.people import People
 from gatepost.sandbox.qr.frames import Who
 
@@ -31,7 +32,7 @@ class Directory:
     def find(self, who: Who) -> str | None:
         """The number of somebody on the network; None for everybody else."""
         phone = self._phones.get(who.lid) if who.phone is None and who.lid is not None else who.phone
-        return phone if phone is not None and self.is_member(phone) else None
+        return network_form(phone) if phone is not None and self.is_member(phone) else None
 
     def is_member(self, phone: str) -> bool:
         """Whether a number is on the network."""

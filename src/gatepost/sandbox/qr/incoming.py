@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.qr.content import FILES
 from gatepost.sandbox.qr.files import Stored, describe
 from gatepost.sandbox.qr.handset import Handset
@@ -26,6 +27,9 @@ class Sender(_Asked, frozen=True):
     phone: Phone
     name: str | None = None
     hidden: bool | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "phone", network_form(self.phone))
 
 
 class Quoted(_Asked, frozen=True):

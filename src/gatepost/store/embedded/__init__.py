@@ -9,13 +9,15 @@ DATA/postgres.path    only when root keeps the cluster elsewhere, because DATA i
 
 start:  settle (find or make the cluster) ─► a postmaster lives? (postmaster) ─ yes ─► reuse it ─┐
                                                   └ no ─► write conf, spawn ─► poll a connection ┴─► dsn (ready)
+        then: roles (roles), supervision: a server that ends by itself is started again (supervise)
 stop:   fast shutdown ─► immediate ─► kill; wait until every process of it is gone
 """
 
 from gatepost.store.embedded.errors import DataFolderInUse, EmbeddedPostgresError
-from gatepost.store.embedded.lock import FolderLock, lock_data_folder
+from gatepost.store.embedded.lock import FolderLock, is_locked, lock_data_folder
 from gatepost.store.embedded.place import find_cluster
-from gatepost.store.embedded.server import EmbeddedPostgres, running_dsn
+from gatepost.store.embedded.ready import admin_dsn, device_dsn
+from gatepost.store.embedded.server import EmbeddedPostgres, reach_running, running_dsn
 
 __all__ = [
     "DataFolderInUse",
@@ -23,6 +25,10 @@ __all__ = [
     "EmbeddedPostgresError",
     "FolderLock",
     "find_cluster",
+    "admin_dsn",
+    "device_dsn",
+    "is_locked",
     "lock_data_folder",
+    "reach_running",
     "running_dsn",
 ]

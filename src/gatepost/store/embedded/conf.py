@@ -7,7 +7,10 @@ from pathlib import Path
 
 from gatepost.store.embedded.account import Account, account_of
 
-SUPERUSER = "gatepost"
+SUPERUSER = "gatepost"  # for administration only: roles, ownership, settings
+GATEWAY_ROLE = "gatepost_gateway"  # owns the database and its tables, and nothing else
+DEVICE_ROLE = "gatepost_qr"  # of the process that links phones: the schema qr_devices, and nothing else
+ROLES = (SUPERUSER, GATEWAY_ROLE, DEVICE_ROLE)
 LOG_PATTERN = "postgres-*.log"
 KEPT_LOGS = 5
 
@@ -83,20 +86,21 @@ def quoted(value: str) -> str:
 
 def ident_text(names: Iterable[str]) -> str:
     """Return the pg_ident.conf that lets these users of the system in."""
-    lines = (f'gatepost "{name}" {SUPERUSER}\n' for name in sorted(set(names)))
-    return "# Written by Gatepost at every start: system users who may be the database user.\n" + "".join(lines)
+    lines = (f'gatepost "{name}" {role}\n' for name in sorted(set(names)) for role in ROLES)
+    return "# Written by Gatepost at every start: system users and the database roles they may use.\n" + "".join(lines)
 
 
 def write_configuration(cluster: Path, sockets: Path, account: Account) -> None:
     """Write the three files of a cluster anew."""
-    # Root can read every file anyway; letting it in keeps commands run with sudo working.
-    names = (account.name, account_of(0).name)
-    for name, text in (
-        ("postgresql.conf", settings_text(sockets)),
-        ("pg_hba.conf", HBA),
-        ("pg_ident.conf", ident_text(names)),
-    ):
+    for name, text in (("postgresql.conf", settings_text(sockets)), ("pg_hba.conf", HBA)):
         replace_file(cluster / name, text, account)
+    write_identities(cluster, account)
+
+
+def write_identities(cluster: Path, account: Account) -> None:
+    """Write who may use which role; a server that runs reads it at its next reload."""
+    # Root can read every file anyway; letting it in keeps commands run with sudo working.
+    replace_file(cluster / "pg_ident.conf", ident_text((account.name, account_of(0).name)), account)
 
 
 def replace_file(path: Path, text: str, account: Account) -> None:

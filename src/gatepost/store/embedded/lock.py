@@ -34,7 +34,8 @@ def lock_data_folder(data: Path) -> FolderLock:
     """Make the folder where missing and take it for this process, or say who has it."""
     make_data_folder(data)
     # Python opens with close-on-exec: a child such as the postmaster must not carry the lock past our death.
-    descriptor = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    give_to_owner(descriptor, data)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -46,6 +47,21 @@ def lock_data_folder(data: Path) -> FolderLock:
     return FolderLock(descriptor)
 
 
+def is_locked(data: Path) -> bool:
+    """Tell whether a gateway holds the folder, also while its database is being started again."""
+    try:
+        descriptor = os.open(data / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def make_data_folder(data: Path) -> None:
     """Make a missing data folder closed to others; one that exists keeps its mode."""
     if data.is_dir():
@@ -55,6 +71,13 @@ def make_data_folder(data: Path) -> None:
     if os.geteuid() == 0:
         # Under root the server runs as another user, who must be able to pass through, but not to look around.
         data.chmod(0o711)
+
+
+def give_to_owner(descriptor: int, data: Path) -> None:
+    """Give a file that root has just made to the folder's owner, who runs the gateway."""
+    owner = data.stat()
+    if os.geteuid() == 0 and owner.st_uid != 0 and os.fstat(descriptor).st_uid == 0:
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def in_use_message(data: Path, holder: str) -> str:

@@ -76,6 +76,32 @@ def forget_stale(cluster: Path, sockets: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
+def leftovers(cluster: Path) -> list[psutil.Process]:
+    """Return the worker processes of this folder's server; with no postmaster above them they serve nobody."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if "".join(process.cmdline()[:1]).startswith("postgres:") and Path(process.cwd()) == cluster:
+                found.append(process)
+    return found
+
+
+async def end_leftovers(cluster: Path, patience: float = 1.0) -> None:
+    """Wait for the workers of a killed postmaster, and kill those that stay: they keep a new server from starting.
+
+    A worker notices by itself that its postmaster is gone, unless it is in the middle of a long computation.
+    """
+    if find_postmaster(cluster) is not None:
+        return
+    family = await asyncio.to_thread(leftovers, cluster)
+    if await all_gone(family, patience):
+        return
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    await all_gone(family, 10.0)
+
+
 async def shut_down(postmaster: psutil.Process, patience: float) -> None:
     """Ask for a fast shutdown, then an immediate one, then kill; return when every process of it is gone."""
     family = [postmaster, *postmaster.children(recursive=True)]

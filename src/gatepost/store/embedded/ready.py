@@ -1,4 +1,4 @@
-"""Waiting for a server until it answers, and seeing to it that our database is there."""
+"""Waiting for a server until it answers, and seeing to it that our database and its roles are there."""
 
 import asyncio
 import time
@@ -8,30 +8,48 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 
-from gatepost.store.embedded.conf import SUPERUSER
+from gatepost.store.embedded.account import Account
+from gatepost.store.embedded.conf import DEVICE_ROLE, GATEWAY_ROLE, SUPERUSER, write_identities
 from gatepost.store.embedded.errors import EmbeddedPostgresError
 from gatepost.store.embedded.postmaster import lives
+from gatepost.store.embedded.roles import settle_roles
 
 DATABASE = "gatepost"
 POLL = 0.01
 
 
-def dsn_for(sockets: Path, database: str = DATABASE) -> str:
+def dsn_for(sockets: Path, database: str = DATABASE, role: str = GATEWAY_ROLE) -> str:
     """Return the address of a database behind a socket, deaf to PGPORT and its like."""
-    return f"postgresql://{SUPERUSER}@/{database}?host={quote(str(sockets))}&port=5432"
+    return f"postgresql://{role}@/{database}?host={quote(str(sockets))}&port=5432"
 
 
-async def answering(postmaster: psutil.Process, sockets: Path, patience: float) -> str | None:
+def admin_dsn(dsn: str) -> str:
+    """Return the address for administration, given that of the gateway: no part of the gateway itself uses it."""
+    return _with_role(dsn, SUPERUSER)
+
+
+def device_dsn(dsn: str) -> str | None:
+    """Return the address for the process that links phones, given that of the gateway; none for another server."""
+    return _with_role(dsn, DEVICE_ROLE) if dsn.startswith(f"postgresql://{GATEWAY_ROLE}@/") else None
+
+
+def _with_role(dsn: str, role: str) -> str:
+    return dsn.replace(f"//{GATEWAY_ROLE}@", f"//{role}@", 1)
+
+
+async def answering(
+    cluster: Path, account: Account, postmaster: psutil.Process, sockets: Path, patience: float
+) -> str | None:
     """Return the database's address as soon as it answers; nothing when the server ends before."""
     give_up = time.monotonic() + patience
     while time.monotonic() < give_up:
         try:
-            await greet(sockets)
-            return dsn_for(sockets)
+            if await greet(cluster, account, sockets):
+                return dsn_for(sockets)
         except asyncpg.CannotConnectNowError:
             # It is replaying its log after a crash, or still leaving: both end, so neither counts as silence.
             give_up = time.monotonic() + patience
-        except (OSError, asyncpg.TooManyConnectionsError, asyncpg.ConnectionDoesNotExistError):
+        except (OSError, asyncpg.TooManyConnectionsError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError):
             pass
         except asyncpg.PostgresError as error:
             raise EmbeddedPostgresError(f"The embedded PostgreSQL refuses us: {error}") from error
@@ -43,11 +61,39 @@ async def answering(postmaster: psutil.Process, sockets: Path, patience: float) 
     )
 
 
-async def greet(sockets: Path) -> None:
-    """Connect once to our database, making it where a new cluster has none yet."""
+async def greet(cluster: Path, account: Account, sockets: Path) -> bool:
+    """Connect once as the gateway does, making the database and its roles where they are missing."""
     try:
-        conn = await asyncpg.connect(dsn_for(sockets))
+        conn = await asyncpg.connect(dsn_for(sockets, role=SUPERUSER))
     except asyncpg.InvalidCatalogNameError:
-        conn = await asyncpg.connect(dsn_for(sockets, "postgres"))
+        await _make_database(sockets)
+        conn = await asyncpg.connect(dsn_for(sockets, role=SUPERUSER))
+    try:
+        await settle_roles(conn)
+        if await _admitted(sockets):
+            return True
+        # A server that an older version started does not know the role yet.
+        write_identities(cluster, account)
+        await conn.execute("SELECT pg_reload_conf()")
+        return False
+    finally:
+        await conn.close()
+
+
+async def _make_database(sockets: Path) -> None:
+    conn = await asyncpg.connect(dsn_for(sockets, "postgres", SUPERUSER))
+    try:
         await conn.execute(f"CREATE DATABASE {DATABASE}")
-    await conn.close()
+    except asyncpg.DuplicateDatabaseError:
+        pass  # another command was faster
+    finally:
+        await conn.close()
+
+
+async def _admitted(sockets: Path) -> bool:
+    """Tell whether the gateway's role may connect."""
+    try:
+        await (await asyncpg.connect(dsn_for(sockets))).close()
+    except asyncpg.InvalidAuthorizationSpecificationError:
+        return False
+    return True

@@ -1,22 +1,24 @@
-"""The embedded server's life: start or reuse, keep its log short, stop."""
+"""The embedded server's life: start or reuse, supervise, keep its log short, stop."""
 
 import asyncio
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import psutil
 import structlog
 
-from gatepost.store.embedded.account import identity
+from gatepost.store.embedded.account import identity, runner_of
 from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
 from gatepost.store.embedded.errors import EmbeddedPostgresError
 from gatepost.store.embedded.place import ROOT_HOME, Place, find_cluster, settle
-from gatepost.store.embedded.postmaster import find_postmaster, forget_stale, read_pid_file, shut_down
+from gatepost.store.embedded.postmaster import end_leftovers, find_postmaster, forget_stale, read_pid_file, shut_down
 from gatepost.store.embedded.ready import answering, dsn_for
 from gatepost.store.embedded.sockets import remove_short_sockets, socket_folder
+from gatepost.store.embedded.supervise import supervise
 
 log = structlog.get_logger("gatepost.store")
 
@@ -27,29 +29,54 @@ PASSING_TROUBLE = ("already exists", "pre-existing shared memory block")
 
 
 def running_dsn(data: Path) -> str | None:
-    """Return the address of a data folder's database while its server runs, for commands beside a gateway."""
+    """Return the address of a data folder's database while its server runs."""
+    found = _running(data)
+    return None if found is None else dsn_for(found[2])
+
+
+async def reach_running(data: Path, patience: float) -> str | None:
+    """The same for commands beside a gateway: once the server answers, which takes a while after its start."""
+    found = _running(data)
+    if found is None:
+        return None
+    cluster, postmaster, sockets = found
+    return await answering(cluster, runner_of(cluster), postmaster, sockets, patience)
+
+
+def _running(data: Path) -> tuple[Path, psutil.Process, Path] | None:
+    """Find the cluster, the postmaster and the socket folder of a server that runs."""
     try:
         cluster = find_cluster(data.resolve())
-        noted = None if cluster is None or find_postmaster(cluster) is None else read_pid_file(cluster)
+        postmaster = None if cluster is None else find_postmaster(cluster)
+        noted = None if cluster is None or postmaster is None else read_pid_file(cluster)
     except PermissionError as error:
         raise EmbeddedPostgresError(
             f"The database of {data} belongs to another user ({error.filename} is closed). "
             "Run this command as the user who runs the gateway, or as root."
         ) from error
-    return None if noted is None or noted.sockets is None else dsn_for(noted.sockets)
+    if cluster is None or postmaster is None or noted is None or noted.sockets is None:
+        return None
+    return cluster, postmaster, noted.sockets
 
 
 class EmbeddedPostgres:
     """The PostgreSQL of one data folder; hold the folder's lock while using it."""
 
-    def __init__(self, data: Path, root_home: Path = ROOT_HOME, patience: float = 60.0) -> None:
+    def __init__(
+        self,
+        data: Path,
+        root_home: Path = ROOT_HOME,
+        patience: float = 60.0,
+        on_restart: Callable[[], None] = lambda: None,
+    ) -> None:
         self._data = data
         self._root_home = root_home
         self._patience = patience
         self._place: Place | None = None
         self._sockets: Path | None = None
         self._child: subprocess.Popen[bytes] | None = None
-        self._trimming: asyncio.Task[None] | None = None
+        self._on_restart = on_restart
+        self._tasks: list[asyncio.Task[None]] = []
         self._last_words = ""
 
     async def start(self) -> str:
@@ -61,14 +88,17 @@ class EmbeddedPostgres:
         except BaseException:
             await self.stop()
             raise
-        self._trim(place)
+        await self._end_tasks()
+        self._tasks = [
+            asyncio.create_task(keep_log_short(place.cluster)),
+            asyncio.create_task(supervise(place.cluster, self._restart, self._on_restart)),
+        ]
         log.info("database started", folder=str(place.cluster), seconds=round(time.monotonic() - began, 2))
         return dsn
 
     async def stop(self, patience: float = 60.0) -> None:
         """Stop the server, firmly if it must be, and return when all its processes are gone."""
-        if self._trimming is not None:
-            self._trimming.cancel()
+        await self._end_tasks()
         place, child = self._place, self._child
         postmaster = find_postmaster(place.cluster) if place else None
         if postmaster is None and child is not None and child.poll() is None:
@@ -78,13 +108,25 @@ class EmbeddedPostgres:
         if child is not None:
             await asyncio.to_thread(child.wait)
         if place is not None:
+            await end_leftovers(place.cluster)
             remove_short_sockets(place, self._sockets)
-        self._child = self._sockets = self._trimming = None
+        self._child = self._sockets = None
 
-    def _trim(self, place: Place) -> None:
-        if self._trimming is not None:
-            self._trimming.cancel()
-        self._trimming = asyncio.create_task(keep_log_short(place.cluster))
+    async def _end_tasks(self) -> None:
+        """End the supervision before the server is touched: it would start it again."""
+        tasks, self._tasks = self._tasks, []
+        pending = [task for task in tasks if not task.done()]
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+    async def _restart(self) -> None:
+        """Start the server after its unexpected end, with whatever of the old one is left out of the way."""
+        assert self._place is not None
+        if self._child is not None:
+            self._child.poll()  # a dead child is taken off the system's list, a slow one is left to _reach
+        await end_leftovers(self._place.cluster)
+        await self._reach(self._place, time.monotonic() + self._patience)
 
     async def _reach(self, place: Place, give_up: float) -> str:
         while time.monotonic() < give_up:
@@ -100,7 +142,7 @@ class EmbeddedPostgres:
             noted = read_pid_file(place.cluster)
             if noted is not None and noted.sockets is not None:
                 self._sockets = noted.sockets
-                return await answering(postmaster, noted.sockets, self._patience)
+                return await answering(place.cluster, place.account, postmaster, noted.sockets, self._patience)
             await asyncio.sleep(POLL)
         return None
 
@@ -110,7 +152,7 @@ class EmbeddedPostgres:
             sockets = self._sockets = await asyncio.to_thread(prepare, place)
             # Not in a thread: a cancellation must not come between the birth of the child and our knowing it.
             child = self._child = spawn(place, said)
-            dsn = await answering(psutil.Process(child.pid), sockets, self._patience)
+            dsn = await answering(place.cluster, place.account, psutil.Process(child.pid), sockets, self._patience)
             if dsn is not None:
                 return dsn
             child.wait()

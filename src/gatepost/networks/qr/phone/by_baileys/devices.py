@@ -15,8 +15,8 @@ from gatepost.networks.qr.phone.engine import Trouble
 _NONCE_BYTES = 12
 _CREDENTIALS = "credentials"
 _ONE_AT_A_TIME = 0x67617465  # two nodes may start at once, and PostgreSQL lets only one of them make a table
+_MAKE_SCHEMA = "CREATE SCHEMA qr_devices"
 _MAKE = """
-CREATE SCHEMA IF NOT EXISTS qr_devices;
 CREATE TABLE IF NOT EXISTS qr_devices.baileys_keys (
     device text NOT NULL,
     kind text NOT NULL,
@@ -94,6 +94,9 @@ class Devices:
         )
         async with pool.acquire() as conn, conn.transaction():
             await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+            # Not "IF NOT EXISTS": that needs the right to make schemas even where there is nothing to make.
+            if await conn.fetchval("SELECT to_regnamespace('qr_devices')") is None:
+                await conn.execute(_MAKE_SCHEMA)
             await conn.execute(_MAKE)
         self._pool = pool
         return pool

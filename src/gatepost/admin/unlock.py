@@ -1,0 +1,76 @@
+"""Opening the vault of a database: only with the key that its secrets were encrypted with.
+
+the database knows ─┬ a check value ──────► the key must open it
+                    ├ secrets, no check ──► the key must open one of them ─────┬─► the check value is written
+                    └ neither ────────────► any key, made now if there is none ┘
+
+A key that does not fit would send nothing and sign nothing, while every request is answered 200.
+"""
+
+from pathlib import Path
+
+from gatepost.admin.vault import KEY_FILE, Vault, VaultError, channel_context, endpoint_context, load_or_make_key
+from gatepost.store.key_check import KeptSecret, KeyProof, put_check, read_proof
+from gatepost.store.pool import Database
+
+_CONTEXT = b"key check"
+_TEXT = b"gatepost"
+
+
+def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
+    """The vault, or VaultError where the key at hand is not the database's."""
+    path = data_folder / KEY_FILE
+    if proof.exists and not setting and not path.exists():
+        raise VaultError(
+            f"The file {path} is missing, and the database holds secrets that were encrypted with it. Restore the file "
+            "from a backup, or set security.secret_key to its content. If the key is lost for good, run: "
+            "gatepost secret-key replace"
+        )
+    vault = Vault(load_or_make_key(setting, data_folder))
+    if not _fits(vault, proof):
+        where = "The setting security.secret_key" if setting else f"The file {path}"
+        raise VaultError(
+            f"{where} is not the key that the database's secrets were encrypted with. Restore the right one "
+            "(every node of one database needs the same key). If that key is lost for good, run: "
+            "gatepost secret-key replace"
+        )
+    return vault
+
+
+async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
+    """The vault of a gateway that starts, its key noted in the database; VaultError where the key does not fit."""
+    proof = await read_proof(db)
+    vault = open_vault(proof, setting, data_folder)
+    if proof.check is not None:
+        return vault
+    await put_check(db, vault.seal(_TEXT, _CONTEXT))
+    # Two nodes with two new keys may have started at once: the one whose check value came second ends here.
+    return open_vault(await read_proof(db), setting, data_folder)
+
+
+async def replace_key(db: Database, setting: str, data_folder: Path) -> Vault:
+    """Declares the key at hand, made now where there is none, to be the database's. Older secrets stay unreadable."""
+    vault = Vault(load_or_make_key(setting, data_folder))
+    await put_check(db, vault.seal(_TEXT, _CONTEXT), replace=True)
+    return vault
+
+
+def _fits(vault: Vault, proof: KeyProof) -> bool:
+    if proof.check is not None:
+        return _opens(vault, proof.check, _CONTEXT)
+    # One is enough: older ones may have been encrypted with a key that was lost and replaced long ago.
+    return not proof.secrets or any(opens(vault, kept) for kept in proof.secrets)
+
+
+def opens(vault: Vault, kept: KeptSecret) -> bool:
+    """Whether a key opens a stored secret."""
+    context = {"channel": channel_context, "endpoint": endpoint_context}[kept.kind]
+    return _opens(vault, kept.sealed, context(kept.id))
+
+
+def _opens(vault: Vault, sealed: bytes, context: bytes) -> bool:
+    try:
+        vault.open(sealed, context)
+    except VaultError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Numbers that are written in two forms: with and without a digit that marks mobile phones.
+
+country    form            rule
+Brazil     55 DD [9] NNNN NNNN   mobile numbers got a leading 9 between 2012 and 2016 (ANATEL, Resolution 553/2010);
+                                 accounts of the network that are older, outside of area codes 11 to 28, keep 8 digits
+Mexico     52 [1] 10 digits      the 1 before mobile numbers ended on 3 August 2019 (IFT, numbering plan of 2018)
+Argentina  54 [9] 10 digits      the 9 marks mobile numbers that are called from abroad (ENACOM, numbering plan)
+
+The network accepts both forms and writes one of them, so that an answer may come from another number than was written
+to. Both are one person.
+"""
+
+import re
+
+import msgspec
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A country's numbers: what stands before the optional digit, the digit, and what follows."""
+
+    country: str
+    before: str
+    digit: str
+    after: str
+
+
+RULES = (
+    Rule("Brazil", "55[1-9][1-9]", "9", "[6-9][0-9]{7}"),
+    Rule("Mexico", "52", "1", "[2-9][0-9]{9}"),
+    Rule("Argentina", "54", "9", "[1-9][0-9]{9}"),
+)
+_FORMS = re.compile("|".join(f"({rule.before})({rule.digit}?)({rule.after})" for rule in RULES))
+_PREFIXES = ("52", "54", "55")
+
+
+def other_form(phone: str) -> str | None:
+    """The other way to write a number; None where there is only one."""
+    if not phone.startswith(_PREFIXES):
+        return None
+    found = _FORMS.fullmatch(phone)
+    if found is None:
+        return None
+    at = next(i for i in range(0, 3 * len(RULES), 3) if found.group(i + 1) is not None)
+    before, digit, after = found.group(at + 1, at + 2, at + 3)
+    return before + after if digit else before + RULES[at // 3].digit + after
+
+
+def forms_of(phone: str) -> tuple[str, ...]:
+    """All ways to write a number, the given one first."""
+    other = other_form(phone)
+    return (phone,) if other is None else (phone, other)

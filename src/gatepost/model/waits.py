@@ -1,0 +1,79 @@
+"""Why a message waits: the rules that may hold it back, each with its sentence.
+
+scheduled, retry, unknown_outcome, sending     the message itself, or one ahead of it in its conversation
+pair_limit                                     one person may be written to only so often
+tier, warm_up, new_conversations               a conversation would have to be opened, and may not be yet
+not_connected, hold, throughput, no_worker     the whole channel
+queue                                          nothing: it is next
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids, times
+
+SCHEDULED, RETRY, UNKNOWN, SENDING, PAIR = "scheduled", "retry", "unknown_outcome", "sending", "pair_limit"
+TIER, WARM_UP, NEW = "tier", "warm_up", "new_conversations"
+NOT_CONNECTED, HOLD, THROUGHPUT, NO_WORKER, QUEUE = "not_connected", "hold", "throughput", "no_worker", "queue"
+
+_WORDS = {
+    SCHEDULED: "It is scheduled",
+    RETRY: "The last attempt failed; it is tried again",
+    UNKNOWN: "The network's answer was lost; a status is awaited before it is tried again",
+    SENDING: "The network has been called; its answer is awaited",
+    TIER: "The number may open no more conversations within 24 hours",
+    WARM_UP: "The number was linked lately and may write to no more new people today",
+    NEW: "The network lets the number open no new conversations for a while",
+    NOT_CONNECTED: "The channel is not connected",
+    HOLD: "The network asked the number to wait",
+    THROUGHPUT: "Other messages of the number are ahead of it",
+    NO_WORKER: "No running gateway process sends for this channel",
+    QUEUE: "It is next to be sent",
+    PAIR: "One person may be written to only so often",
+}
+_AHEAD = {
+    RETRY: "A message ahead of it in the conversation failed and is tried again",
+    UNKNOWN: "A message ahead of it in the conversation awaits a status, because the network's answer was lost",
+    SENDING: "A message ahead of it in the conversation is being sent",
+}
+RULES = tuple(sorted(_WORDS))
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """A rule that holds a message back, and until when as far as is known; `message_id`: due to the one ahead."""
+
+    rule: str
+    until: datetime | None = None
+    message_id: UUID | None = None
+    because: str = ""
+
+    def shown(self) -> dict[str, Any]:
+        """For the outside."""
+        return {
+            "rule": self.rule,
+            "because": self.because or words(self.rule, ahead=self.message_id is not None),
+            "until": times.show_maybe(self.until),
+            "message_id": ids.message_id(self.message_id) if self.message_id else None,
+        }
+
+
+def words(rule: str, *, ahead: bool = False) -> str:
+    """The sentence of a rule."""
+    return _AHEAD[rule] if ahead and rule in _AHEAD else _WORDS[rule]
+
+
+def pair_words(seconds: float, burst: int) -> str:
+    """The pair limit with its numbers."""
+    return (
+        f"One person may get one message in {seconds:g} s; up to {burst} may go at once, "
+        f"and each of them costs {seconds:g} s before the next"
+    )
+
+
+def throughput_words(rate: float, ahead: int | None = None, *, more: bool = False) -> str:
+    """The throughput with its numbers."""
+    count = "Other" if ahead is None else f"{'More than ' if more else ''}{ahead:,}"
+    return f"{count} messages of the number are ahead of it, and it sends at most {rate:g} a second"

@@ -1,0 +1,131 @@
+"""Started as root, the gateway goes on as a user without rights, or says why it cannot.
+
+root ─► bind the port ─► choose the user ─► probe, as that user ─► hand the data folder over ─► become it
+                              └────────────────────┴───────────────────────┴─► no: one warning, and on as root
+
+The user: `server.user`; otherwise the owner of the database in the data folder; otherwise the system user of the
+embedded server. Nothing outside of the data folder changes owner, and no mode is changed.
+"""
+
+import os
+import pwd
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import structlog
+
+from gatepost.settings import Settings
+from gatepost.store.embedded import EmbeddedPostgresError
+from gatepost.store.embedded.account import Account, account_of, can_pass, identity, is_root, service_account
+from gatepost.store.embedded.handover import CannotHandOver, hand_over
+from gatepost.store.embedded.place import find_cluster
+
+log = structlog.get_logger("gatepost")
+
+ROOT = "root"
+_PROBE = ("-P", "-m", "gatepost.store.access_probe")
+_PATIENCE = 60.0
+
+
+class CannotDrop(Exception):
+    """Why the gateway has to go on as root."""
+
+
+def drop_privileges(settings: Settings) -> None:
+    """Becomes a user without rights where that is possible; must come before threads and connections."""
+    if not is_root() or settings.server.user == ROOT:
+        return
+    try:
+        account = choose_account(settings)
+        check_way(account, settings.data_folder)
+        probe(account, settings)
+        hand_over(settings.data_folder, account)
+    except (CannotDrop, CannotHandOver, EmbeddedPostgresError, OSError) as error:
+        log.warning(
+            "started as root, and goes on as root",
+            reason=str(error),
+            remedy='start it as another user, or set server.user ("root" to keep root without this warning)',
+        )
+        return
+    become(account)
+    log.info("started as root, goes on without rights", user=account.name)
+
+
+def choose_account(settings: Settings) -> Account:
+    """The user to become."""
+    cluster = None if settings.database.url else find_cluster(settings.data_folder)
+    owner = cluster.stat().st_uid if cluster is not None else 0
+    if not settings.server.user:
+        return named_account(owner) if owner else service_account()
+    try:
+        account = account_of(pwd.getpwnam(settings.server.user).pw_uid)
+    except KeyError:
+        raise CannotDrop(f"there is no user {settings.server.user} (server.user)") from None
+    if owner not in (0, account.uid):
+        raise CannotDrop(f"the database in {cluster} belongs to the user {account_of(owner).name}, not {account.name}")
+    return account
+
+
+def named_account(uid: int) -> Account:
+    """A user by number; one without a name, as after a move to another machine, cannot log in to the database."""
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        raise CannotDrop(f"the database belongs to the user id {uid}, which has no name on this system") from None
+    return account_of(uid)
+
+
+def check_way(account: Account, data: Path) -> None:
+    """The nearest folder above the data folder that exists lets that user pass; nothing is opened for it."""
+    above = next(folder for folder in data.parents if folder.is_dir())
+    if not can_pass(account, above):
+        raise CannotDrop(f"the user {account.name} cannot get to {data}: a folder above it is closed to others")
+
+
+def probe(account: Account, settings: Settings) -> None:
+    """Tries, as that user, what the gateway will need besides the data folder: the program itself, the database."""
+    try:
+        done = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, *_PROBE, *other_folders(settings)],
+            input=settings.database.url.encode(),
+            capture_output=True,
+            check=False,
+            timeout=_PATIENCE,
+            env=environment_of(account),
+            **identity(account),
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotDrop(f"the user {account.name} cannot run {sys.executable}: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise CannotDrop(f"the user {account.name}: {said[-1] if said else f'exit code {done.returncode}'}")
+
+
+def other_folders(settings: Settings) -> list[str]:
+    """The folders outside of the data folder that the gateway writes to, and that stay whose they are."""
+    url = urlsplit(settings.media.url)
+    return [unquote(url.path)] if url.scheme == "file" else []
+
+
+def environment_of(account: Account) -> dict[str, str]:
+    """Our environment, as it is for that user."""
+    try:
+        home = pwd.getpwuid(account.uid).pw_dir
+    except KeyError:
+        home = "/"
+    ours = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    return ours | {"HOME": home, "USER": account.name, "LOGNAME": account.name}
+
+
+def become(account: Account) -> None:
+    """Gives up root for good."""
+    environment = environment_of(account)
+    os.setgroups([])
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+    os.environ.clear()
+    os.environ.update(environment)
+    tempfile.tempdir = None  # chosen again, by what this user may write to

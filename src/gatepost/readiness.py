@@ -1,0 +1,69 @@
+"""Is this process ready? What GET /readyz answers, however often somebody asks."""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from gatepost.clock import Clock
+from gatepost.model.errors import GatepostError
+from gatepost.store.pool import DRIVER_ERRORS, Database
+from gatepost.store.upkeep import ping
+from gatepost.store.write_check import check_writes
+
+log = structlog.get_logger("gatepost")
+
+WRITE_EVERY = 5.0  # seconds between test writes, however many callers there are
+WRITE_AGAIN = 1.0  # the same after one that failed
+_PATIENCE = 5.0
+
+
+class Readiness:
+    """The checks of one process. The database is asked each time, writes are tried now and then."""
+
+    def __init__(self, db: Database, clock: Clock, owner_healthy: Callable[[], bool]) -> None:
+        self._db = db
+        self._clock = clock
+        self._owner_healthy = owner_healthy
+        self._writes = True
+        self._due = 0.0
+        self._writing = asyncio.Lock()
+
+    async def checks(self) -> dict[str, bool]:
+        """Each check by its name, and whether it passed."""
+        if not await self._answers():
+            return {"database": False, "writes": False, "migrations": True, "owner": False}
+        return {
+            "database": True,
+            "writes": await self._writable(),
+            "migrations": True,
+            "owner": self._owner_healthy(),
+        }
+
+    async def _answers(self) -> bool:
+        try:
+            await ping(self._db)
+        except GatepostError:
+            self._due = 0.0  # whatever was found out about writes is out of date
+            return False
+        return True
+
+    async def _writable(self) -> bool:
+        """The last finding, renewed when it is old; callers that come meanwhile wait for the same one."""
+        async with self._writing:
+            if self._clock.monotonic() >= self._due:
+                was, self._writes = self._writes, await self._try_to_write()
+                self._due = self._clock.monotonic() + (WRITE_EVERY if self._writes else WRITE_AGAIN)
+                if self._writes and not was:
+                    log.info("the database takes writes again")
+            return self._writes
+
+    async def _try_to_write(self) -> bool:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await check_writes(self._db)
+        except (GatepostError, TimeoutError, *DRIVER_ERRORS) as error:
+            if self._writes:
+                log.error("the database does not take writes: not ready", reason=str(error.__cause__ or error))
+            return False
+        return True

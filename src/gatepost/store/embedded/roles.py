@@ -1,0 +1,71 @@
+"""The roles of the embedded database: the gateway's is no superuser, and that of linked devices sees their schema only.
+
+gatepost           superuser; creates the roles and hands the objects over, at each start of the server
+gatepost_gateway   owns the database and the schema public; a member of gatepost_qr
+gatepost_qr        owns the schema qr_devices
+"""
+
+from typing import TYPE_CHECKING
+
+from gatepost.store.embedded.conf import DEVICE_ROLE, GATEWAY_ROLE, ROLES, SUPERUSER
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+    from asyncpg.connection import Connection
+
+DEVICE_SCHEMA = "qr_devices"
+_ONE_AT_A_TIME = int.from_bytes(b"gp_roles", "big")
+
+# What the superuser still owns: everything in a database that an older version made, nothing otherwise. Tables of
+# linked devices may be the gateway's, from a time without their role. A sequence of a column follows its table.
+_TO_HAND_OVER = """
+SELECT format('ALTER TABLE %I.%I OWNER TO %I', n.nspname, c.relname, wanted.role)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN (VALUES ('public', $1), ('qr_devices', $2)) AS wanted (schema, role) ON wanted.schema = n.nspname
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S')
+  AND (c.relowner = $3::text::regrole OR (c.relowner = $1::text::regrole AND wanted.role <> $1))
+  AND NOT (c.relkind = 'S' AND EXISTS (
+      SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')))
+UNION ALL
+SELECT format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, wanted.role)
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+JOIN (VALUES ('public', $1), ('qr_devices', $2)) AS wanted (schema, role) ON wanted.schema = n.nspname
+WHERE p.proowner = $3::text::regrole
+UNION ALL
+SELECT format('ALTER TYPE %s OWNER TO %I', t.oid::regtype, wanted.role)
+FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+JOIN (VALUES ('public', $1), ('qr_devices', $2)) AS wanted (schema, role) ON wanted.schema = n.nspname
+WHERE t.typowner = $3::text::regrole AND t.typtype IN ('e', 'd')
+"""
+
+
+async def settle_roles(conn: "Connection[Record]") -> None:
+    """Make the roles where they are missing, and hand over what they do not own yet; all or nothing."""
+    async with conn.transaction():
+        await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+        await _make_roles(conn)
+        await _hand_over_database(conn)
+        for row in await conn.fetch(_TO_HAND_OVER, GATEWAY_ROLE, DEVICE_ROLE, SUPERUSER):
+            await conn.execute(row[0])
+
+
+async def _make_roles(conn: "Connection[Record]") -> None:
+    found = {row[0] for row in await conn.fetch("SELECT rolname FROM pg_roles WHERE rolname = ANY ($1)", ROLES)}
+    for role in ROLES:
+        if role not in found:
+            await conn.execute(f"CREATE ROLE {role} LOGIN")
+    if not await conn.fetchval("SELECT pg_has_role($1, $2, 'USAGE')", GATEWAY_ROLE, DEVICE_ROLE):
+        await conn.execute(f"GRANT {DEVICE_ROLE} TO {GATEWAY_ROLE}")
+
+
+async def _hand_over_database(conn: "Connection[Record]") -> None:
+    """The database first, with which comes the schema public; then the schema of linked devices."""
+    owner = await conn.fetchval("SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()")
+    if owner != GATEWAY_ROLE:
+        name = await conn.fetchval("SELECT quote_ident(current_database())")
+        await conn.execute(f"ALTER DATABASE {name} OWNER TO {GATEWAY_ROLE}")
+    holder = await conn.fetchval("SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = $1", DEVICE_SCHEMA)
+    if holder is None:
+        await conn.execute(f"CREATE SCHEMA {DEVICE_SCHEMA} AUTHORIZATION {DEVICE_ROLE}")
+    elif holder != DEVICE_ROLE:
+        await conn.execute(f"ALTER SCHEMA {DEVICE_SCHEMA} OWNER TO {DEVICE_ROLE}")

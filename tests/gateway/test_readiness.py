@@ -1,0 +1,96 @@
+"""Ready means that writes work: a database that only answers reads is not enough."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import asyncpg
+
+from gatepost.clock import MovableClock
+from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
+from gatepost.store.pool import Database
+from gatepost.store.write_check import check_writes
+from tests.house import House, running_house
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+READY = {"database": True, "writes": True, "migrations": True, "owner": True}
+
+
+async def read_only(url: str, *, on: bool) -> None:
+    """Lets a database take reads only, as a full or failing disk would, or a fail-over."""
+    conn = await asyncpg.connect(url)
+    await conn.execute("SET default_transaction_read_only = off")
+    name = await conn.fetchval("SELECT quote_ident(current_database())")
+    await conn.execute(f"ALTER DATABASE {name} {'SET' if on else 'RESET'} default_transaction_read_only{' = on' * on}")
+    await conn.execute(
+        """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+    )
+    await conn.close()
+
+
+async def until(house: House, status: int) -> dict[str, object]:
+    async with asyncio.timeout(30):
+        while (answer := await house.call("GET", "/readyz", key="")).status != status:
+            await asyncio.sleep(0.05)
+    body: dict[str, object] = answer.json()
+    return body
+
+
+async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(parted_database_url: str) -> None:
+    async with running_house(parted_database_url, role="api") as house:
+        assert await until(house, 200) == {"success": True, "message": "Ready", "data": READY}
+        await read_only(parted_database_url, on=True)
+        assert await until(house, 503) == {
+            "success": False,
+            "message": "Not ready: writes",
+            "data": READY | {"writes": False},
+        }
+        await read_only(parted_database_url, on=False)
+        assert (await until(house, 200))["success"] is True
+
+
+async def test_many_callers_share_one_write(database_url: str) -> None:
+    db, clock = await Database.connect(database_url, connections=4), MovableClock(NOW)
+    readiness = Readiness(db, clock, lambda: True)
+
+    async def written() -> int:
+        async with db.connection() as conn:
+            version: int = await conn.fetchval("SELECT xmin::text::bigint FROM write_check")
+        return version
+
+    async def ask() -> None:
+        assert all([(await readiness.checks()) == READY for _ in range(20)])
+
+    before = await written()
+    await asyncio.gather(*(ask() for _ in range(4)))
+    first = await written()
+    assert first > before
+    clock.advance(WRITE_EVERY - 0.1)
+    await ask()
+    assert await written() == first
+    clock.advance(0.1)
+    await ask()
+    assert await written() > first
+    await db.close()
+
+
+async def test_after_a_failure_it_is_tried_sooner(database_url: str) -> None:
+    db, clock = await Database.connect(database_url, connections=2), MovableClock(NOW)
+    readiness = Readiness(db, clock, lambda: True)
+    async with db.connection() as conn:
+        await conn.execute("ALTER TABLE write_check RENAME TO away")
+        assert not (await readiness.checks())["writes"]
+        await conn.execute("ALTER TABLE away RENAME TO write_check")
+    assert not (await readiness.checks())["writes"]
+    clock.advance(WRITE_AGAIN)
+    assert (await readiness.checks())["writes"]
+    await db.close()
+
+
+async def test_a_role_without_temporary_tables_is_checked_all_the_same(database_url: str) -> None:
+    db = await Database.connect(database_url, connections=1)
+    async with db.connection() as conn:
+        name = await conn.fetchval("SELECT quote_ident(current_database())")
+        await conn.execute(f"REVOKE TEMP ON DATABASE {name} FROM PUBLIC, CURRENT_USER")
+    await check_writes(db)
+    await db.close()
