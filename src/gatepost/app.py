@@ -77,7 +77,8 @@ class Gatepost:
 
     def __init__(self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str) -> None:
         self._settings = settings
-        self._db = db
+        self._db, self._api_db = db.reserved("work"), db  # what each may use: `store/slots.py`
+        self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
         self._clock = clock
         self._role = role
         self._meters = Meters(__version__, role)
@@ -88,15 +89,15 @@ class Gatepost:
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
         self._ways = Ways(settings, self.vault, dsn)
-        self._bell = Bell(db, dsn, self._heard)
+        self._bell = Bell(self._db, dsn, self._heard)
         self._acceptor = Acceptor(
-            db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
+            accept_db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
         )
-        self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
+        self._receiver = Receiver(self._receive_db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds
-        self._gate = Gate(db, clock, api.rate, api.burst, cached, api.wrong_keys)
-        self._watchers = Watchers(db, settings.api.streams)
-        self._housekeeper = Housekeeper(settings, db, self._objects, clock, self._gate.note_use)
+        self._gate = Gate(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
+        self._watchers = Watchers(self._own_db, settings.api.streams)
+        self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
         self._keepers: dict[UUID, Keeper] = {}
         self._loops: list[asyncio.Task[None]] = []
@@ -151,7 +152,7 @@ class Gatepost:
     def _gateway(self) -> Gateway:
         server, files = self._settings.server, self._settings.media
         return Gateway(
-            db=self._db,
+            db=self._api_db,
             clock=self._clock,
             gate=self._gate,
             acceptor=self._acceptor,
@@ -159,7 +160,7 @@ class Gatepost:
             vault=self.vault,
             guard=self._guard,
             poster=self._poster,
-            media=Files(self._db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
+            media=Files(self._api_db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
             business=self._ways.business,
             speak=self._speak,
             watchers=self._watchers,
@@ -168,7 +169,7 @@ class Gatepost:
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
             ready=self._ready,
-            figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
+            figures=Figures(self._api_db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
@@ -191,7 +192,7 @@ class Gatepost:
         check_link(self._guard, link)
 
     async def _doorstep(self, channel_id: UUID) -> Doorstep | None:
-        config = await get_config(self._db, channel_id)
+        config = await get_config(self._receive_db, channel_id)
         if config is None or config.secrets is None:
             return None
         secrets, place = self._ways.secrets(config), config.network
@@ -209,7 +210,7 @@ class Gatepost:
 
     async def _ready(self) -> dict[str, bool]:
         try:
-            await ping(self._db)
+            await ping(self._own_db)
         except GatepostError:
             return {"database": False, "migrations": True, "owner": False}
         return {"database": True, "migrations": True, "owner": self._owner is None or self._owner.healthy}
@@ -240,7 +241,9 @@ class Gatepost:
             timeout=files.timeout,
             **room,
         )
-        self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
+        self._owner = Owner(
+            self._own_db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune
+        )
         self._owner.start()
 
     async def _fetch_link(self, link: str, most: int) -> Fetched | Unfetched:
@@ -248,7 +251,7 @@ class Gatepost:
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
-        config = await get_config(self._db, holding.lease.channel_id)
+        config = await get_config(self._own_db, holding.lease.channel_id)
         if config is None:
             return None
         channel, sending = _ref(config), self._settings.sending
