@@ -1,7 +1,7 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, housekeeping, ways, opening, owner, logs, serving, settings)
+app                                        (app, housekeeping, ways, opening, owner, logs, serving, settings, http_*)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
@@ -31,7 +31,18 @@ LINES = (
     ("model", "clock", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
-APP = {"app", "housekeeping", "ways", "opening", "owner", "logs", "serving", "settings"}
+APP = {
+    "app",
+    "housekeeping",
+    "ways",
+    "opening",
+    "owner",
+    "logs",
+    "serving",
+    "settings",
+    "http_protocol",
+    "http_connections",
+}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},
@@ -192,6 +203,7 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
         "gatepost.housekeeping",
         "gatepost.ways",
         "gatepost.serving",
+        "gatepost.http_connections",
     }
 
 

@@ -18,7 +18,9 @@ from gatepost import __version__
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
+from gatepost.api.body_memory import BodyMemory
 from gatepost.api.cache import TimedCache
+from gatepost.api.costly import CostlyRequests
 from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
@@ -82,6 +84,7 @@ class Gatepost:
         self._clock = clock
         self._role = role
         self._meters = Meters(__version__, role)
+        self.count_answer = self._meters.answered  # for what is answered before the application
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._guard = Guard(settings.webhooks.allow)
         self._poster = Poster(
@@ -165,6 +168,7 @@ class Gatepost:
             speak=self._speak,
             watchers=self._watchers,
             trials=PerMinute(TRIALS, self._clock),
+            costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
@@ -179,6 +183,7 @@ class Gatepost:
             events_days=self._settings.retention.events_days,
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
+            callback_memory=BodyMemory(server.callback_memory),
         )
 
     async def _speak(self, config: ChannelConfig) -> Network | None:

@@ -13,6 +13,8 @@ import uvicorn
 from gatepost import __version__
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
+from gatepost.http_connections import Connections
+from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.opening import opened_for_gateway
 from gatepost.settings import Settings
@@ -57,18 +59,7 @@ async def _serve_http(
     listener: socket.socket,
     on_ready: Callable[[str], Awaitable[None]] | None,
 ) -> None:
-    config = uvicorn.Config(
-        gatepost.web,
-        http="httptools",
-        ws="none",
-        proxy_headers=False,
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.server.drain_seconds),
-    )
-    server = _Server(config, gatepost.end_streams)
+    server = _Server(server_config(gatepost, settings), gatepost.end_streams)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -84,6 +75,22 @@ async def _serve_http(
         raise
     finally:
         await serving
+
+
+def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+    """How the gateway is served."""
+    return uvicorn.Config(
+        gatepost.web,
+        http=limited_protocol(Connections(settings.server, gatepost.count_answer)),
+        ws="none",
+        proxy_headers=False,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=settings.server.keep_alive,
+        timeout_graceful_shutdown=int(settings.server.drain_seconds),
+    )
 
 
 class _Server(uvicorn.Server):

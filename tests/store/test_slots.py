@@ -93,7 +93,7 @@ async def test_a_database_keeps_connections_for_each_use(database_url: str) -> N
     try:
         async with db.connection():
             for use in ("own", "accept", "receive"):
-                async with db.reserved(use).connection() as conn:  # type: ignore[arg-type]
+                async with db.reserved(use).connection() as conn:
                     assert await conn.fetchval("SELECT 1") == 1
         async with own.connection(), own.connection():
             pass
@@ -101,9 +101,7 @@ async def test_a_database_keeps_connections_for_each_use(database_url: str) -> N
         await db.close()
 
 
-async def test_without_a_free_connection_the_answer_is_503(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_a_free_connection_the_answer_is_503(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gatepost.store.pool._PATIENCE", 0.05)
     db = await Database.connect(database_url, connections=4)
     try:

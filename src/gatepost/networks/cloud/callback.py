@@ -9,6 +9,7 @@ Each update is read on its own, so that one that makes no sense does not spoil i
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -22,6 +23,7 @@ from gatepost.networks.cloud.statuses import read_status
 from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
 from gatepost.networks.mend import mended
 
+_SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}", re.ASCII)
 _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
 
 
@@ -76,9 +78,14 @@ _decode_value = msgspec.json.Decoder(_Value).decode
 _decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
+def signature_possible(header: str | None) -> bool:
+    """Whether `X-Hub-Signature-256` has the form of a signature: to be known before a body is read."""
+    return header is not None and _SIGNATURE.fullmatch(header) is not None
+
+
 def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
     """Whether `X-Hub-Signature-256` is the HMAC of these very bytes."""
-    if not header or not header.startswith("sha256="):
+    if header is None or not signature_possible(header):
         return False
     wanted = hmac.digest(app_secret.encode(), body, hashlib.sha256).hex()
     return hmac.compare_digest(wanted.encode(), header[7:].encode("utf-8", "replace"))
