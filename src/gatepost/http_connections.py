@@ -20,6 +20,7 @@ log = structlog.get_logger("gatepost.http")
 _LOG_EVERY = 10.0  # seconds
 _TICK = 1.0
 _RETRY_AFTER = 5.0
+_LINGERING = 64  # refused connections that may be open at once, to read why
 
 
 class Checked(Protocol):
@@ -62,6 +63,7 @@ class Connections:
         self._per_address: Counter[str] = Counter()
         self._tick = min(_TICK, limits.header_timeout / 4, limits.body_window / 4, limits.send_timeout / 4)
         self._ticking: asyncio.TimerHandle | None = None
+        self._lingering: set[Checked] = set()
         self._refused = 0
         self._logged_at = float("-inf")
 
@@ -82,8 +84,16 @@ class Connections:
             self._ticking = loop.call_later(self._tick, self._look, loop)
         return None
 
+    def may_linger(self, connection: Checked) -> bool:
+        """Whether a refused connection may stay for a moment; with many of them, they are just closed."""
+        if len(self._lingering) >= _LINGERING:
+            return False
+        self._lingering.add(connection)
+        return True
+
     def remove(self, connection: Checked) -> None:
         """Forgets a connection; one that was never counted does no harm."""
+        self._lingering.discard(connection)
         network = self._open.pop(connection, None)
         if network is not None:
             self._per_address[network] -= 1

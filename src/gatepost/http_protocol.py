@@ -15,6 +15,7 @@ import contextlib
 import os
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from gatepost.api.body import Answer
@@ -24,7 +25,8 @@ from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, Re
 
 _LINGER = 2.0  # seconds in which a refused client may read why, while what it still sends is dropped
 _RETRY_AFTER = 1.0
-_OPEN_BODY = (b"content-length", b"transfer-encoding")
+_BODY = (b"content-length", b"transfer-encoding")  # the headers of a request that has one
+_UPGRADE = (b"connection", b"upgrade", b"http2-settings")
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -36,6 +38,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **options)
         self._head_since: float | None = None  # when the headers that are still to come were first waited for
         self._body_since: float | None = None  # when the body that is still to come was first waited for
+        self._heard = False  # whether some of those headers have come
         self._head_size = 0
         self._has_body = False
         self._keep_alive = False  # whether the connection may go on after this request, once it is read to the end
@@ -54,8 +57,10 @@ class LimitedProtocol(HttpToolsProtocol):
         self._answering = _Answering(self)
         self._head_since = self._unsent_since = self.loop.time()
         refusal = self.registry.add(self, self.client[0] if self.client else None, self.loop)
-        if refusal is not None:
+        if refusal is not None and self.registry.may_linger(self):
             self._refuse(refusal)
+        elif refusal is not None:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.registry.remove(self)
@@ -65,7 +70,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         self._keep_alive = False
-        super().shutdown()
+        if self._ending is not None:
+            self.transport.abort()
+        else:
+            super().shutdown()
 
     def check(self, now: float) -> None:
         """Ends the connection where the time for what it waits for is over."""
@@ -82,7 +90,7 @@ class LimitedProtocol(HttpToolsProtocol):
         answering = self.cycle is not None and not self.cycle.response_complete  # nobody waits for the next request yet
         if answering or waited <= self.registry.limits.header_timeout:
             return
-        if self._head_size or self._idle_bytes:
+        if self._heard:
             self._time_out(f"The headers took more than {self.registry.limits.header_timeout:g} seconds.")
         else:
             self.transport.close()
@@ -113,13 +121,35 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._ending is not None or self._refusal is not None:
             return  # refused: what still comes is dropped
-        if self._head_since is None and self._body_since is None:
-            self._head_since = self.loop.time()
+        self._unset_keepalive_if_required()
+        if self._body_since is None:
+            self._heard = True
+            self._head_since = self._head_since or self.loop.time()
         steps = self._steps
-        super().data_received(data)
+        self._feed(data)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
         if self._idle_bytes > self.registry.limits.header_limit:  # one endless header, or trailer
             self._refuse(self._too_large())
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self._refuse(self._refusal or _malformed())
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Reads the request again as one that asks for no upgrade: there is nothing to upgrade to, and the parser
+        would leave its body unread. Some clients ask for HTTP/2 so with their first request."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self._refuse(_malformed())
+            return
+        headers = [header for header in self.headers if header[0] not in _UPGRADE]
+        head = b"".join(b"%s: %s\r\n" % header for header in headers)
+        self.parser = httptools.HttpRequestParser(self)
+        self._feed(b"%s %s HTTP/1.1\r\n%sconnection: close\r\n\r\n%s" % (method, self.url, head, rest))
 
     def on_message_begin(self) -> None:
         self._steps += 1
@@ -136,7 +166,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if len(self.headers) > self.registry.limits.headers:
             self._refusal = HeadersTooLarge(f"A request may have at most {self.registry.limits.headers} headers.")
             raise ValueError("too many headers")
-        if self.headers[-1][0] in _OPEN_BODY and value != b"0":
+        if self.headers[-1][0] in _BODY and value != b"0":
             self._has_body = True
 
     def _grow(self, size: int) -> None:
@@ -151,8 +181,10 @@ class LimitedProtocol(HttpToolsProtocol):
         return HeadersTooLarge(f"The address and the headers of a request may have at most {limit:,} bytes.")
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         super().on_headers_complete()
-        self._head_since = None
+        self._head_since, self._heard = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]
         if self._has_body:
@@ -167,20 +199,14 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._steps += 1
+        if self.parser.should_upgrade():
+            return
         self._body_since = None
         if self._has_body and not self.cycle.response_started:
             self.cycle.keep_alive = self._keep_alive
         super().on_message_complete()
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """There is nothing to upgrade to. The request is answered as any other, and is the last of its connection."""
-        self.cycle.keep_alive = False
-
     # -- the end ------------------------------------------------------------------------------------------------------
-
-    def send_400_response(self, msg: str) -> None:
-        """What uvicorn does with a request that the parser gave up."""
-        self._refuse(self._refusal or BadRequest("This is not a valid HTTP request.", "malformed_request"))
 
     def _refuse(self, error: GatepostError) -> None:
         """Answers in the place of the application, where that is possible, and ends the connection."""
@@ -212,6 +238,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._ending is None and not self.transport.is_closing():
             self._unset_keepalive_if_required()
             self._ending = self.loop.call_later(_LINGER, self._end)
+            self.flow.resume_reading()
             with contextlib.suppress(OSError, RuntimeError):
                 self.transport.write_eof()
 
@@ -243,6 +270,10 @@ class _Answering:
             protocol.transport.close()
         else:
             protocol.end_gently()
+
+
+def _malformed() -> GatepostError:
+    return BadRequest("This is not a valid HTTP request.", "malformed_request")
 
 
 def limited_protocol(connections: Connections) -> type[LimitedProtocol]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -34,6 +35,7 @@ async def serve(
 ) -> None:
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
+    _raise_file_limit()
     with _listener(settings) as listener:
         async with opened_for_gateway(settings) as (dsn, db):
             gatepost = Gatepost(settings, db, dsn, SystemClock(), role)
@@ -44,6 +46,13 @@ async def serve(
             finally:
                 await gatepost.stop()
     log.info("stopped")
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file, and the usual limit of 1,024 is meant for programs that are no servers."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _calm_collector() -> None:
