@@ -17,7 +17,6 @@ from tests.gateway.wire import HOST, Wire, check_wire, request, wired
 LIMIT, HEADERS = 4096, 20
 SMALL = {"header_limit": LIMIT, "headers": HEADERS}
 GET = request("GET", "/", {})
-NEVER = 3600.0
 
 Serve = Callable[..., AbstractAsyncContextManager[str]]
 
