@@ -1,7 +1,7 @@
 """Raw connections: what a client may do that no HTTP library would."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -31,13 +31,20 @@ class Wire:
                 return count
         return times
 
-    async def answer(self, *, head: bool = False) -> Answer:
-        """The next answer, whole."""
+    async def answer(self, *, head: bool = False, after_head: Callable[[], Awaitable[None]] | None = None) -> Answer:
+        """The next answer, whole; between its headers and its body something may happen."""
         async with asyncio.timeout(20):
             lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+            if after_head:
+                await after_head()
             length = 0 if head else int(headers.get("content-length", "0"))
             return Answer(int(lines[0].split()[1]), headers, await self._reader.readexactly(length))
+
+    async def take(self, count: int) -> bytes:
+        """So many bytes."""
+        async with asyncio.timeout(20):
+            return await self._reader.readexactly(count)
 
     async def ended(self) -> bytes:
         """What still comes until the other side closes."""

@@ -74,6 +74,7 @@ class Importer(msgspec.Struct, frozen=True):
             told = {"code": error.code, "message": error.message, "retryable": error.retryable}
             yield _json({"error": told, "summary": {"lines": table.total, **counts}})
         finally:
+            rows.close()  # before the file that it reads
             table.close()
 
     async def _keep(self, report: Report, once: Once[bytes]) -> None:

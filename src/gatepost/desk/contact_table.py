@@ -10,7 +10,7 @@ import asyncio
 import csv
 import io
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from typing import IO
 
 import msgspec
@@ -47,7 +47,7 @@ class Table(msgspec.Struct, frozen=True):
     columns: list[str]
     total: int
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Generator[Row, None, None]:
         """Every line but the header and empty ones."""
         for number, cells in _records(self.file, self.delimiter):
             if number > 1 and any(cells):
