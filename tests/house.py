@@ -40,6 +40,8 @@ QUICK = {
     "api.rate": 100_000,
     "api.burst": 100_000,
     "api.wrong_keys": 0,
+    "api.costly_per_key": 1_000,
+    "api.costly": 1_000,
 }
 REVIEW = 3600.0  # seconds of the network's clock: a template is reviewed when a test moves it, and never in its middle
 FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0, "window": 0}

@@ -84,11 +84,11 @@ async def slowly(url: str) -> AsyncIterator[Wire]:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
     sock.setblocking(False)
     await asyncio.get_running_loop().sock_connect(sock, (host, int(port)))
-    reader, writer = await asyncio.open_connection(sock=sock, limit=16_384)
+    wire = Wire(*await asyncio.open_connection(sock=sock, limit=16_384))
     try:
-        yield Wire(reader, writer)
+        yield wire
     finally:
-        writer.close()
+        await wire.close()
 
 
 # -- waits ------------------------------------------------------------------------------------------------------------

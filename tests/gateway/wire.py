@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
@@ -17,6 +17,12 @@ class Wire:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+
+    async def close(self) -> None:
+        """Hangs up at once."""
+        self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
 
     async def send(self, data: bytes) -> None:
         self._writer.write(data)
@@ -59,11 +65,11 @@ class Wire:
 async def wired(url: str) -> AsyncIterator[Wire]:
     """A connection to a server."""
     host, port = url.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    wire = Wire(*await asyncio.open_connection(host, int(port)))
     try:
-        yield Wire(reader, writer)
+        yield wire
     finally:
-        writer.close()
+        await wire.close()
 
 
 def request(
