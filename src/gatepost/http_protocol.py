@@ -211,6 +211,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def _refuse(self, error: GatepostError) -> None:
         """Answers in the place of the application, where that is possible, and ends the connection."""
         self._refusal, cycle = error, self.cycle
+        if self._ending is not None or self.transport.is_closing():
+            return
         if cycle is not None and not cycle.response_complete:
             if self._body_since is None:  # the answer to an earlier request is under way, and is the last one
                 cycle.keep_alive = False

@@ -1,8 +1,9 @@
 """HTTP before the application: what is refused, what is ended, and what has to be left alone."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -388,3 +389,58 @@ async def test_silent_connections_go_away_by_themselves(serve: Serve) -> None:
 def test_settings_that_make_no_sense(wish: dict[str, Any]) -> None:
     with pytest.raises(BadSettings, match=next(iter(wish))):
         load(environ={}, overrides=wish)
+
+
+# -- and anything else ------------------------------------------------------------------------------------------------
+
+PARTS = (
+    b"GET / HTTP/1.1\r\n",
+    b"POST /early HTTP/1.1\r\n",
+    b"POST / HTTP/1.1\r\n",
+    b"HEAD / HTTP/1.0\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"Connection: Upgrade\r\nUpgrade: h2c\r\n",
+    b"Connection: close\r\n",
+    b"Content-Length: 5\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Expect: 100-continue\r\n",
+    b"X: " + b"a" * 3000 + b"\r\n",
+    b"A: b\r\n" * 15,
+    b"\r\n",
+    b"\r\n",
+    b"hello",
+    b"5\r\nhello\r\n",
+    b"0\r\nTrailer: x\r\n\r\n",
+    b"\x16\x03\x01\x00",
+)
+
+
+async def babble(url: str, chance: random.Random) -> None:
+    """A client that sends pieces of requests in any order, and leaves when it likes."""
+    async with wired(url) as wire:
+        with suppress(OSError, TimeoutError):
+            for _ in range(chance.randint(1, 5)):
+                await wire.send(b"".join(chance.choices(PARTS, k=chance.randint(1, 8))))
+                await asyncio.sleep(0)
+            async with asyncio.timeout(chance.choice([0.01, 0.2])):
+                await wire.ended()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_nothing_that_a_client_sends_breaks_the_protocol(serve: Serve, seed: int) -> None:
+    broken: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
+    chance = random.Random(seed)
+    async with serve(header_timeout=0.1, body_window=0.1, connections=15) as url:
+        async with wired(url) as wire:  # wrong in two ways at once
+            await wire.send(b"GET / HTTP/1.1\r\nX: ")
+            await asyncio.sleep(0.05)
+            await wire.send(b"a" * (LIMIT + 1) + b"\0")
+            assert (await wire.answer()).status in (400, 431)
+        for _ in range(15):
+            await asyncio.gather(*(babble(url, random.Random(chance.random())) for _ in range(20)))
+        async with asyncio.timeout(20):
+            while (await said(url, GET)).status != 200:
+                await asyncio.sleep(0.01)
+    assert broken == []
