@@ -2,7 +2,7 @@
 
 cli
 app                                               (app, housekeeping, ways, opening, owner, logs, privileges, readiness,
-                                                   serving, settings)
+                                                   serving, settings, http_*)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
@@ -44,6 +44,8 @@ APP = {
     "readiness",
     "serving",
     "settings",
+    "http_protocol",
+    "http_connections",
 }
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
@@ -206,6 +208,7 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
         "gatepost.ways",
         "gatepost.privileges",
         "gatepost.serving",
+        "gatepost.http_connections",
     }
 
 

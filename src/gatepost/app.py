@@ -18,7 +18,9 @@ from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
+from gatepost.api.body_memory import BodyMemory
 from gatepost.api.cache import TimedCache
+from gatepost.api.costly import CostlyRequests
 from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
@@ -81,10 +83,12 @@ class Gatepost:
         self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, meters: Meters | None = None
     ) -> None:
         self._settings = settings
-        self._db = db
+        self._db, self._api_db = db.reserved("work"), db  # what each may use: `store/slots.py`
+        self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
         self._clock = clock
         self._role = role
         self._meters = meters or Meters(__version__, role)
+        self.count_answer = self._meters.answered  # for what is answered before the application
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._resolver = Resolver(meter=self._meters)
@@ -94,15 +98,15 @@ class Gatepost:
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
         self._ways = Ways(settings, self.vault, dsn, self._guard)
-        self._bell = Bell(db, dsn, self._heard)
+        self._bell = Bell(self._db, dsn, self._heard)
         self._acceptor = Acceptor(
-            db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
+            accept_db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
         )
-        self._receiver = Receiver(db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
+        self._receiver = Receiver(self._receive_db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds
-        self._gate = Gate(db, clock, api.rate, api.burst, cached, api.wrong_keys)
-        self._watchers = Watchers(db, settings.api.streams)
-        self._housekeeper = Housekeeper(settings, db, self._objects, clock, self._gate.note_use)
+        self._gate = Gate(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
+        self._watchers = Watchers(self._own_db, settings.api.streams)
+        self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
         self._keepers: dict[UUID, Keeper] = {}
         self._loops: list[asyncio.Task[None]] = []
@@ -163,7 +167,7 @@ class Gatepost:
     def _gateway(self) -> Gateway:
         server, files = self._settings.server, self._settings.media
         return Gateway(
-            db=self._db,
+            db=self._api_db,
             clock=self._clock,
             gate=self._gate,
             acceptor=self._acceptor,
@@ -171,16 +175,17 @@ class Gatepost:
             vault=self.vault,
             guard=self._guard,
             poster=self._poster,
-            media=Files(self._db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
+            media=Files(self._api_db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
             business=self._ways.business,
             speak=self._speak,
             watchers=self._watchers,
             trials=PerMinute(TRIALS, self._clock),
+            costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._ways.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ring=self.ring,
-            ready=Readiness(self._db, self._clock, self._owner_healthy).checks,
-            figures=Figures(self._db, self._clock, self._meters, self._owned, self._settings.metrics.token),
+            ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
+            figures=Figures(self._api_db, self._clock, self._meters, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
@@ -190,6 +195,7 @@ class Gatepost:
             events_days=self._settings.retention.events_days,
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
+            callback_memory=BodyMemory(server.callback_memory),
         )
 
     async def _speak(self, config: ChannelConfig) -> Network | None:
@@ -203,7 +209,7 @@ class Gatepost:
         check_link(self._guard, link)
 
     async def _doorstep(self, channel_id: UUID) -> Doorstep | None:
-        config = await get_config(self._db, channel_id)
+        config = await get_config(self._receive_db, channel_id)
         if config is None or config.secrets is None:
             return None
         secrets, place = self._ways.secrets(config), config.network
@@ -250,7 +256,9 @@ class Gatepost:
             timeout=files.timeout,
             **room,
         )
-        self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)
+        self._owner = Owner(
+            self._own_db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune
+        )
         self._owner.start()
 
     async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
@@ -260,7 +268,7 @@ class Gatepost:
 
     async def _make_lane(self, holding: Holding) -> Lane | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
-        config = await get_config(self._db, holding.lease.channel_id)
+        config = await get_config(self._own_db, holding.lease.channel_id)
         if config is None:
             return None
         channel, sending = _ref(config), self._settings.sending

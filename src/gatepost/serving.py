@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,6 +15,8 @@ from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
+from gatepost.http_connections import Connections
+from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.meters import Meters
 from gatepost.opening import opened_for_gateway
@@ -35,6 +38,7 @@ async def serve(
 ) -> None:
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
+    _raise_file_limit()
     with bound or listen(settings) as listener:
         meters = Meters(__version__, role)
         async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
@@ -47,6 +51,13 @@ async def serve(
             finally:
                 await gatepost.stop()
     log.info("stopped")
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file, and the usual limit of 1,024 is meant for programs that are no servers."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _calm_collector() -> None:
@@ -62,18 +73,7 @@ async def _serve_http(
     listener: socket.socket,
     on_ready: Callable[[str], Awaitable[None]] | None,
 ) -> None:
-    config = uvicorn.Config(
-        gatepost.web,
-        http="httptools",
-        ws="none",
-        proxy_headers=False,
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.server.drain_seconds),
-    )
-    server = _Server(config, gatepost.end_streams)
+    server = _Server(server_config(gatepost, settings), gatepost.end_streams)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -89,6 +89,22 @@ async def _serve_http(
         raise
     finally:
         await serving
+
+
+def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+    """How the gateway is served."""
+    return uvicorn.Config(
+        gatepost.web,
+        http=limited_protocol(Connections(settings.server, gatepost.count_answer)),
+        ws="none",
+        proxy_headers=False,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=settings.server.keep_alive,
+        timeout_graceful_shutdown=int(settings.server.drain_seconds),
+    )
 
 
 class _Server(uvicorn.Server):

@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,18 @@ class Server(_Section, frozen=True):
     public_url: str
     body_limit: Count
     callback_limit: Count
+    callback_memory: Count
+    header_limit: Count
+    headers: Count
+    header_timeout: Positive
+    body_rate: Positive
+    body_window: Positive
+    body_timeout: Positive
+    send_timeout: Positive
+    keep_alive: Count
+    connections: Count
+    connections_per_address: Count
+    unlimited_addresses: tuple[str, ...]
     drain_seconds: NotNegative
     user: str
 
@@ -58,6 +71,8 @@ class Api(_Section, frozen=True):
     burst: Count
     queue: Count
     streams: Count
+    costly_per_key: Count
+    costly: Count
     wrong_keys: Annotated[int, msgspec.Meta(ge=0)]
     heartbeat: Annotated[float, msgspec.Meta(gt=0, le=60)]
     cors_origins: tuple[Origin, ...]
@@ -206,7 +221,18 @@ def load(
         raise BadSettings(f"Bad setting: {error}") from None
     if settings.lease.renew * 2 > settings.lease.ttl:
         raise BadSettings("Bad setting: lease.renew must be at most half of lease.ttl, or leases would run out")
+    _check_server(settings.server)
     return settings
+
+
+def _check_server(server: Server) -> None:
+    if server.callback_memory < 4 * server.callback_limit:
+        raise BadSettings("Bad setting: server.callback_memory must be at least four times server.callback_limit")
+    for text in server.unlimited_addresses:
+        try:
+            ip_network(text)
+        except ValueError as error:
+            raise BadSettings(f"Bad setting: server.unlimited_addresses: {error}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from litestar import MediaType, Request, Response, delete, get, post
 from litestar.params import FromPath
 
 from gatepost.api.body import answer
+from gatepost.api.costly import ALWAYS
 from gatepost.api.gateway import Door, Who
 from gatepost.api.ranges import Span, read_range
 from gatepost.api.streaming import Streamed
@@ -19,7 +20,13 @@ from gatepost.store.media import Media
 _PATH = "/api/v1/media"
 
 
-@post(_PATH, opt={"scope": "send"}, status_code=201, request_max_body_size=None, summary="Upload a file")
+@post(
+    _PATH,
+    opt={"scope": "send", "costly": ALWAYS},
+    status_code=201,
+    request_max_body_size=None,
+    summary="Upload a file",
+)
 async def upload_media(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Stores a file as it comes in. It can be sent by its id as often as wanted while it is kept."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)

@@ -14,7 +14,8 @@ from uuid import UUID
 
 import asyncpg
 
-from gatepost.model.errors import database_unavailable
+from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.slots import Slots, Use
 
 Connection = asyncpg.pool.PoolConnectionProxy
 
@@ -56,14 +57,23 @@ _AWAY = (
 )
 
 
-class Database:
-    """A pool of connections to one PostgreSQL."""
+_PATIENCE = 5.0  # seconds to wait for a connection
 
-    def __init__(self, pool: "asyncpg.Pool[Any]") -> None:
+
+class Database:
+    """A pool of connections to one PostgreSQL, as one use of it sees it (`slots.py`)."""
+
+    def __init__(self, pool: "asyncpg.Pool[Any]", slots: Slots | None = None, use: Use = "api") -> None:
         self._pool = pool
+        self._slots = slots or Slots(pool.get_max_size())
+        self._use = use
+
+    def reserved(self, use: Use) -> "Database":
+        """The same pool, with the connections that are reserved for this use."""
+        return Database(self._pool, self._slots, use)
 
     @classmethod
-    async def connect(cls, dsn: str, *, connections: int = 12) -> "Database":
+    async def connect(cls, dsn: str, *, connections: int = 16) -> "Database":
         pool = await asyncpg.create_pool(
             dsn,
             min_size=0,
@@ -85,13 +95,22 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator["Connection[Any]"]:
         """A connection without a transaction: for reads, and for single statements."""
+        await self._take_slot()
         try:
-            async with self._pool.acquire(timeout=5) as conn:
+            async with self._pool.acquire(timeout=_PATIENCE) as conn:
                 yield conn
         except _AWAY as error:
             if isinstance(error, ValueError):  # the driver's word for an argument that fits no column: not an outage
                 raise
             raise database_unavailable() from error
+        finally:
+            self._slots.release(self._use)
+
+    async def _take_slot(self) -> None:
+        try:
+            await self._slots.acquire(self._use, _PATIENCE)
+        except TimeoutError:
+            raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["Connection[Any]"]:
