@@ -1,11 +1,12 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, housekeeping, ways, opening, owner, logs, serving, settings)
+app                          (app, housekeeping, ways, opening, owner, holding, clock_sync, logs, serving, settings)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
+background
 model │ clock │ meters
 
 A line may import lines below it, never above, and names on one line never import each other.
@@ -28,10 +29,11 @@ LINES = (
     ("outbound", "inbound", "webhooks", "desk", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
+    ("background",),
     ("model", "clock", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
-APP = {"app", "housekeeping", "ways", "opening", "owner", "logs", "serving", "settings"}
+APP = {"app", "housekeeping", "ways", "opening", "owner", "holding", "clock_sync", "logs", "serving", "settings"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},

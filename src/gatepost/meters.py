@@ -15,6 +15,7 @@ OUTCOMES = ("delivered", "retry", "exhausted", "gone")
 STATES = ("active", "paused", "disabled")
 COUNTED = 100_000  # deliveries that wait are counted no further
 SENDS = ("sent", "failed", "retry", "expired")
+LEASE_EVENTS = ("taken_over", "renewal_failed", "dropped")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LAG = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
@@ -93,6 +94,9 @@ class Meters(Collector):
         self._channels = Counts(GaugeMetricFamily, "gatepost_channels_owned", "Channels that this process owns.").begin(
             [""]
         )
+        self._leases = Counts(
+            CounterMetricFamily, "gatepost_lease_events", "What went wrong with the ownership of channels.", "event"
+        ).begin(LEASE_EVENTS)
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -102,7 +106,7 @@ class Meters(Collector):
         """All of them, as the library asks."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels):
+        for figure in (self._accepted, self._sends, self._requests, self._channels, self._leases):
             yield figure.family()
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -134,6 +138,10 @@ class Meters(Collector):
     def answered(self, status: int) -> None:
         """A request has its answer."""
         self._requests.of[CLASSES[min(max(status // 100, 1), 5) - 1]] += 1
+
+    def lease_event(self, event: str) -> None:
+        """Something went wrong with a lease, of ours or of a dead owner."""
+        self._leases.of[event] += 1
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

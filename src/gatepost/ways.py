@@ -4,6 +4,7 @@ official ─► CloudNetwork, CloudAccount over one shared client
 qr       ─► a driver of links: our own child process, or one at an address (the sandbox's)
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.vault import Vault, channel_context
+from gatepost.background import Loop
 from gatepost.model import ids
 from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
@@ -29,8 +31,9 @@ _secrets = msgspec.json.Decoder(ChannelSecrets)
 class Ways:
     """Opens them, and closes what they share."""
 
-    def __init__(self, settings: Settings, vault: Vault, database_url: str) -> None:
+    def __init__(self, settings: Settings, vault: Vault, database_url: str, start_loop: Callable[..., Loop] = Loop) -> None:
         self._settings = settings
+        self._start_loop = start_loop
         self._vault = vault
         self._database_url = database_url
         self._client = make_client(settings.cloud.timeout, settings.cloud.connect_timeout)
@@ -59,7 +62,9 @@ class Ways:
         url = config.network.get("link_url") or self._settings.qr.link_url
         driver = self._drivers.get(url)
         if driver is None:
-            driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(self._devices())
+            start = self._start_loop
+            driver = WebSocketDriver(url, start_loop=start) if url else ChildDriver(self._devices(), start_loop=start)
+            self._drivers[url] = driver
             await driver.start()
         return driver
 

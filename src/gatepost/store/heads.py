@@ -139,6 +139,10 @@ class Lease(msgspec.Struct, frozen=True):
 
     channel_id: UUID
     epoch: int
+    taken_from: UUID | None = None  # the owner whose lease had run out
+
+
+_EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a sweep too late costs more
 
 
 async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
@@ -147,7 +151,7 @@ async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
         rows = await conn.fetch(
             """SELECT channel_id FROM channel_heads
                WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
-            now,
+            now + _EARLY,
             most,
         )
     return [row["channel_id"] for row in rows]
@@ -157,7 +161,7 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
     """Takes a channel that nobody owns. The lock is the strong one: it waits for every write of the last owner."""
     async with db.transaction() as conn:
         row = await conn.fetchrow(
-            """SELECT epoch FROM channel_heads
+            """SELECT epoch, owner FROM channel_heads
                WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE SKIP LOCKED""",
             channel_id,
         )
@@ -170,7 +174,7 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
             row["epoch"] + 1,
             timedelta(seconds=ttl),
         )
-    return Lease(channel_id, row["epoch"] + 1)
+    return Lease(channel_id, row["epoch"] + 1, row["owner"])
 
 
 async def renew_leases(db: Database, owner: UUID, channels: Sequence[UUID], ttl: float) -> set[UUID]:
@@ -208,6 +212,15 @@ async def release_channel(db: Database, lease: Lease, *, seen: End | None, work_
             seen and seen.work_at,
         )
     return done is not None
+
+
+async def release_all(db: Database, owner: UUID) -> int:
+    """Gives back whatever an owner that has stopped still holds; returns how many channels that were."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
+        )
+    return len(rows)
 
 
 async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, End]:

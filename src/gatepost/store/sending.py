@@ -46,12 +46,14 @@ class Queued(msgspec.Struct):
     last_in_at: datetime | None
     opened_at: datetime | None
     target: Quoted | None = None
+    sending_at: datetime | None = None  # of its last attempt
     not_before: float = 0.0  # on the owner's monotonic clock
     turn: int = 0  # its place in the owner's queue
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, v.last_in_at, v.opened_at"""
+              m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target,
+              v.last_in_at, v.opened_at"""
 # Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""

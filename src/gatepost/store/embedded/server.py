@@ -4,12 +4,14 @@ import asyncio
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import psutil
 import structlog
 
+from gatepost.background import Loop
 from gatepost.store.embedded.account import identity
 from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
 from gatepost.store.embedded.errors import EmbeddedPostgresError
@@ -49,7 +51,7 @@ class EmbeddedPostgres:
         self._place: Place | None = None
         self._sockets: Path | None = None
         self._child: subprocess.Popen[bytes] | None = None
-        self._trimming: asyncio.Task[None] | None = None
+        self._trimming: Loop | None = None
         self._last_words = ""
 
     async def start(self) -> str:
@@ -84,7 +86,7 @@ class EmbeddedPostgres:
     def _trim(self, place: Place) -> None:
         if self._trimming is not None:
             self._trimming.cancel()
-        self._trimming = asyncio.create_task(keep_log_short(place.cluster))
+        self._trimming = Loop("trimming of the database's log", partial(keep_log_short, place.cluster))
 
     async def _reach(self, place: Place, give_up: float) -> str:
         while time.monotonic() < give_up:
@@ -148,7 +150,6 @@ def spawn(place: Place, said: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 async def keep_log_short(cluster: Path) -> None:
-    """Delete old logs now and then; the server only ever begins new ones."""
-    while True:
-        await asyncio.sleep(TRIM_EVERY)
-        await asyncio.to_thread(trim_logs, cluster)
+    """Delete old logs, after a while; the server only ever begins new ones."""
+    await asyncio.sleep(TRIM_EVERY)
+    await asyncio.to_thread(trim_logs, cluster)
