@@ -31,7 +31,9 @@ _secrets = msgspec.json.Decoder(ChannelSecrets)
 class Ways:
     """Opens them, and closes what they share."""
 
-    def __init__(self, settings: Settings, vault: Vault, database_url: str, start_loop: Callable[..., Loop] = Loop) -> None:
+    def __init__(
+        self, settings: Settings, vault: Vault, database_url: str, start_loop: Callable[..., Loop] = Loop
+    ) -> None:
         self._settings = settings
         self._start_loop = start_loop
         self._vault = vault

@@ -165,6 +165,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
     Whose conversation opens is what the message's own row says: its contact may have been joined with another. It is
     locked first, in order, and then found by its key: somebody may have changed it while we waited for the lock.
+    An owner that repeats an intent did not hear that it was committed, and has not sent: it may go.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     async with db.connection() as conn:
@@ -175,7 +176,8 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                    UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL
                    FROM held, unnest($2::uuid[], $3::int[]) AS i (id, attempt)
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
-                     AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
+                     AND m.state IN (0, 1)
+                     AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
                    RETURNING m.id, m.contact_id
                ), closed AS (
                    SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
