@@ -127,7 +127,7 @@ class Loop:
         await asyncio.wait([self._task])
 
     def _done(self, task: "asyncio.Task[None]") -> None:
-        if self._stopping:
+        if self._stopping or (task.cancelled() and self._ended is None):  # at the end of a program, say
             return
         error = None if task.cancelled() else task.exception()
         log.critical("background loop ended", loop=self.name, error=repr(error) if error else None, exc_info=error)
