@@ -259,12 +259,24 @@ class Owner:
             self._unrenewed_since = self._clock.monotonic()
 
     async def renew(self) -> None:
-        """Keeps the leases. A lease that another took meanwhile ends here and now."""
-        asked_at = self._clock.monotonic()
+        """Keeps the leases. A lease that another took meanwhile ends here and now.
+
+        First those whose row is free: one that somebody holds locked for long must not cost the others theirs.
+        """
         asked = dict(self._holdings)  # one that is claimed meanwhile is not asked for, and stays
-        kept = await renew_leases(self._db, self.id, list(asked), self._settings.ttl)
-        for channel_id, holding in asked.items():
-            holding.valid_until = self._valid_until(asked_at) if channel_id in kept else 0.0
+        await self._renew(asked, skip_locked=True)
+        if asked:
+            await self._renew(asked, skip_locked=False)
+        for holding in asked.values():
+            holding.valid_until = 0.0
+
+    async def _renew(self, asked: dict[UUID, Holding], *, skip_locked: bool) -> None:
+        """Takes what was renewed out of what is asked for."""
+        asked_at = self._clock.monotonic()
+        for channel_id in await renew_leases(
+            self._db, self.id, list(asked), self._settings.ttl, skip_locked=skip_locked
+        ):
+            asked.pop(channel_id).valid_until = self._valid_until(asked_at)
 
     def _valid_until(self, asked_at: float) -> float:
         return asked_at + self._settings.ttl * (1 - _MARGIN)

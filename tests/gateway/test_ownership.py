@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from gatepost.holding import Duty, Holding
@@ -87,6 +88,11 @@ class Owning:
             rows = await conn.fetch("SELECT channel_id, owner FROM channel_heads")
         return {row["channel_id"]: row["owner"] for row in rows}
 
+    async def leases(self) -> dict[UUID, datetime]:
+        async with self.db.connection() as conn:
+            rows = await conn.fetch("SELECT channel_id, expires_at FROM channel_heads")
+        return {row["channel_id"]: row["expires_at"] for row in rows}
+
     async def until_free(self) -> None:
         async with asyncio.timeout(30):
             while (await self.owners())[self.stage.channel_id] is not None:
@@ -149,3 +155,26 @@ async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning
             await asyncio.sleep(0.01)
     await owning.until_free()
     assert (await owning.owners())[other.channel_id] == owning.owner.id
+
+
+async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(owning: Owning, database_url: str) -> None:
+    other = await make_stage(owning.db)
+    await owning.stage.accept("5511999998888")
+    await other.accept("5511999997777")
+    await owning.owner.sweep()
+    before = await owning.leases()
+    blocker = await asyncpg.connect(database_url)
+    try:
+        async with asyncio.timeout(30), blocker.transaction():
+            lock = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE"
+            await blocker.execute(lock, owning.stage.channel_id)
+            renewing = asyncio.create_task(owning.owner.renew())
+            while (await owning.leases())[other.channel_id] == before[other.channel_id]:
+                await asyncio.sleep(0.01)
+            assert (await owning.leases())[owning.stage.channel_id] == before[owning.stage.channel_id]
+            assert not renewing.done()
+    finally:
+        await blocker.close()
+    await asyncio.wait_for(renewing, 30)
+    assert (await owning.leases())[owning.stage.channel_id] > before[owning.stage.channel_id]
+    assert owning.owner.owned == 2

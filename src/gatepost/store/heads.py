@@ -177,12 +177,19 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
     return Lease(channel_id, row["epoch"] + 1, row["owner"])
 
 
-async def renew_leases(db: Database, owner: UUID, channels: Sequence[UUID], ttl: float) -> set[UUID]:
-    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it."""
+async def renew_leases(
+    db: Database, owner: UUID, channels: Sequence[UUID], ttl: float, *, skip_locked: bool = False
+) -> set[UUID]:
+    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it.
+
+    Without those that somebody holds locked, where they are to be skipped.
+    """
+    skip = "SKIP LOCKED" if skip_locked else ""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            """UPDATE channel_heads SET expires_at = now() + $3
-               WHERE owner = $1 AND channel_id = ANY ($2::uuid[]) RETURNING channel_id""",
+            f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
+                   SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
+                   ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
             owner,
             sorted(channels),
             timedelta(seconds=ttl),
