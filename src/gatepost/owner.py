@@ -19,7 +19,7 @@ import structlog
 from gatepost.background import Loop, Supervisor, attempt, log_failure
 from gatepost.clock import Clock
 from gatepost.holding import Holding
-from gatepost.model.errors import Unavailable
+from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.outbound.lane import Lane
 from gatepost.settings import Lease as LeaseSettings
 from gatepost.store.deliveries import Target
@@ -248,8 +248,11 @@ class Owner:
     async def _renew_step(self) -> None:
         if self._holdings:
             lasting = self._settings.ttl * (1 - _MARGIN)
-            async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
-                await self.renew()
+            try:
+                async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
+                    await self.renew()
+            except TimeoutError as error:  # there is time for another try
+                raise database_unavailable() from error
         self._unrenewed_since = None
         await asyncio.sleep(self._settings.renew)
 
