@@ -18,7 +18,7 @@ import uvicorn
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.request import RequestBuilder
 
-from gatepost import owner, serving
+from gatepost import holding, serving
 from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
@@ -257,7 +257,7 @@ def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 def _looking_often() -> Iterator[None]:
     """An owner sees a changed endpoint within a tenth of a second, not within a second, which many tests would wait."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, "_REFRESH_EVERY", 0.1)
+        patch.setattr(holding, "_REFRESH_EVERY", 0.1)
         yield
 
 

@@ -1,12 +1,13 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, housekeeping, ways, opening, owner, logs, privileges, readiness,
-                                                   serving, settings, http_*)
+app                       (app, housekeeping, ways, opening, owner, holding, clock_sync, logs, privileges, readiness,
+                           serving, settings, http_*)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
+background
 model │ clock │ compute │ meters
 
 A line may import lines below it, never above, and names on one line never import each other.
@@ -29,6 +30,7 @@ LINES = (
     ("outbound", "inbound", "webhooks", "desk", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
+    ("background",),
     ("model", "clock", "compute", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
@@ -38,6 +40,8 @@ APP = {
     "ways",
     "opening",
     "owner",
+    "holding",
+    "clock_sync",
     "logs",
     "loop_watchdog",
     "privileges",

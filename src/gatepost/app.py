@@ -6,7 +6,6 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
   worker role: Owner ─► Lane, Round per channel ─────┘
 """
 
-import asyncio
 import contextlib
 from functools import partial
 from uuid import UUID
@@ -26,7 +25,9 @@ from gatepost.api.gate import Gate
 from gatepost.api.gateway import Doorstep, Gateway
 from gatepost.api.minute import PerMinute
 from gatepost.api.webhook_trial import TRIALS
-from gatepost.clock import Clock
+from gatepost.background import Supervisor
+from gatepost.clock import Clock, DatabaseClock
+from gatepost.clock_sync import follow_database, keep_following
 from gatepost.desk.media import Files
 from gatepost.desk.number_watch import NumberWatch
 from gatepost.desk.profile import check_health
@@ -35,6 +36,7 @@ from gatepost.desk.search_index import SearchIndex
 from gatepost.desk.template_watch import TemplateWatch
 from gatepost.desk.templates import TemplateDesk
 from gatepost.desk.watchers import Watchers
+from gatepost.holding import Holding
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.errand import Errand
 from gatepost.inbound.fetch import Fetcher
@@ -54,7 +56,7 @@ from gatepost.outbound.carry import Attach, Tell, forget_nothing
 from gatepost.outbound.lane import Lane
 from gatepost.outbound.ledger import Ledger
 from gatepost.outbound.verdict import Rules
-from gatepost.owner import Holding, Owner
+from gatepost.owner import Owner
 from gatepost.readiness import Readiness
 from gatepost.settings import Settings
 from gatepost.store.bell import Bell
@@ -97,7 +99,8 @@ class Gatepost:
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
         self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
-        self._ways = Ways(settings, self.vault, dsn, self._guard)
+        self.supervisor = Supervisor()
+        self._ways = Ways(settings, self.vault, dsn, self._guard, self.supervisor.start)
         self._bell = Bell(self._db, dsn, self._heard)
         self._acceptor = Acceptor(
             accept_db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
@@ -109,18 +112,21 @@ class Gatepost:
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
         self._keepers: dict[UUID, Keeper] = {}
-        self._loops: list[asyncio.Task[None]] = []
         self.web = create_app(self._gateway(), public_only=role == "worker")
 
     async def start(self) -> None:
         """Starts the loops that this role has."""
         self._watchdog.start()
+        start = self.supervisor.start
+        if isinstance(self._clock, DatabaseClock):
+            await follow_database(self._db, self._clock)
+            start("clock", partial(keep_following, self._db, self._clock))
         await self._housekeeper.make_partitions()
-        self._loops.append(asyncio.create_task(self._housekeeper.run()))
-        self._loops.append(asyncio.create_task(self._watchers.run()))
+        start("housekeeping", self._housekeeper.step)
+        start("look for events", self._watchers.step, longest_wait=2.0)
         if self._role != "api":
             self._make_owner()
-            self._loops.append(asyncio.create_task(self._bell.listen()))
+            start("notifications", self._bell.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
         """Lets open streams and waiting requests come to their end, so that a server that stops need not wait."""
@@ -140,9 +146,8 @@ class Gatepost:
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
             await self._gate.note_use()
-        for loop in self._loops:
-            loop.cancel()
         await self._ways.close()
+        await self.supervisor.stop()
         self._watchdog.stop()
 
     def ring(self, channel_id: UUID) -> None:
@@ -256,10 +261,9 @@ class Gatepost:
             timeout=files.timeout,
             **room,
         )
-        self._owner = Owner(
-            self._own_db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune
-        )
-        self._owner.start()
+        make = self._make_lane, self._make_round, self._tune
+        self._owner = Owner(self._own_db, self._clock, self._settings.lease, *make, self._meters.lease_event)
+        self._owner.start(self.supervisor)
 
     async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
         files = self._settings.media

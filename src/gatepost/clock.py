@@ -1,4 +1,8 @@
-"""The one source of time. Handed over by `app.py`, so that tests can move it."""
+"""The one source of time. Handed over by `app.py`, so that tests can move it.
+
+Times that one node writes and another compares (leases, due times, schedules, expiry) go by the database's clock: a
+`DatabaseClock` knows how far this machine's clock is from it.
+"""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -19,6 +23,31 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class DatabaseClock:
+    """This machine's clock, corrected by what the database's clock has shown."""
+
+    def __init__(self, local: Clock) -> None:
+        self.local = local
+        self.offset = timedelta(0)  # how far the database's clock is ahead of ours
+
+    def now(self) -> datetime:
+        return self.local.now() + self.offset
+
+    def monotonic(self) -> float:
+        return self.local.monotonic()
+
+    def correct(self, asked_at: datetime, shown: datetime, answered_at: datetime) -> bool:
+        """Takes in what the database showed between two moments of the local clock. True: ours was outside of them.
+
+        What lies within the time of the question itself says nothing: following it would only make the clock jitter.
+        """
+        ahead, behind = shown - asked_at, shown - answered_at
+        if asked_at > answered_at or behind <= self.offset <= ahead:
+            return False
+        self.offset = behind + (ahead - behind) / 2
+        return True
 
 
 class MovableClock:

@@ -14,7 +14,7 @@ import uvicorn
 from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
-from gatepost.clock import SystemClock
+from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.http_connections import Connections
 from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
@@ -27,6 +27,10 @@ log = structlog.get_logger("gatepost")
 
 class CannotStart(Exception):
     """Something outside keeps the gateway from starting."""
+
+
+class CannotGoOn(Exception):
+    """A part that the gateway cannot do without has ended: better started again than half alive."""
 
 
 async def serve(
@@ -43,13 +47,15 @@ async def serve(
         meters = Meters(__version__, role)
         async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
             await unlock(db, settings.security.secret_key, settings.data_folder)
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role, meters)
+            gatepost = Gatepost(settings, db, dsn, DatabaseClock(SystemClock()), role, meters)
             await gatepost.start()
             _calm_collector()
             try:
                 await _serve_http(gatepost, settings, listener, on_ready)
             finally:
                 await gatepost.stop()
+    if gatepost.supervisor.ended is not None:
+        raise CannotGoOn(f"The background loop “{gatepost.supervisor.ended}” ended; the log has its error.")
     log.info("stopped")
 
 
@@ -78,6 +84,7 @@ async def _serve_http(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, server.ask_to_stop)
+    gatepost.supervisor.on_end(server.ask_to_stop)
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
     url = settings.server.public_url.rstrip("/") or _address(listener)
     log.info("ready", url=url, version=__version__)

@@ -246,7 +246,7 @@ async def test_no_figure_gives_anybody_away(house: House, receiver: Receiver) ->
     for word in ("canary", "5511999998888", "15550001111", "whsec", "gpk_", "127.0.0.1", "app-secret", "verify"):
         assert word not in text
     labels = re.findall(r'(\w+)="', text)
-    assert set(labels) == {"outcome", "state", "result", "status", "le", "version", "role"}
+    assert set(labels) == {"outcome", "state", "result", "status", "event", "le", "version", "role"}
 
 
 async def test_it_is_no_part_of_the_reference(house: House) -> None:

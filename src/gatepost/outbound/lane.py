@@ -18,6 +18,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
+from gatepost.background import run_loop
 from gatepost.clock import Clock
 from gatepost.model import waits
 from gatepost.model.errors import Unavailable
@@ -153,15 +154,18 @@ class Lane:
 
     async def run(self) -> None:
         """The loop: until stopped, or until the lease is lost."""
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            try:
-                again = await self.step()
-            except StaleOwner:
-                break
-            except Unavailable:
-                again = self._clock.monotonic() + TICK
-            await self._wait(again)
+        await run_loop("sending", self._turn, going=self._going, ends_on=(StaleOwner,), channel=self._channel.id)
+
+    def _going(self) -> bool:
+        return not self._stopping and self._alive()
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        try:
+            again = await self.step()
+        except Unavailable:
+            again = self._clock.monotonic() + TICK
+        await self._wait(again)
 
     async def stop(self) -> None:
         """Starts nothing more, waits for what is in flight, and notes how far it came."""

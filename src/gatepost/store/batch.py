@@ -11,8 +11,10 @@ is cut in halves until the item that spoils it stands alone. Nothing here knows 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
+from gatepost.background import attempt
 from gatepost.model.errors import GatepostError, overloaded
 
 K = TypeVar("K", bound=Hashable)
@@ -81,7 +83,7 @@ class Batch(Generic[K, T, R]):
     async def _run_lane(self) -> None:
         try:
             while self._ready:
-                await self._serve(self._ready.popleft())
+                await attempt("batch", partial(self._serve, self._ready.popleft()))
         finally:  # also when it is cancelled: whoever puts something later starts another
             self._open -= 1
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.slots import Slots, Use
 
 Connection = asyncpg.pool.PoolConnectionProxy
@@ -31,29 +32,14 @@ _SESSION = {
     # A process that is stopped inside a transaction keeps its channel locked for all others, but not past its lease.
     "idle_in_transaction_session_timeout": "5000",
 }
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
+# What may surface where nobody translates it.
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 UNFIT_DATA = (asyncpg.DataError, asyncpg.ProgramLimitExceededError, ValueError)  # what no column takes
 UNFIT = (  # what one value alone is to blame for, which no other try will change
     *UNFIT_DATA,
     TypeError,
     LookupError,
     AttributeError,
-)
-_AWAY = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that broke in the middle of its work
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.DiskFullError,
-    asyncpg.ReadOnlySQLTransactionError,
-    asyncpg.DeadlockDetectedError,  # the other one went on; this one may try again
-    OSError,
-    asyncio.TimeoutError,
-    TimeoutError,
 )
 
 
@@ -89,20 +75,28 @@ class Database:
         """Waits for running statements, but not for ever."""
         try:
             await asyncio.wait_for(self._pool.close(), 5)
-        except (TimeoutError, *_AWAY):
+        except (OSError, *DRIVER_ERRORS):  # a timeout among the former
             self._pool.terminate()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator["Connection[Any]"]:
         """A connection without a transaction: for reads, and for single statements."""
         await self._take_slot()
+        conn: Connection[Any] | None = None
+        closed = True
         try:
             async with self._pool.acquire(timeout=_PATIENCE) as conn:
-                yield conn
-        except _AWAY as error:
-            if isinstance(error, ValueError):  # the driver's word for an argument that fits no column: not an outage
-                raise
-            raise database_unavailable() from error
+                try:
+                    yield conn
+                except Exception as error:
+                    closed = _is_closed(conn)
+                    if not closed and spoils_connection(error):
+                        conn.terminate()
+                    raise
+        except (OSError, *DRIVER_ERRORS) as error:
+            if conn is None or is_outage(error, closed=closed):  # without a connection, nothing else can be the cause
+                raise database_unavailable() from error
+            raise
         finally:
             self._slots.release(self._use)
 
@@ -122,6 +116,14 @@ class Database:
 def keys_and_span(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
     """Keys of a batch with the range that they lie in, by which partitions are left out."""
     return keys, min(keys), max(keys)
+
+
+def _is_closed(conn: "Connection[Any]") -> bool:
+    """Whether a connection is lost; one that the pool has taken back before its time is."""
+    try:
+        return conn.is_closed()
+    except asyncpg.InterfaceError:
+        return True
 
 
 async def _leave_as_is(conn: Any) -> None:
