@@ -1,6 +1,7 @@
 """The sandbox as one ASGI application: the network's door, the control door, and the front page."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from litestar import Litestar, MediaType, Request, Response, get
@@ -10,6 +11,7 @@ from gatepost.sandbox import control, page
 from gatepost.sandbox.graph import Receive, Scope, Send, root_of, serve_graph
 from gatepost.sandbox.qr import serve_link
 from gatepost.sandbox.settings import SandboxSettings
+from gatepost.sandbox.storage import Folder, restore
 from gatepost.sandbox.world import World
 
 _FRONT = """Gatepost sandbox: a pretend messaging network. Nothing here reaches a real phone.
@@ -31,8 +33,9 @@ Control (JSON, no key: keep it on this machine)
 class SandboxApp:
     """Sends each request to its door."""
 
-    def __init__(self, settings: SandboxSettings) -> None:
+    def __init__(self, settings: SandboxSettings, data: Path | None = None) -> None:
         self.world = World(settings)
+        self._folder = None if data is None else Folder(data)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -53,12 +56,16 @@ class SandboxApp:
         await receive()
         try:
             await self.world.open()
+            if self._folder is not None:
+                restore(self.world, self._folder)
         except BaseException as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             raise
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self.world.close()
+        if self._folder is not None:
+            self._folder.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -9,6 +9,7 @@ from litestar.params import JSONBody
 from msgspec import Meta
 
 from gatepost.sandbox.control.problems import ControlError
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.settings import Seconds
 from gatepost.sandbox.world import World
 
@@ -78,6 +79,7 @@ async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dic
 
 
 @post("/control/reset", status_code=200)
+@changes
 async def reset(world: NamedDependency[World], data: JSONBody[Reset | None] = None) -> dict[str, Any]:
     """Begin anew: no ledger, people, faults or timers; keeps the numbers if "keep_numbers"."""
     changes = msgspec.to_builtins(data or Reset())

@@ -1,0 +1,136 @@
+"""The folder of one sandbox: the newest snapshot, the log since, and the bodies too large for the log.
+
+state.4, log.4 ─► replay ─► state.5, log.5 ─► state.4 and log.4 are deleted
+
+A kill between any two steps leaves a newest snapshot and its log (or no log yet): both are whole.
+"""
+
+import asyncio
+import fcntl
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+from gatepost.sandbox.courier import Courier
+from gatepost.sandbox.network import Network
+from gatepost.sandbox.qr import QrNetwork
+from gatepost.sandbox.storage.log import LOG_MAX, Log, Record, read_log
+from gatepost.sandbox.storage.snapshot import State, read_snapshot, write_snapshot
+
+_STATE = re.compile(r"state\.([0-9]+)\Z")
+
+
+class FolderInUse(OSError):
+    """Another sandbox works in this folder."""
+
+
+class Folder:
+    """What one sandbox keeps, and the recorder of its inputs."""
+
+    inline_max = 256 * 1024
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = path
+        self._lock = _lock(path / "lock")
+        self._generation = max([0, *(int(found[1]) for name in os.listdir(path) if (found := _STATE.match(name)))])
+        self._log: Log | None = None
+        self._roll_at = LOG_MAX
+        self._save: Callable[[], tuple[Network, QrNetwork]] | None = None
+        self._rolling = False
+
+    def load(self, courier: Courier) -> State | None:
+        """The newest snapshot; None when there is none yet."""
+        if self._generation == 0:
+            return None
+        return read_snapshot(self._path / f"state.{self._generation}", courier)
+
+    def records(self) -> list[Record]:
+        """The inputs since the newest snapshot."""
+        return list(read_log(self._path / f"log.{self._generation}"))
+
+    def read_file(self, name: str) -> bytes:
+        """A large body."""
+        return (self._path / name).read_bytes()
+
+    def set_aside(self) -> Path:
+        """Move what this version cannot read to a folder of its own."""
+        old = self._path / f"old-{int(time.time())}"
+        old.mkdir(mode=0o700, exist_ok=True)
+        for name in os.listdir(self._path):
+            if name.startswith(("state.", "log.", "body-")):
+                (self._path / name).rename(old / name)
+        self._generation = 0
+        return old
+
+    def start(self, save: Callable[[], tuple[Network, QrNetwork]]) -> None:
+        """Begin a new generation: a snapshot of what is there now, and an empty log."""
+        self._save = save
+        self._roll()
+        for name in os.listdir(self._path):
+            if name.startswith("body-"):
+                (self._path / name).unlink()
+
+    def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
+        """Keep one input."""
+        log = self._log
+        if log is None:
+            return
+        try:
+            log.write(now, kind, values)
+        except OSError:
+            os.kill(os.getpid(), signal.SIGTERM)  # what cannot be kept must not be answered
+            raise
+        if log.size >= self._roll_at and not self._rolling:
+            self._rolling = True
+            asyncio.get_running_loop().call_soon(self._roll)  # between two inputs, not inside of one
+
+    async def keep_file(self, content: bytes) -> str:
+        """Keep a large body, off the event loop."""
+        name = f"body-{uuid4().hex}"
+        await asyncio.to_thread((self._path / name).write_bytes, content)
+        return name
+
+    def close(self) -> None:
+        """Write no more, and let the next sandbox have the folder."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        os.close(self._lock)
+
+    def _roll(self) -> None:
+        assert self._save is not None
+        self._rolling = False
+        before, self._generation = self._generation, self._generation + 1
+        snapshot = self._path / f"state.{self._generation}"
+        log = Log(self._path / f"log.{self._generation}")
+        write_snapshot(snapshot, *self._save())
+        if self._log is not None:
+            self._log.close()
+        self._log = log
+        self._roll_at = max(LOG_MAX, 2 * snapshot.stat().st_size)  # so that snapshots stay a small part of the work
+        for old in (f"state.{before}", f"log.{before}"):
+            (self._path / old).unlink(missing_ok=True)
+
+
+def _lock(path: Path, patience: float = 10.0) -> int:
+    """Take the folder; an earlier sandbox may be about to leave it."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                owner = os.read(file, 32).decode(errors="replace").strip()
+                os.close(file)
+                raise FolderInUse(f"Another sandbox (process {owner}) uses {path.parent}. Stop it first.") from None
+            time.sleep(0.05)
+    os.ftruncate(file, 0)
+    os.pwrite(file, str(os.getpid()).encode(), 0)
+    return file
