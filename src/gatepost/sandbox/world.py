@@ -13,7 +13,7 @@ class World:
     """Holds the one network from start to stop."""
 
     def __init__(self, settings: SandboxSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.courier = Courier()
         self._network: Network | None = None
         self._qr: QrNetwork | None = None
@@ -34,7 +34,7 @@ class World:
 
     async def open(self) -> None:
         """Begin with the settings of the start."""
-        self.put(Network(self._settings, self.courier))
+        self.put(Network(self.settings, self.courier))
 
     def put(self, network: Network, qr: QrNetwork | None = None) -> None:
         """Use this network from now on."""
@@ -46,7 +46,7 @@ class World:
 
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
         """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
-        old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self._settings, **changes)
+        old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
         self.put(Network(settings, self.courier))
         self._take_over_clock(old)
         if keep_numbers:

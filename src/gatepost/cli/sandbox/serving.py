@@ -29,12 +29,15 @@ def sandbox(
 
 
 def _serve(host: str, port: int, seed: int, data: Path | None, with_parent: bool) -> None:
-    check_port(host, port, "--port")
     from gatepost.sandbox import SandboxSettings
     from gatepost.sandbox import serve as serve_sandbox
+    from gatepost.sandbox.storage import wait_until_free
 
     if with_parent:
         threading.Thread(target=_end_with_parent, daemon=True).start()
+    if data is not None:
+        wait_until_free(data)  # first: whoever leaves the folder leaves the port with it
+    check_port(host, port, "--port")
     settings = SandboxSettings(seed=seed)
     run_loop(serve_sandbox(host, port, settings, data=data, ready=lambda bound: _tell(host, bound)))
 

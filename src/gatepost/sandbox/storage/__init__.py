@@ -7,7 +7,7 @@ The network is deterministic: given the same inputs at the same times it draws t
 So the log holds inputs only: requests, frames, timers that fired, outcomes of callbacks.
 """
 
-from gatepost.sandbox.storage.folder import Folder, FolderInUse
+from gatepost.sandbox.storage.folder import Folder, FolderInUse, wait_until_free
 from gatepost.sandbox.storage.restore import restore
 
-__all__ = ["Folder", "FolderInUse", "restore"]
+__all__ = ["Folder", "FolderInUse", "restore", "wait_until_free"]

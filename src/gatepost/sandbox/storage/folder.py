@@ -16,8 +16,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from gatepost.sandbox.courier import Courier
-from gatepost.sandbox.network import Network
-from gatepost.sandbox.qr import QrNetwork
 from gatepost.sandbox.storage.log import LOG_MAX, Log, Record, read_log
 from gatepost.sandbox.storage.snapshot import State, read_snapshot, write_snapshot
 
@@ -40,7 +38,7 @@ class Folder:
         self._generation = max([0, *(int(found[1]) for name in os.listdir(path) if (found := _STATE.match(name)))])
         self._log: Log | None = None
         self._roll_at = LOG_MAX
-        self._save: Callable[[], tuple[Network, QrNetwork]] | None = None
+        self._save: Callable[[], State] | None = None
         self._rolling = False
 
     def load(self, courier: Courier) -> State | None:
@@ -67,7 +65,7 @@ class Folder:
         self._generation = 0
         return old
 
-    def start(self, save: Callable[[], tuple[Network, QrNetwork]]) -> None:
+    def start(self, save: Callable[[], State]) -> None:
         """Begin a new generation: a snapshot of what is there now, and an empty log."""
         self._save = save
         self._roll()
@@ -108,7 +106,7 @@ class Folder:
         before, self._generation = self._generation, self._generation + 1
         snapshot = self._path / f"state.{self._generation}"
         log = Log(self._path / f"log.{self._generation}")
-        write_snapshot(snapshot, *self._save())
+        write_snapshot(snapshot, self._save())
         if self._log is not None:
             self._log.close()
         self._log = log
@@ -117,20 +115,30 @@ class Folder:
             (self._path / old).unlink(missing_ok=True)
 
 
+def wait_until_free(path: Path, patience: float = 10.0) -> None:
+    """Wait for a sandbox to leave a folder, as one does whose parent was killed."""
+    if path.is_dir():
+        os.close(_lock(path / "lock", patience))
+
+
 def _lock(path: Path, patience: float = 10.0) -> int:
-    """Take the folder; an earlier sandbox may be about to leave it."""
+    """Take the folder for this process; the kernel gives it back however the process ends."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                owner = os.read(file, 32).decode(errors="replace").strip()
-                os.close(file)
-                raise FolderInUse(f"Another sandbox (process {owner}) uses {path.parent}. Stop it first.") from None
-            time.sleep(0.05)
+    while not _try_lock(file):
+        if time.monotonic() >= deadline:
+            owner = os.read(file, 32).decode(errors="replace").strip()
+            os.close(file)
+            raise FolderInUse(f"Another sandbox (process {owner}) uses {path.parent}. Stop it first.")
+        time.sleep(0.05)
     os.ftruncate(file, 0)
     os.pwrite(file, str(os.getpid()).encode(), 0)
     return file
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

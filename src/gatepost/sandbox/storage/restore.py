@@ -19,9 +19,10 @@ def restore(world: World, folder: Folder) -> None:
     """Put the network of this folder in place of the new one, and record everything from here on."""
     state = _load(world, folder)
     if state is not None:
+        world.settings = state.settings
         world.put(state.network, state.qr)
         _replay_all(world, folder, state)
-    folder.start(lambda: (world.network, world.qr))
+    folder.start(lambda: State(world.settings, world.network, world.qr, time.time()))
     world.record_to(folder)
 
 

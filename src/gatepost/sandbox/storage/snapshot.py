@@ -6,7 +6,6 @@ first line: a fingerprint of the sandbox's code │ the pickled state
 import io
 import os
 import pickle
-import time
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from gatepost.sandbox.courier import Courier
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.qr import QrNetwork
+from gatepost.sandbox.settings import SandboxSettings
 
 _COURIER = "courier"
 
@@ -28,6 +28,7 @@ class OtherCode(Exception):
 class State(msgspec.Struct):
     """The network at one moment of real time."""
 
+    settings: SandboxSettings  # of the first start: a reset goes back to them
     network: Network
     qr: QrNetwork
     wall: float
@@ -42,11 +43,11 @@ def fingerprint() -> bytes:
     return digest.hexdigest().encode()
 
 
-def write_snapshot(path: Path, network: Network, qr: QrNetwork) -> None:
+def write_snapshot(path: Path, state: State) -> None:
     """Write a snapshot, whole or not at all."""
     content = io.BytesIO()
     content.write(fingerprint() + b"\n")
-    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump((network, qr, time.time()))
+    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump(msgspec.structs.astuple(state))
     draft = path.with_suffix(".tmp")
     with open(draft, "wb", opener=_private) as file:
         file.write(content.getbuffer())
@@ -60,8 +61,7 @@ def read_snapshot(path: Path, courier: Courier) -> State:
     with path.open("rb") as file:
         if file.readline().strip() != fingerprint():
             raise OtherCode(path.name)
-        network, qr, wall = _Unpickler(file, courier).load()
-        return State(network, qr, wall)
+        return State(*_Unpickler(file, courier).load())
 
 
 class _Pickler(pickle.Pickler):
