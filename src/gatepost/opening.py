@@ -1,12 +1,41 @@
-"""Opening the database: the one that the settings name, or our own in the data folder; migrated in any case."""
+"""Opening the database: the one that the settings name, or our own in the data folder; migrated in any case.
 
+And the clock: the system's, unless this is a test set-up.
+"""
+
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import structlog
+
+from gatepost.clock import Clock, FollowingClock, SystemClock
+from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
 from gatepost.store.embedded import EmbeddedPostgres, lock_data_folder, running_dsn
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
+
+log = structlog.get_logger("gatepost")
+
+
+@asynccontextmanager
+async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
+    """The clock that a gateway goes by."""
+    if not settings.clock.follow:
+        yield SystemClock()
+        return
+    clock = FollowingClock()
+    feed = SandboxClockFeed(settings.clock.follow, clock.set_time)
+    await feed.start()
+    log.warning("the clock is that of the sandbox", url=settings.clock.follow)
+    following = asyncio.create_task(feed.run())
+    try:
+        yield clock
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await feed.close()
 
 
 @asynccontextmanager

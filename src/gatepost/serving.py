@@ -12,9 +12,8 @@ import uvicorn
 
 from gatepost import __version__
 from gatepost.app import Gatepost
-from gatepost.clock import SystemClock
 from gatepost.logs import configure_logs
-from gatepost.opening import opened_for_gateway
+from gatepost.opening import opened_clock, opened_for_gateway
 from gatepost.settings import Settings
 
 log = structlog.get_logger("gatepost")
@@ -33,8 +32,8 @@ async def serve(
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
     with _listener(settings) as listener:
-        async with opened_for_gateway(settings) as (dsn, db):
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role)
+        async with opened_clock(settings) as clock, opened_for_gateway(settings) as (dsn, db):
+            gatepost = Gatepost(settings, db, dsn, clock, role)
             await gatepost.start()
             _calm_collector()
             try:

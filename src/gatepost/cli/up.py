@@ -74,6 +74,7 @@ def settings_for(
         "cloud.base_url": sandbox_url,
         "qr.link_url": f"ws{sandbox_url.removeprefix('http')}/qr/link?auto_scan=1",
         "webhooks.allow": [*allowed, *_LOOPBACK],
+        "clock.follow": sandbox_url,
     }
     return load_settings(data, database_url, config, overrides)
 

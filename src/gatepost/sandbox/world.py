@@ -4,6 +4,7 @@ import msgspec
 
 from gatepost.sandbox.clock import Recorder
 from gatepost.sandbox.courier import Courier
+from gatepost.sandbox.followers import Followers
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.qr import QrNetwork
 from gatepost.sandbox.settings import SandboxSettings
@@ -15,6 +16,7 @@ class World:
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
         self.courier = Courier()
+        self.followers = Followers()
         self._network: Network | None = None
         self._qr: QrNetwork | None = None
 
