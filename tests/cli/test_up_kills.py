@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.cli.sandbox.door import Door
 from gatepost.cli.up import call
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.conftest import scratch_folder
@@ -136,10 +137,8 @@ class Client:
 
     def send_all(self) -> None:
         for number in range(SENDS):
-            body, key = (
-                {"phone": f"55119{number:08}", "body": f"message {number}"},
-                {"Idempotency-Key": f"send-{number}"},
-            )
+            body = {"phone": f"55119{number:08}", "body": f"message {number}"}
+            key = {"Idempotency-Key": f"send-{number}"}
             answer = persist(lambda body=body, key=key: self.ask("/message/send", body, **key))  # type: ignore[misc]
             self.ids.append(answer["data"]["key"]["id"])
 
@@ -165,7 +164,7 @@ def test_two_hundred_sends_and_two_kills_lose_and_double_nothing(
 ) -> None:
     client = Client(up.data)
     persist(lambda: client.ask("/webhooks", {"url": hooks[0]}))
-    call(f"{client.sandbox}/control/people/5511900000007", {"name": "Ana", "character": "silent"}, method="PUT")
+    Door(client.sandbox).put("people/5511900000007", {"name": "Ana", "character": "silent"})
     sending = threading.Thread(target=client.send_all)
     sending.start()
     for count in KILL_AT:

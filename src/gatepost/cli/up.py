@@ -79,13 +79,11 @@ def settings_for(
     return load_settings(data, database_url, config, overrides)
 
 
-def call(
-    url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None, method: str | None = None
-) -> Any:
+def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
     """One call to a server on this machine; a refusal becomes an OSError with its words."""
     content = None if body is None else json.dumps(body).encode()
     named = {"Content-Type": "application/json", **(headers or {})}
-    asked = request.Request(url, content, named, method=method)  # noqa: S310 - our own address
+    asked = request.Request(url, content, named)  # noqa: S310 - our own address
     try:
         with _browser.open(asked, timeout=_PATIENCE) as answer:
             return json.load(answer)
