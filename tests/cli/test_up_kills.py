@@ -159,6 +159,7 @@ class Client:
             after = f"&after={page['paging']['next']}"
 
 
+@pytest.mark.timeout(400)
 def test_two_hundred_sends_and_two_kills_lose_and_double_nothing(
     up: Up, hooks: tuple[str, list[dict[str, Any]]]
 ) -> None:

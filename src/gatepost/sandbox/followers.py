@@ -20,12 +20,13 @@ class Followers:
         self._changed = asyncio.Event()
         self._seen: dict[str, tuple[str | None, float]] = {}  # follower: the version it has, and when it said so
         self._news = asyncio.Event()
+        self._closed = False
 
     async def wait(self, follower: str, seen: str | None, seconds: float) -> None:
         """Wait until the clock is no longer as this follower saw it, or until the time is up."""
         self._seen[follower] = (seen, time.monotonic())
         self._news.set()
-        if seen == self.version:
+        if seen == self.version and not self._closed:
             try:
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
@@ -45,6 +46,13 @@ class Followers:
         except TimeoutError:
             for follower in self._behind():
                 del self._seen[follower]
+
+    def close(self) -> None:
+        """Answer everybody who waits, and let nobody wait any more."""
+        self._closed = True
+        self._changed.set()
+        self._seen.clear()
+        self._news.set()
 
     def _behind(self) -> list[str]:
         horizon = time.monotonic() - _GONE_AFTER

@@ -67,6 +67,7 @@ class World:
 
     async def release(self) -> None:
         """Let go of requests that hang and of everything that waits for its time."""
+        self.followers.close()
         if self._network is not None:
             self._network.clock.close()
 
