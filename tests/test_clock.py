@@ -1,4 +1,4 @@
-"""A clock that follows another: it leaps with it, goes at its speed, and keeps its own monotonic time from going back."""
+"""A clock that follows another: it leaps with it, goes at its speed, and its monotonic time never goes back."""
 
 import time
 

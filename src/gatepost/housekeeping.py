@@ -8,6 +8,7 @@ each day      files that belong to nothing
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -26,6 +27,7 @@ log = structlog.get_logger("gatepost.upkeep")
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
+_LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions are missing
 
 
 class Housekeeper:
@@ -40,6 +42,7 @@ class Housekeeper:
         self._clock = clock
         self._note_use = note_use
         self._analyzed: dict[str, int] = {}
+        self._tidied: datetime | None = None
 
     async def run(self) -> None:
         """Until cancelled; what fails once is done at its next turn."""
@@ -60,7 +63,8 @@ class Housekeeper:
         await partitions.analyze_young_tables(self._db, self._analyzed)
         if number % _TURNS_PER_MINUTE == 0:
             await count_all(self._db)
-        if number % (10 * _TURNS_PER_MINUTE) == 0:
+        leapt = self._tidied is not None and self._clock.now() - self._tidied > _LEAP
+        if number % (10 * _TURNS_PER_MINUTE) == 0 or leapt:
             await self._tidy()
         if number % _TURNS_PER_DAY == 1:
             await sweep_orphans(self._db, self._objects, self._clock.now())
@@ -79,3 +83,4 @@ class Housekeeper:
         await forget_blocks(self._db, now, retention.messages_days)
         await forget_recoveries(self._db, now, retention.events_days)
         await forget_old_media(self._db, self._objects, now, self._settings.media.days)
+        self._tidied = now

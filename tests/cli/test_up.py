@@ -1,6 +1,7 @@
 """`gatepost up`: all of it, from nothing to a message that was read, and down again."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -110,3 +111,18 @@ def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_pat
         template = {"phone": phone, "type": "template", "template": {"name": "hello_world", "language": "en_US"}}
         id_ = ask(send, key, template)["data"]["key"]["id"]  # type: ignore[arg-type]
         wait_for_status(told, id_, "READ")
+
+
+def test_a_killed_sandbox_is_started_again_as_it_was(database_url: str, tmp_path: Path) -> None:
+    with started(database_url, tmp_path):
+        told = json.loads((tmp_path / "quickstart.json").read_text())
+        send, key = f"{told['base_url']}/api/v1/message/send", told["channels"][0]["api_key"]
+        sandbox = Door(told["sandbox_url"])
+        sandbox.put("people/5511999998888", {"name": "Ana", "character": "in_chat"})
+        pid = int((tmp_path / "sandbox" / "lock").read_text())
+        os.kill(pid, signal.SIGKILL)
+        id_ = ask(send, key, {"phone": "5511999998888", "body": "Hello"})["data"]["key"]["id"]
+        wait_for_status(told, id_, "READ")
+        assert int((tmp_path / "sandbox" / "lock").read_text()) != pid
+        assert sandbox.get("people/5511999998888")["name"] == "Ana"
+        assert [row["to"] for row in sandbox.get("ledger", kind="accepted")["entries"]] == ["5511999998888"]

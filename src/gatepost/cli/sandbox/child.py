@@ -86,7 +86,7 @@ class SandboxProcess:
             try:
                 self.start()
                 failures = 0
-            except OSError as error:
+            except (OSError, ValueError) as error:  # ValueError: we were stopped while it started
                 failures += 1
                 log.error("sandbox did not start", error=str(error))
 

@@ -7,11 +7,12 @@ A kill between any two steps leaves a newest snapshot and its log (or no log yet
 
 import asyncio
 import fcntl
+import logging
 import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from gatepost.sandbox.courier import Courier
 from gatepost.sandbox.storage.log import LOG_MAX, Log, Record, read_log
 from gatepost.sandbox.storage.snapshot import State, read_snapshot, write_snapshot
 
+log = logging.getLogger("gatepost.sandbox")
 _STATE = re.compile(r"state\.([0-9]+)\Z")
 
 
@@ -47,9 +49,9 @@ class Folder:
             return None
         return read_snapshot(self._path / f"state.{self._generation}", courier)
 
-    def records(self) -> list[Record]:
+    def records(self) -> Iterator[Record]:
         """The inputs since the newest snapshot."""
-        return list(read_log(self._path / f"log.{self._generation}"))
+        return read_log(self._path / f"log.{self._generation}")
 
     def read_file(self, name: str) -> bytes:
         """A large body."""
@@ -75,15 +77,14 @@ class Folder:
 
     def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
         """Keep one input."""
-        log = self._log
-        if log is None:
+        if self._log is None:
             return
         try:
-            log.write(now, kind, values)
+            self._log.write(now, kind, values)
         except OSError:
             os.kill(os.getpid(), signal.SIGTERM)  # what cannot be kept must not be answered
             raise
-        if log.size >= self._roll_at and not self._rolling:
+        if self._log.size >= self._roll_at and not self._rolling:
             self._rolling = True
             asyncio.get_running_loop().call_soon(self._roll)  # between two inputs, not inside of one
 
@@ -101,15 +102,24 @@ class Folder:
         os.close(self._lock)
 
     def _roll(self) -> None:
-        assert self._save is not None
         self._rolling = False
-        before, self._generation = self._generation, self._generation + 1
-        snapshot = self._path / f"state.{self._generation}"
-        log = Log(self._path / f"log.{self._generation}")
+        try:
+            self._begin_generation()
+        except OSError as error:
+            if self._log is None:
+                raise
+            log.error("The sandbox goes on with its long log: it cannot write a snapshot: %s.", error.strerror)
+            self._roll_at = 2 * self._log.size
+
+    def _begin_generation(self) -> None:
+        assert self._save is not None
+        before, new = self._generation, self._generation + 1
+        snapshot, log_path = self._path / f"state.{new}", self._path / f"log.{new}"
+        log_path.unlink(missing_ok=True)
         write_snapshot(snapshot, self._save())
         if self._log is not None:
             self._log.close()
-        self._log = log
+        self._generation, self._log = new, Log(log_path)
         self._roll_at = max(LOG_MAX, 2 * snapshot.stat().st_size)  # so that snapshots stay a small part of the work
         for old in (f"state.{before}", f"log.{before}"):
             (self._path / old).unlink(missing_ok=True)

@@ -59,17 +59,13 @@ class Log:
 
 def read_log(path: Path) -> Iterator[Record]:
     """The records of a log, up to the first one that is not whole."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    if not path.exists():
         return
-    at = 0
-    while at + _HEAD.size <= len(content):
-        length, checksum = _HEAD.unpack_from(content, at)
-        at += _HEAD.size
-        packed = content[at : at + length]
-        if len(packed) < length or crc32(packed) != checksum:
-            return
-        now, wall, kind, values = _decode(packed)
-        yield Record(now, wall, kind, values)
-        at += length
+    with path.open("rb") as file:
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            length, checksum = _HEAD.unpack(head)
+            packed = file.read(length)
+            if len(packed) < length or crc32(packed) != checksum:
+                return
+            now, wall, kind, values = _decode(packed)
+            yield Record(now, wall, kind, values)

@@ -2,17 +2,15 @@
 
 import logging
 import time
-from pickle import UnpicklingError
 
 from gatepost.sandbox.control.problems import ControlError
 from gatepost.sandbox.storage.folder import Folder
 from gatepost.sandbox.storage.log import Record
 from gatepost.sandbox.storage.replay import replay
-from gatepost.sandbox.storage.snapshot import OtherCode, State
+from gatepost.sandbox.storage.snapshot import State
 from gatepost.sandbox.world import World
 
 log = logging.getLogger("gatepost.sandbox")
-_UNREADABLE = (OtherCode, UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
 
 
 def restore(world: World, folder: Folder) -> None:
@@ -29,7 +27,7 @@ def restore(world: World, folder: Folder) -> None:
 def _load(world: World, folder: Folder) -> State | None:
     try:
         return folder.load(world.courier)
-    except _UNREADABLE as error:
+    except Exception as error:  # other code, or a file that the machine did not write to its end
         old = folder.set_aside()
         told = (
             "The sandbox starts with an empty network: what it kept was written by another version (%s). It is in %s."
