@@ -1,5 +1,6 @@
 """A sandbox with a folder: killed at any moment, it comes back as it was, and what was on its way goes on."""
 
+import asyncio
 import contextlib
 import shutil
 import signal
@@ -150,6 +151,44 @@ async def test_a_full_log_becomes_a_snapshot(
         again = kill()
         assert len(await again.control("GET", "media")) == 15
         assert (await again.control("GET", "ledger/summary"))["total"]["incoming"] == 15
+
+
+async def test_a_snapshot_holds_what_is_on_the_wire(
+    client: Client, kill: Kill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came: asyncio.Queue[bytes] = asyncio.Queue()
+
+    done, serving = asyncio.Event(), set[Any]()
+
+    async def never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.add(asyncio.current_task())
+        head = await reader.readuntil(b"\r\n\r\n")
+        [length] = [line.split()[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
+        came.put_nowait(await reader.readexactly(int(length)))
+        await done.wait()
+        writer.close()
+        await writer.wait_closed()
+
+    monkeypatch.setattr("gatepost.sandbox.storage.folder.LOG_MAX", 400_000)
+    settings = SandboxSettings(seed=7, start=START, frozen=True)
+    server = await asyncio.start_server(never_answer, "127.0.0.1", 0)
+    with running(settings, tmp_path / "sandbox") as port:
+        kept = Driver(client, port)
+        await kept.register(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", verify=False)
+        await kept.control("POST", "say", {"phone_number_id": NUMBER, "from": ANA, "text": "on the wire"})
+        await kept.control("POST", "say", {"phone_number_id": NUMBER, "from": ANA, "text": "in the queue"})
+        first = await came.get()
+        for _ in range(15):
+            await kept.control("PUT", f"people/{ANA}", {"name": "Ana" * 10_000})
+        assert (tmp_path / "sandbox" / "state.2").exists()
+        again = kill()
+        assert await came.get() == first
+        assert len((await again.control("GET", "people/" + ANA))["name"]) == 30_000
+        waiting = await again.control("GET", "ledger/summary")
+        assert waiting["total"]["updates.message"] == 2
+    server.close()
+    done.set()
+    await asyncio.gather(*serving)
 
 
 async def test_a_record_cut_short_is_as_if_it_had_never_been(tmp_path: Path) -> None:
