@@ -8,6 +8,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+_SAME = 1.0  # seconds
+
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -48,6 +50,34 @@ class DatabaseClock:
             return False
         self.offset = behind + (ahead - behind) / 2
         return True
+
+
+class FollowingClock:
+    """The time of somebody else, who may move it: for test set-ups, where the sandbox's clock and ours go together.
+
+    `monotonic` makes the same leaps forward, so that what waits for a deadline sees it pass; it never goes back.
+    """
+
+    def __init__(self) -> None:
+        self._now, self._speed = time.time(), 1.0
+        self._anchor, self._leaps = time.monotonic(), 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._seconds(), UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._leaps
+
+    def set_time(self, now: float, speed: float) -> None:
+        """Be at this time, in Unix seconds; a difference below a second is only the way of the message."""
+        leap = now - self._seconds()
+        if speed == self._speed and abs(leap) < _SAME:
+            return
+        self._now, self._anchor, self._speed = now, time.monotonic(), speed
+        self._leaps += max(leap, 0.0) if abs(leap) >= _SAME else 0.0
+
+    def _seconds(self) -> float:
+        return self._now + (time.monotonic() - self._anchor) * self._speed
 
 
 class MovableClock:

@@ -8,6 +8,7 @@ each day      files that belong to nothing
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from functools import partial
 
 from gatepost.background import attempt
@@ -26,6 +27,7 @@ from gatepost.store.word_blocks import forget_blocks
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
+_LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions are missing
 
 
 class Housekeeper:
@@ -41,6 +43,7 @@ class Housekeeper:
         self._note_use = note_use
         self._analyzed: dict[str, int] = {}
         self._turns = 0
+        self._tidied: datetime | None = None
 
     async def step(self) -> None:
         """A pause, and one turn."""
@@ -50,25 +53,31 @@ class Housekeeper:
 
     async def turn(self, number: int) -> None:
         """All that is due at a turn; what fails keeps nothing else from being done, and is done at its next turn."""
-        now, db, retention = self._clock.now(), self._db, self._settings.retention
+        now, db = self._clock.now(), self._db
         await self._do("use of keys", self._note_use)
         await self._do("statistics", partial(partitions.analyze_young_tables, db, self._analyzed))
         if number % _TURNS_PER_MINUTE == 0:
             await self._do("daily counts", partial(count_all, db))
-        if number % (10 * _TURNS_PER_MINUTE) == 0:
-            await self._do("new partitions", self.make_partitions)
-            old = (now, retention.messages_days, retention.events_days)
-            await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
-            await self._do("idempotency keys", partial(upkeep.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
-            await self._do("parked statuses", partial(upkeep.forget_parked_statuses, db, now))
-            await self._do("lost retries", self._forget_lost_retries)
-            await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
-            await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
-            await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
-            await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
-            await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))
+        leapt = self._tidied is not None and now - self._tidied > _LEAP
+        if number % (10 * _TURNS_PER_MINUTE) == 0 or leapt:
+            await self._tidy()
+            self._tidied = now
         if number % _TURNS_PER_DAY == 1:
             await self._do("orphaned files", partial(sweep_orphans, db, self._objects, now))
+
+    async def _tidy(self) -> None:
+        now, db, retention = self._clock.now(), self._db, self._settings.retention
+        await self._do("new partitions", self.make_partitions)
+        old = (now, retention.messages_days, retention.events_days)
+        await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
+        await self._do("idempotency keys", partial(upkeep.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
+        await self._do("parked statuses", partial(upkeep.forget_parked_statuses, db, now))
+        await self._do("lost retries", self._forget_lost_retries)
+        await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
+        await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
+        await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
+        await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
+        await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))
 
     async def _do(self, what: str, job: Callable[[], Awaitable[object]]) -> None:
         await attempt("housekeeping", job, job=what)

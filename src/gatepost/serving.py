@@ -14,12 +14,11 @@ import uvicorn
 from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
-from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.http_connections import Connections
 from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.meters import Meters
-from gatepost.opening import opened_for_gateway
+from gatepost.opening import opened_clock, opened_for_gateway
 from gatepost.settings import Settings
 
 log = structlog.get_logger("gatepost")
@@ -45,9 +44,10 @@ async def serve(
     _raise_file_limit()
     with bound or listen(settings) as listener:
         meters = Meters(__version__, role)
-        async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
+        database = opened_for_gateway(settings, meters.database_ended)
+        async with opened_clock(settings) as clock, database as (dsn, db):
             await unlock(db, settings.security.secret_key, settings.data_folder)
-            gatepost = Gatepost(settings, db, dsn, DatabaseClock(SystemClock()), role, meters)
+            gatepost = Gatepost(settings, db, dsn, clock, role, meters)
             await gatepost.start()
             _calm_collector()
             try:

@@ -127,6 +127,10 @@ class Qr(_Section, frozen=True):
     groups: bool
 
 
+class ClockSettings(_Section, frozen=True):
+    follow: str
+
+
 class Webhooks(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
@@ -179,6 +183,7 @@ class Settings(_Section, frozen=True):
     lease: Lease
     cloud: Cloud
     qr: Qr
+    clock: ClockSettings
     webhooks: Webhooks
     metrics: Metrics
     watchdog: Watchdog
@@ -221,8 +226,21 @@ def load(
         raise BadSettings(f"Bad setting: {error}") from None
     if settings.lease.renew * 2 > settings.lease.ttl:
         raise BadSettings("Bad setting: lease.renew must be at most half of lease.ttl, or leases would run out")
+    if settings.clock.follow and not _all_sandbox(settings):
+        raise BadSettings(
+            "Bad setting: clock.follow is for tests: cloud.base_url must be the same address, and qr.link_url one "
+            "of the same host, so that no message reaches a real network by a clock that can be moved"
+        )
     _check_server(settings.server)
     return settings
+
+
+def _all_sandbox(settings: Settings) -> bool:
+    """Whether both networks are the sandbox whose clock is followed."""
+    followed = settings.clock.follow.rstrip("/")
+    link = f"ws{followed.removeprefix('http')}/"
+    same = settings.cloud.base_url.rstrip("/") == followed
+    return followed.startswith(("http://", "https://")) and same and settings.qr.link_url.startswith(link)
 
 
 def _check_server(server: Server) -> None:

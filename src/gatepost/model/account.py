@@ -75,9 +75,7 @@ def key_hash(key: str) -> bytes:
 def check_key(caller: Caller | None, now: datetime) -> Caller:
     """Refuses a key that does not exist, is revoked or is past its time, without telling which."""
     if caller is None or _ended(caller.revoked_at, now) or _ended(caller.expires_at, now):
-        raise NotAuthenticated(
-            "This API key is not valid. Make a new one in the dashboard or with 'gatepost key create'."
-        )
+        raise NotAuthenticated("This API key is not valid. Make a new one with 'gatepost key create'.")
     return caller
 
 
