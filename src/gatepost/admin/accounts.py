@@ -13,6 +13,7 @@ from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.store import accounts as store
 from gatepost.store.accounts import Account
 from gatepost.store.pool import Database
+from gatepost.store.quota import used_in_month
 
 ADDONS = (API_ACCESS,)
 TRIAL_DAYS_MAX = 3650
@@ -101,7 +102,7 @@ async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at
     account = await get_account(db, account_id)
     month = times.month_of(at)
     plan = plans.get(account.plan)
-    used = await store.get_usage(db, account_id, month)
+    used = await used_in_month(db, account_id, month)
     return Usage(month, account.plan, used, plan.messages_per_month if plan else None)
 
 

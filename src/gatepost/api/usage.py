@@ -12,9 +12,9 @@ from gatepost.api.channel import throughput_shown, tier_shown
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.desk import usage as desk
 from gatepost.model import times
-from gatepost.store.accounts import get_usage
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
+from gatepost.store.quota import used_in_month
 
 
 @get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
@@ -22,7 +22,7 @@ async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
     """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
     now = gateway.clock.now()
     account = await get_account(gateway.db, caller.account_id)
-    used = await get_usage(gateway.db, account.id, times.month_of(now))
+    used = await used_in_month(gateway.db, account.id, times.month_of(now))
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = {
         "plan": desk.show_plan(account, gateway.plans, used, now),

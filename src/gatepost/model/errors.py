@@ -39,6 +39,7 @@ class GatepostError(Exception):
         *,
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        retryable: bool | None = None,
         limit: "LimitState | None" = None,
         network: "NetworkWords | None" = None,
     ) -> None:
@@ -47,7 +48,7 @@ class GatepostError(Exception):
         self.code = code or self.default_code
         self.fields = fields
         self.retry_after = retry_after
-        self.retryable = type(self).retryable or retry_after is not None
+        self.retryable = type(self).retryable or retry_after is not None if retryable is None else retryable
         self.limit = limit
         self.network = network
 

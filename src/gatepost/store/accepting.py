@@ -9,17 +9,19 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids, times
-from gatepost.model.errors import LimitReached, LimitState
+from gatepost.model.errors import LimitReached, LimitState, overloaded
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
+from gatepost.model.quota import NO_LIMIT
 from gatepost.store.answers import Key, in_progress, reused
 from gatepost.store.checking import Asked, read_grounds, refusal
 from gatepost.store.contacts import FIND, Contact, add_missing
 from gatepost.store.heads import Clause, Head, Scribe, append_events, no_such_channel
 from gatepost.store.pool import Connection, Database
+from gatepost.store.quota import Quota, Short, Slice, provide, spend
 from gatepost.store.talks import NOTE_NEWEST, newest_of, tell_made
 
-_NO_LIMIT = 2**62
+_TRIES = 100  # each of them lost what it was given to others, who accepted messages with it
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -54,68 +56,71 @@ async def accept_messages(
     db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime
 ) -> list[Outcome]:
     """Accepts a batch of one channel in one commit, each item with its own result."""
-    async with db.transaction() as conn:
-        head, counted, people, last_in = await _open(conn, channel_id, submissions, now)
-        outcomes = await _settle_keys(conn, channel_id, submissions)
-        await _refuse_unfit(conn, channel_id, submissions, outcomes, last_in, now)
-        fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        if not counted:
-            fresh = await _count(conn, submissions, fresh, outcomes, now)
-        elif len(fresh) < len(submissions):
-            await _give_back(conn, submissions[-1].account_id, len(submissions) - len(fresh), now)
-        if fresh:
-            new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
-            chosen, scribe = [submissions[i] for i in fresh], Scribe(head, now)
-            made = await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
-            tell_made(made, scribe, now)
-            contact_ids = [people[s.draft.phone].id for s in chosen]
-            event_ids = [
-                _tell_created(scribe, id_, s.draft, people[s.draft.phone], now)
-                for id_, s in zip(new_ids, chosen, strict=True)
-            ]
-            insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
-            channel = chosen[-1].channel
-            await append_events(conn, head, channel, scribe.told, now, with_change=insert, last_message_id=new_ids[-1])
-            await _schedule(conn, channel_id, chosen, new_ids)
-            answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
-            await _keep_keys(conn, channel_id, chosen, answers, now)
-            for i, answer in zip(fresh, answers, strict=True):
-                outcomes[i] = Accepted(answer)
+    last = submissions[-1]
+    limit = NO_LIMIT if last.monthly_limit is None else last.monthly_limit
+    quota = Quota(last.account_id, times.month_of(now), limit)
+    for _ in range(_TRIES):
+        try:
+            async with db.transaction() as conn:
+                return await _accept(conn, channel_id, submissions, quota, now)
+        except Short as short:
+            lacks = short
+        await provide(db, channel_id, quota, lacks)
+    raise overloaded()
+
+
+async def _accept(
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], quota: Quota, now: datetime
+) -> list[Outcome]:
+    head, held, people, last_in = await _open(conn, channel_id, submissions)
+    outcomes = await _settle_keys(conn, channel_id, submissions)
+    await _refuse_unfit(conn, channel_id, submissions, outcomes, last_in, now)
+    fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
+    if fresh:
+        room, left = await spend(conn, quota, held, len(fresh))
+        for i in fresh[room:]:
+            outcomes[i] = quota_exceeded(quota.limit, now)
+        fresh = fresh[:room]
+    if fresh:
+        new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
+        chosen, scribe = [submissions[i] for i in fresh], Scribe(head, now)
+        made = await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
+        tell_made(made, scribe, now)
+        contact_ids = [people[s.draft.phone].id for s in chosen]
+        event_ids = [
+            _tell_created(scribe, id_, s.draft, people[s.draft.phone], now)
+            for id_, s in zip(new_ids, chosen, strict=True)
+        ]
+        insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, left, now)
+        channel = chosen[-1].channel
+        await append_events(conn, head, channel, scribe.told, now, with_change=insert, last_message_id=new_ids[-1])
+        await _schedule(conn, channel_id, chosen, new_ids)
+        answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
+        await _keep_keys(conn, channel_id, chosen, answers, now)
+        for i, answer in zip(fresh, answers, strict=True):
+            outcomes[i] = Accepted(answer)
     return [outcome for outcome in outcomes if outcome is not None]
 
 
 async def _open(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], now: datetime
-) -> tuple[Head, bool, dict[str, Contact], dict[str, datetime | None]]:
-    """Locks the head, counts the batch against the plan and finds its contacts: one round trip for the usual case.
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission]
+) -> tuple[Head, Slice, dict[str, Contact], dict[str, datetime | None]]:
+    """Locks the head and finds the batch's contacts: one round trip.
 
-    Nothing is counted yet when some items may turn out to be replays, or when the plan has no room for all. Contacts
-    are read as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some
-    were joined meanwhile all are looked up once more.
+    Contacts are read as of before the lock: one that was made meanwhile is found when it cannot be made again, and when
+    some were joined meanwhile all are looked up once more.
     """
-    sure = not any(s.key for s in submissions)
-    last, count = submissions[-1], len(submissions) if sure else 0
-    most = last.monthly_limit if last.monthly_limit is not None else _NO_LIMIT
     heard = any(s.window for s in submissions)
     phones = list({s.draft.phone for s in submissions})
     row = await conn.fetchrow(
         f"""WITH head AS (
-               SELECT epoch, seq, last_event_id, last_message_id, joined FROM channel_heads
-               WHERE channel_id = $1 FOR NO KEY UPDATE
-           ), usage AS (
-               INSERT INTO account_usage AS u (account_id, month, used)
-               SELECT $2::uuid, $3::date, $4::bigint FROM head WHERE $4 <= $5::bigint
-               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $4 WHERE u.used + $4 <= $5
-               RETURNING used
-           ), people AS ({FIND.format(phones="$6")})
-           SELECT head.*, EXISTS (SELECT 1 FROM usage) AS counted, {_PEOPLE} {_LAST_IN if heard else ""},
+               SELECT epoch, seq, last_event_id, last_message_id, joined, slice_month, slice_limit, slice_left
+               FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE
+           ), people AS ({FIND.format(phones="$2")})
+           SELECT head.*, {_PEOPLE} {_LAST_IN if heard else ""},
                   (SELECT joined FROM channel_heads WHERE channel_id = $1) AS joined_before
            FROM head""",
         channel_id,
-        last.account_id,
-        times.month_of(now),
-        count,
-        most,
         phones,
     )
     if row is None:
@@ -124,7 +129,8 @@ async def _open(
     people = row if row["joined"] == row["joined_before"] else await _look_again(conn, channel_id, phones)
     found = zip(people["ids"], people["phones"], people["names"], strict=True)
     last_in = dict(zip(people["phones"], people["last_in"], strict=True)) if heard else {}
-    return head, sure and row["counted"], {phone: Contact(id_, phone, name) for id_, phone, name in found}, last_in
+    held = Slice(row["slice_month"], row["slice_limit"], row["slice_left"])
+    return head, held, {phone: Contact(id_, phone, name) for id_, phone, name in found}, last_in
 
 
 async def _look_again(conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str]) -> Any:
@@ -187,74 +193,14 @@ async def _refuse_unfit(
             outcomes[i] = refusal(item, grounds, now)
 
 
-async def _give_back(conn: "Connection[Any]", account_id: UUID, count: int, now: datetime) -> None:
-    """What was refused after it was counted uses nothing of the plan."""
-    await conn.execute(
-        "UPDATE account_usage SET used = used - $3 WHERE account_id = $1 AND month = $2",
-        account_id,
-        times.month_of(now),
-        count,
-    )
-
-
-async def _count(
-    conn: "Connection[Any]",
-    submissions: Sequence[Submission],
-    fresh: list[int],
-    outcomes: list[Outcome | None],
-    now: datetime,
-) -> list[int]:
-    """Counts against the month's plan; what does not fit is refused, and the rest goes on."""
-    if not fresh:
-        return fresh
-    account_id, limit = submissions[fresh[-1]].account_id, submissions[fresh[-1]].monthly_limit
-    room = await _take_usage(conn, account_id, len(fresh), limit, now)
-    if room < len(fresh):
-        assert limit is not None
-        for i in fresh[room:]:
-            outcomes[i] = quota_exceeded(limit, now)
-    return fresh[:room]
-
-
-async def _take_usage(conn: "Connection[Any]", account_id: UUID, count: int, limit: int | None, now: datetime) -> int:
-    """Takes up to `count` from the month; returns how many were to be had."""
-    month = times.month_of(now)
-    most = limit if limit is not None else _NO_LIMIT
-    if count <= most:
-        taken = await conn.fetchval(
-            """INSERT INTO account_usage AS u (account_id, month, used) VALUES ($1, $2, $3)
-               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $3 WHERE u.used + $3 <= $4
-               RETURNING used""",
-            account_id,
-            month,
-            count,
-            most,
-        )
-        if taken is not None:
-            return count
-    await conn.execute(
-        "INSERT INTO account_usage (account_id, month, used) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
-        account_id,
-        month,
-    )
-    used = await conn.fetchval(
-        "SELECT used FROM account_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE", account_id, month
-    )
-    room: int = max(0, min(count, most - used))
-    if room:
-        await conn.execute(
-            "UPDATE account_usage SET used = used + $3 WHERE account_id = $1 AND month = $2", account_id, month, room
-        )
-    return room
-
-
 def quota_exceeded(limit: int, now: datetime) -> LimitReached:
     left = int((times.month_end(now) - now).total_seconds()) + 1
     return LimitReached(
         f"The plan's {limit:,} messages for this month are used up. Choose a larger plan, or wait for the next month.",
         "plan_quota_exceeded",
         retry_after=left,
-        limit=LimitState("plan-month", limit, 31 * 86_400, 0, left),
+        retryable=False,
+        limit=LimitState("plan-month", limit, times.month_seconds(now), 0, left),
     )
 
 
@@ -263,6 +209,7 @@ def _insert_messages(
     new_ids: Sequence[UUID],
     contact_ids: Sequence[UUID],
     event_ids: Sequence[UUID],
+    slice_left: int,
     now: datetime,
 ) -> Clause:
     drafts = [s.draft for s in chosen]
@@ -291,8 +238,10 @@ def _insert_messages(
             [d.target for d in drafts],
             event_ids,
             *newest_of(contact_ids, new_ids),
+            slice_left,
         ),
         NOTE_NEWEST,
+        head=", slice_left = $26",
     )
 
 

@@ -71,8 +71,7 @@ KEYED = (
 )
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
 RETRYABLE = frozenset(
-    {"idempotency_in_progress", "rate_limited", "plan_quota_exceeded"}
-    | {code for code, status in STATUS.items() if status == 503}
+    {"idempotency_in_progress", "rate_limited"} | {code for code, status in STATUS.items() if status == 503}
 )
 _ALWAYS = ("internal_error", "database_unavailable")
 _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_field", "overloaded")
