@@ -238,6 +238,7 @@ class Gatepost:
             self.ring_events,
             attempts=files.attempts,
             timeout=files.timeout,
+            plans=self._settings.plans,
             **room,
         )
         self._owner = Owner(self._db, self._clock, self._settings.lease, self._make_lane, self._make_round, self._tune)

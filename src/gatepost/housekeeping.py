@@ -19,6 +19,7 @@ from gatepost.store import partitions, upkeep
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.store.recoveries import forget_recoveries
+from gatepost.store.storage import forget_reservations
 from gatepost.store.usage import count_all
 from gatepost.store.word_blocks import forget_blocks
 
@@ -78,4 +79,5 @@ class Housekeeper:
         await upkeep.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))
         await forget_blocks(self._db, now, retention.messages_days)
         await forget_recoveries(self._db, now, retention.events_days)
+        await forget_reservations(self._db, now)
         await forget_old_media(self._db, self._objects, now, self._settings.media.days)

@@ -26,7 +26,17 @@ async def upload_media(request: Request[Any, Any, Any], gateway: Door, caller: W
     upload = await open_upload(request)
     type_, limit = check_file_type(caller.kind, upload.mime_type)
     upload.check_announced(limit)
-    new = NewFile(caller.channel_id, type_, limit, clean_filename(upload.filename), key)
+    new = NewFile(
+        caller.channel_id,
+        type_,
+        limit,
+        clean_filename(upload.filename),
+        key,
+        account_id=caller.account_id,
+        storage=gateway.plans[caller.plan].storage_bytes,
+        least=upload.least,
+        announced=upload.announced,
+    )
     stored = await gateway.media.upload(new, upload.pieces)
     headers = {"Idempotent-Replayed": "true"} if stored.replayed else {}
     return Response(stored.answer, status_code=201, headers=headers, media_type=MediaType.JSON)

@@ -15,6 +15,7 @@ from gatepost.model import times
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
 from gatepost.store.quota import used_in_month
+from gatepost.store.storage import stored_bytes
 
 
 @get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
@@ -26,6 +27,7 @@ async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = {
         "plan": desk.show_plan(account, gateway.plans, used, now),
+        "storage": desk.show_storage(account, gateway.plans, await stored_bytes(gateway.db, account.id)),
         **desk.show_access(account, now),
         **await _limits(gateway, channel),
         "api": {"rate": gateway.rate, "burst": gateway.burst},

@@ -7,7 +7,7 @@ GatepostError
 ├── MissingScope      missing_scope
 ├── NotFound          not_found
 ├── Conflict          idempotency_in_progress, wrong_state, contact_exists
-├── TooLarge          body_too_large, media_too_large
+├── TooLarge          body_too_large, media_too_large, storage_full
 ├── OutOfRange        range_not_satisfiable
 ├── WrongMediaType    unsupported_media_type
 ├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, window_closed, template_not_approved,

@@ -39,6 +39,8 @@ _BELONGINGS = (
     "templates",
     "contact_aliases",
     "media",
+    "channel_storage",
+    "storage_reservations",
     "orders",
     "labels",
     "label_uses",

@@ -24,6 +24,7 @@ STATUS: dict[str, int] = {
     "contact_exists": 409,
     "body_too_large": 413,
     "media_too_large": 413,
+    "storage_full": 413,
     "unsupported_media_type": 415,
     "range_not_satisfiable": 416,
     "invalid_phone": 422,
