@@ -95,7 +95,7 @@ async def until_waiting(conn: "Connection[Any]") -> None:
     """Somebody waits for a lock of this connection's."""
     async with asyncio.timeout(20):
         while not await conn.fetchval(
-            "SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)) LIMIT 1"
+            "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) LIMIT 1"
         ):
             await asyncio.sleep(0.01)
 

@@ -86,14 +86,12 @@ NOTHING = "SELECT"  # the clause of events that tell of changes written elsewher
 class Clause(msgspec.Struct, frozen=True):
     """A change that is written by the same statement as its events: one round trip instead of two.
 
-    Its parameters are numbered from $11; $1 is the channel. `beside` holds further clauses, each with its name, and
-    `head` further columns of the head that are set.
+    Its parameters are numbered from $11; $1 is the channel. `beside` holds further clauses, each with its name.
     """
 
     sql: str
     arguments: tuple[Any, ...]
     beside: str = ""
-    head: str = ""
 
 
 async def append_events(
@@ -113,7 +111,6 @@ async def append_events(
                {with_change.sql}
            ){with_change.beside}, head AS (
                UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
-                      {with_change.head}
                WHERE channel_id = $1
            ), new AS (
                INSERT INTO events (channel_id, id, seq, type, body, about)

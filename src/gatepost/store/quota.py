@@ -45,6 +45,11 @@ class Short(Exception):
         self.lacking = lacking
 
 
+def covers(quota: Quota, held: Slice, count: int) -> bool:
+    """Whether a channel can count so many messages by itself."""
+    return not count or (held.left >= count and (held.month, held.limit) == (quota.month, quota.limit))
+
+
 async def spend(conn: "Connection[Any]", quota: Quota, held: Slice, count: int) -> tuple[int, int]:
     """Counts messages of this transaction: how many of them fit, and what the channel holds after it."""
     if held.left and (held.month, held.limit) != (quota.month, quota.limit):
@@ -71,6 +76,20 @@ async def provide(db: Database, channel_id: UUID, quota: Quota, short: Short) ->
         await reclaim_rests(db, quota.account_id, quota.month)
     else:
         await take_slice(db, channel_id, quota, short.lacking)
+
+
+async def refill(db: Database, channel_id: UUID, quota: Quota, held: Slice, count: int) -> bool:
+    """Gets a channel a slice that covers so many messages, where the month has room for slices; False where not."""
+    left = held.left
+    if left and not covers(quota, held, left):
+        await return_rest(db, channel_id, quota.account_id)
+        left = 0
+    async with db.connection() as conn:
+        usage = await _read_usage(conn, quota)
+    if next_step(usage, quota.limit, count - left) is not Step.TAKE_SLICE:
+        return False
+    await take_slice(db, channel_id, quota, count - left)
+    return True
 
 
 async def _read_usage(conn: "Connection[Any]", quota: Quota) -> Usage:
