@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -48,24 +49,22 @@ async def open_channels(
     as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some were joined
     meanwhile all are looked up once more.
     """
-    row = await conn.fetchrow(
-        _OPEN.format(skip="" if wait else "SKIP LOCKED", last_in=_LAST_IN if heard else ""),
+    rows = await conn.fetch(
+        _open_sql(heard, wait),
         list(phones),
         [channel_id for channel_id, some in phones.items() for _ in some],
         [phone for some in phones.values() for phone in some],
     )
-    assert row is not None
-    found = _people(row, heard)
+    found = _people(rows[0], heard) if rows else {}
     opened = {}
-    for channel_id, epoch, seq, event_id, message_id, month, limit, left, joined, before in zip(
-        *(row[name] for name in _HEAD), strict=True
-    ):
+    for row in rows:
+        channel_id = row["channel_id"]
         people = found.get(channel_id, {})
-        if joined != before:
+        if row["joined"] != row["joined_before"]:
             people = await _look_again(conn, channel_id, phones[channel_id], heard)
         opened[channel_id] = Opened(
-            Head(channel_id, epoch, seq, event_id, message_id),
-            Slice(month, limit, left),
+            Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"]),
+            Slice(row["slice_month"], row["slice_limit"], row["slice_left"]),
             {phone: contact for phone, (contact, _) in people.items()},
             {phone: last_in for phone, (_, last_in) in people.items()} if heard else {},
         )
@@ -73,27 +72,32 @@ async def open_channels(
 
 
 _Found = dict[UUID, dict[str, tuple[Contact, datetime | None]]]
-_COLUMNS = (
-    *("channel_id", "epoch", "seq", "last_event_id", "last_message_id"),
-    *("slice_month", "slice_limit", "slice_left", "joined"),
-)
-_HEAD = tuple(f"head_{name}" for name in (*_COLUMNS, "before"))
 _WANTED = "unnest($2::uuid[], $3::text[]) AS wanted (channel_id, phone)"
-_PEOPLE = """ARRAY(SELECT channel_id FROM people) AS channels, ARRAY(SELECT id FROM people) AS ids,
-             ARRAY(SELECT asked FROM people) AS phones,
-             ARRAY(SELECT COALESCE(given_name, name) FROM people) AS names"""
+_PEOPLE = {
+    "channels": "ARRAY(SELECT channel_id FROM people)",
+    "ids": "ARRAY(SELECT id FROM people)",
+    "phones": "ARRAY(SELECT asked FROM people)",
+    "names": "ARRAY(SELECT COALESCE(given_name, name) FROM people)",
+}
 # When each of them last wrote, in the same order.
-_LAST_IN = """, ARRAY(SELECT (SELECT last_in_at FROM conversations v
-                             WHERE v.channel_id = people.channel_id AND v.contact_id = people.id)
-                      FROM people) AS last_in"""
-_OPEN = f"""WITH head AS MATERIALIZED (
-       SELECT {", ".join(_COLUMNS)} FROM channel_heads
-       WHERE channel_id = ANY ($1::uuid[]) FOR NO KEY UPDATE {{skip}}
-   ), people AS MATERIALIZED ({FIND.format(wanted=_WANTED)})
-   SELECT {", ".join(f"ARRAY(SELECT {name} FROM head) AS head_{name}" for name in _COLUMNS)},
-          ARRAY(SELECT (SELECT h.joined FROM channel_heads h WHERE h.channel_id = head.channel_id)
-                FROM head) AS head_before,
-          {_PEOPLE} {{last_in}}"""
+_LAST_IN = {
+    "last_in": """ARRAY(SELECT (SELECT last_in_at FROM conversations v
+                                WHERE v.channel_id = people.channel_id AND v.contact_id = people.id) FROM people)"""
+}
+
+
+@cache
+def _open_sql(heard: bool, wait: bool) -> str:
+    """A row for each head; the people of all channels are in the first."""
+    arrays = _PEOPLE | _LAST_IN if heard else _PEOPLE
+    first = "CASE WHEN channel_id = (SELECT channel_id FROM head LIMIT 1) THEN {} END AS {}"
+    return f"""WITH head AS MATERIALIZED (
+           SELECT channel_id, epoch, seq, last_event_id, last_message_id, slice_month, slice_limit, slice_left, joined
+           FROM channel_heads WHERE channel_id = ANY ($1::uuid[]) FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}
+       ), people AS MATERIALIZED ({FIND.format(wanted=_WANTED)})
+       SELECT head.*, (SELECT h.joined FROM channel_heads h WHERE h.channel_id = head.channel_id) AS joined_before,
+              {", ".join(first.format(sql, name) for name, sql in arrays.items())}
+       FROM head"""
 
 
 async def _look_again(
@@ -102,7 +106,7 @@ async def _look_again(
     """The contacts of a channel as they are under the lock."""
     row = await conn.fetchrow(
         f"""WITH people AS MATERIALIZED ({FIND.format(wanted=_WANTED.replace("$2", "$1").replace("$3", "$2"))})
-            SELECT {_PEOPLE} {_LAST_IN if heard else ""}""",
+            SELECT {", ".join(f"{sql} AS {name}" for name, sql in (_PEOPLE | _LAST_IN).items())}""",
         [channel_id] * len(phones),
         list(phones),
     )
