@@ -259,6 +259,7 @@ class Gatepost:
             self.ring_events,
             attempts=files.attempts,
             timeout=files.timeout,
+            plans=self._settings.plans,
             **room,
         )
         make = self._make_lane, self._make_round, self._tune

@@ -21,6 +21,7 @@ from gatepost.store.devices import forget_devices
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.store.recoveries import forget_recoveries
+from gatepost.store.storage import forget_reservations
 from gatepost.store.usage import count_all
 from gatepost.store.word_blocks import forget_blocks
 
@@ -77,6 +78,7 @@ class Housekeeper:
         await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
         await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
         await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
+        await self._do("storage reservations", partial(forget_reservations, db, now))
         await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))
 
     async def _do(self, what: str, job: Callable[[], Awaitable[object]]) -> None:

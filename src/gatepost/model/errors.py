@@ -8,7 +8,7 @@ GatepostError
 ├── NotFound          not_found
 ├── RequestTimeout    request_timeout
 ├── Conflict          idempotency_in_progress, wrong_state, contact_exists
-├── TooLarge          body_too_large, media_too_large
+├── TooLarge          body_too_large, media_too_large, storage_full
 ├── OutOfRange        range_not_satisfiable
 ├── WrongMediaType    unsupported_media_type
 ├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, window_closed, template_not_approved,
@@ -41,6 +41,7 @@ class GatepostError(Exception):
         *,
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        retryable: bool | None = None,
         limit: "LimitState | None" = None,
         network: "NetworkWords | None" = None,
     ) -> None:
@@ -49,7 +50,7 @@ class GatepostError(Exception):
         self.code = code or self.default_code
         self.fields = fields
         self.retry_after = retry_after
-        self.retryable = type(self).retryable or retry_after is not None
+        self.retryable = type(self).retryable or retry_after is not None if retryable is None else retryable
         self.limit = limit
         self.network = network
 

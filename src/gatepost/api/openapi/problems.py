@@ -26,6 +26,7 @@ STATUS: dict[str, int] = {
     "contact_exists": 409,
     "body_too_large": 413,
     "media_too_large": 413,
+    "storage_full": 413,
     "unsupported_media_type": 415,
     "range_not_satisfiable": 416,
     "invalid_phone": 422,
@@ -78,7 +79,8 @@ KEYED = (
 )
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
 RETRYABLE = frozenset(
-    {"idempotency_in_progress"} | {code for code, status in STATUS.items() if status in (408, 429, 503)}
+    ({"idempotency_in_progress"} | {code for code, status in STATUS.items() if status in (408, 429, 503)})
+    - {"plan_quota_exceeded"}  # not before the next month
 )
 _ALWAYS = ("internal_error", "database_unavailable")
 _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_field", "overloaded")
