@@ -1,8 +1,8 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                       (app, housekeeping, ways, opening, owner, holding, clock_sync, logs, privileges, readiness,
-                           serving, settings, http_*)
+app          (app, channel_worker, housekeeping, ways, opening, owner, holding, clock_sync, logs, privileges, readiness,
+              serving, settings, http_*)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
@@ -41,6 +41,7 @@ APP = {
     "opening",
     "owner",
     "holding",
+    "channel_worker",
     "clock_sync",
     "logs",
     "loop_watchdog",
@@ -206,6 +207,7 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
     users = {m for m, text in house.items() if "gatepost.settings" in set(imports(m, parse(text), house))}
     assert {module for module in users if part_of(module) != "cli"} <= {
         "gatepost.app",
+        "gatepost.channel_worker",
         "gatepost.opening",
         "gatepost.owner",
         "gatepost.housekeeping",

@@ -200,7 +200,7 @@ class Lane:
 
     async def _resolve_unknown(self) -> None:
         """A status may have told meanwhile how a send with a lost answer ended."""
-        unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._place(m) == PARKED]
+        unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._queue.place_of(m) == PARKED]
         if unknown:
             states = await read_states(self._ledger.db, self.lease.channel_id, [m.id for m in unknown])
             for message in unknown:
@@ -254,9 +254,6 @@ class Lane:
 
     def _waits_of(self, message: Queued, now: float, wall: datetime) -> str | None:
         return waits_of(message, (self._queue.recipient_of(message).causes, self._causes), now, wall)
-
-    def _place(self, message: Queued) -> str:
-        return self._queue.recipient_of(message).place
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
