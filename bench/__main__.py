@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|history|hostile|life|memory|start|throughput|webhooks|all]`."""
+"""The benchmarks: `python -m bench [accept|channels|history|hostile|life|memory|start|throughput|webhooks|all]`."""
 
 import argparse
 import asyncio
@@ -13,6 +13,7 @@ import psutil
 from rich.console import Console
 
 from bench.accept import Tell, measure_accept
+from bench.channels import measure_channels
 from bench.findings import Findings, Machine
 from bench.folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
@@ -24,7 +25,7 @@ from bench.start import measure_start
 from bench.throughput import measure_throughput
 from bench.webhooks import measure_webhooks
 
-PARTS = ("accept", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
+PARTS = ("accept", "channels", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
 
 
 class Busy:
@@ -50,11 +51,13 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Measures what was asked for, one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = history = hostile = start = life = memory = throughput = webhooks = None
+    accept = channels = history = hostile = start = life = memory = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
             accept = await measure_accept(options.seconds, tell)
+        if "channels" in wanted:
+            channels = await measure_channels(options.seconds, tell)
         if "start" in wanted:
             start = await measure_start(folder, tell)
         if "life" in wanted or "memory" in wanted:
@@ -82,6 +85,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         at=begun,
         machine=machine,
         accept=accept,
+        channels=channels,
         history=history,
         hostile=hostile,
         life=life,

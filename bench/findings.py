@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from bench.accept import AcceptFindings
+from bench.channels import ChannelsFindings
 from bench.history import HistoryFindings
 from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
@@ -40,6 +41,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     machine: Machine
     accept: AcceptFindings | None = None
+    channels: ChannelsFindings | None = None
     history: HistoryFindings | None = None
     hostile: HostileFindings | None = None
     life: LifeFindings | None = None
@@ -59,6 +61,10 @@ def aims(findings: Findings) -> list[Aim]:
         found.append(Aim("of server+batch at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
         share = row.accept.rate / findings.accept.framework_batch.rate
         found.append(Aim("of server+batch on Litestar at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
+    if findings.channels:
+        one, some, *_ = findings.channels.rows
+        share = some.accept.rate / one.accept.rate
+        found.append(Aim(f"accepts/s over {some.channels} channels, of one", "≥ 0.7", round(share, 2), share >= 0.7))
     if findings.life:
         cost = findings.life.lives.cpu_micros
         found.append(Aim("CPU µs of a whole life, PostgreSQL included", "< 3500", round(cost), cost < 3500))

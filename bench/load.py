@@ -22,13 +22,13 @@ FIRST = 551190000000
 RECIPIENTS = 10_000
 
 
-def make_requests(port: int, path: str, key: str, body: str, first: int, recipients: int) -> list[bytes]:
-    """One request per recipient."""
+def make_requests(port: int, path: str, keys: str, body: str, first: int, recipients: int) -> list[bytes]:
+    """One request per recipient; several keys, separated by commas, take turns."""
     length = len(body.replace(PHONE, str(first)).encode())
-    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
-    head += f"authorization: Bearer {key}\r\n" if key else ""
-    head += f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-    return [(head + body.replace(PHONE, str(first + i))).encode() for i in range(recipients)]
+    start = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
+    end = f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    heads = [start + (f"authorization: Bearer {key}\r\n" if key else "") + end for key in keys.split(",")]
+    return [(heads[i % len(heads)] + body.replace(PHONE, str(first + i))).encode() for i in range(recipients)]
 
 
 def answer_end(data: bytes) -> int:
@@ -156,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--path", default="/api/v1/message/send")
-    parser.add_argument("--key", default="")
+    parser.add_argument("--key", default="", help="an API key, or several, separated by commas, that take turns")
     parser.add_argument("--body", required=True, help=f"the JSON to send, with {PHONE} for the recipient")
     parser.add_argument("--first", type=int, default=FIRST)
     parser.add_argument("--recipients", type=int, default=RECIPIENTS)

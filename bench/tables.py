@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from bench.accept import AcceptFindings, AcceptRow
+from bench.channels import CONNECTIONS, ChannelsFindings
 from bench.findings import Aim, Findings, aims
 from bench.history import HistoryFindings
 from bench.hostile import HostileFindings
@@ -31,6 +32,8 @@ def sections(findings: Findings) -> list[Section]:
     found: list[Section] = []
     if findings.accept:
         found += [_accept(findings.accept), _accept_floors(findings.accept)]
+    if findings.channels:
+        found.append(_channels(findings.channels))
     if findings.life:
         found += [_life(findings.life), _parts(findings.life.parts)]
     if findings.memory:
@@ -81,6 +84,27 @@ def _accept_row(name: str, row: AcceptRow) -> list[Cell]:
         round(accept.micros(accept.server)),
         round(accept.micros(accept.postgres)),
         round(accept.micros(accept.cpu)),
+    ]
+
+
+def _channels(found: ChannelsFindings) -> Section:
+    one = found.rows[0].accept
+    rows = [_channels_row(str(row.channels), row.accept, one) for row in found.rows]
+    rows.append(_channels_row(f"{found.first.count}, one message each", found.first, one))
+    columns = ["channels", "accepts/s", "of one channel", "p50 ms", "p99 ms", "gateway µs", "PostgreSQL µs", "load µs"]
+    return Section(f"Accept over 1, 20, 200 channels of one account ({CONNECTIONS} connections)", columns, rows)
+
+
+def _channels_row(name: str, sample: Sample, one: Sample) -> list[Cell]:
+    return [
+        name,
+        round(sample.rate),
+        _ratio(sample.rate, one.rate),
+        round(sample.p50 * 1000, 2),
+        round(sample.p99 * 1000, 2),
+        round(sample.micros(sample.server)),
+        round(sample.micros(sample.postgres)),
+        round(sample.micros(sample.cpu)),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 
@@ -13,6 +13,7 @@ from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.model import ids
 from gatepost.model.event import ACKNOWLEDGE, MESSAGE
 from gatepost.settings import load
+from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts import add_missing
 from gatepost.store.pool import Database
 
@@ -46,20 +47,7 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
     db = await Database.connect(gateway.dsn, connections=2)
     try:
         account = await accounts.create_account(db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now)
-        channel = await channels.create_official(
-            db,
-            vault,
-            account.id,
-            phone=NUMBER["phone"],
-            name="Bench",
-            number=channels.CloudNumber(NUMBER["phone_number_id"]),
-            token=NUMBER["token"],
-            app_secret=NUMBER["app_secret"],
-            verify_token=NUMBER["verify_token"],
-            limits={"throughput": 1000, "pair_seconds": 0, "tier": 0},
-            now=now,
-        )
-        await _open_limits(db, channel.id)
+        channel = await _make_channel(db, vault, account.id, NUMBER["phone"], NUMBER["phone_number_id"], now)
         if webhook_url:
             wanted = (MESSAGE, ACKNOWLEDGE)  # the four of a message's life; meeting somebody new is told apart
             await endpoints.create_endpoint(db, vault, channel.id, webhook_url, events=wanted, now=now)
@@ -67,6 +55,42 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
         return Tenant(account.id, channel.id, key.text)
     finally:
         await db.close()
+
+
+async def add_channels(gateway: Gateway, account_id: UUID, count: int) -> list[str]:
+    """Further channels of an account, without limits; gives a key of each."""
+    now, vault = datetime.now(UTC), Vault(load_or_make_key("", gateway.data))
+    db = await Database.connect(gateway.dsn, connections=2)
+    made = []
+    try:
+        for _ in range(count):
+            number = uuid4().int
+            phone, number_id = f"1555{number % 10**7:07}", f"{10**14 + number % 10**14}"
+            channel = await _make_channel(db, vault, account_id, phone, number_id, now)
+            made.append((await keys.create_key(db, channel.id, "Bench", now=now)).text)
+    finally:
+        await db.close()
+    return made
+
+
+async def _make_channel(
+    db: Database, vault: Vault, account_id: UUID, phone: str, number_id: str, now: datetime
+) -> ChannelConfig:
+    channel = await channels.create_official(
+        db,
+        vault,
+        account_id,
+        phone=phone,
+        name="Bench",
+        number=channels.CloudNumber(number_id),
+        token=NUMBER["token"],
+        app_secret=NUMBER["app_secret"],
+        verify_token=NUMBER["verify_token"],
+        limits={"throughput": 1000, "pair_seconds": 0, "tier": 0},
+        now=now,
+    )
+    await _open_limits(db, channel.id)
+    return channel
 
 
 async def _open_limits(db: Database, channel_id: UUID) -> None:

@@ -14,10 +14,11 @@ from uuid import UUID
 
 import msgspec
 import pytest
+import uvicorn
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.request import RequestBuilder
 
-from gatepost import owner
+from gatepost import holding, serving
 from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
@@ -28,7 +29,7 @@ from gatepost.sandbox.server import server_config
 from gatepost.settings import Settings, load
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
-from tests.conftest import serve_app, serve_config
+from tests.conftest import serve_config
 from tests.events import check_all_events
 
 QUICK = {
@@ -39,6 +40,8 @@ QUICK = {
     "api.rate": 100_000,
     "api.burst": 100_000,
     "api.wrong_keys": 0,
+    "api.costly_per_key": 1_000,
+    "api.costly": 1_000,
 }
 REVIEW = 3600.0  # seconds of the network's clock: a template is reviewed when a test moves it, and never in its middle
 FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0, "window": 0}
@@ -230,7 +233,7 @@ async def running_house(
             await gatepost.start()
             client = ClientBuilder().no_proxy().build()
             try:
-                async with serve_app(gatepost.web) as url, client:
+                async with serve_config(house_config(gatepost, settings)) as url, client:
                     house = House(url, sandbox_url, db, gatepost.vault, settings, client, time)
                     house.account_id = await house.new_account()
                     channel = await house.new_channel(house.account_id)
@@ -243,11 +246,18 @@ async def running_house(
                 await db.close()
 
 
+def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+    """The gateway's own way of serving; a test does not wait for who does not hang up."""
+    config = serving.server_config(gatepost, settings)
+    config.timeout_graceful_shutdown = 1
+    return config
+
+
 @contextmanager
 def _looking_often() -> Iterator[None]:
     """An owner sees a changed endpoint within a tenth of a second, not within a second, which many tests would wait."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, "_REFRESH_EVERY", 0.1)
+        patch.setattr(holding, "_REFRESH_EVERY", 0.1)
         yield
 
 

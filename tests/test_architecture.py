@@ -1,12 +1,13 @@
 """The house rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app                                               (app, housekeeping, ways, opening, owner, logs, privileges, readiness,
-                                                   serving, settings)
+app          (app, channel_worker, housekeeping, ways, opening, owner, holding, clock_sync, logs, privileges, readiness,
+              running_address, serving, settings, http_*)
 api │ mcp │ console
 outbound │ inbound │ webhooks │ desk │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
+background
 model │ clock │ compute │ meters
 
 A line may import lines below it, never above, and names on one line never import each other.
@@ -29,6 +30,7 @@ LINES = (
     ("outbound", "inbound", "webhooks", "desk", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
+    ("background",),
     ("model", "clock", "compute", "meters"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
@@ -38,12 +40,18 @@ APP = {
     "ways",
     "opening",
     "owner",
+    "holding",
+    "channel_worker",
+    "clock_sync",
     "logs",
     "loop_watchdog",
     "privileges",
     "readiness",
+    "running_address",
     "serving",
     "settings",
+    "http_protocol",
+    "http_connections",
 }
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
@@ -200,12 +208,14 @@ def test_settings_are_handed_over_and_not_imported(house: dict[str, str]) -> Non
     users = {m for m, text in house.items() if "gatepost.settings" in set(imports(m, parse(text), house))}
     assert {module for module in users if part_of(module) != "cli"} <= {
         "gatepost.app",
+        "gatepost.channel_worker",
         "gatepost.opening",
         "gatepost.owner",
         "gatepost.housekeeping",
         "gatepost.ways",
         "gatepost.privileges",
         "gatepost.serving",
+        "gatepost.http_connections",
     }
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gatepost.settings import BadSettings, load
 
+SANDBOX = "http://127.0.0.1:8081"
 DEFAULTS = resources.files("gatepost").joinpath("default.toml").read_text()
 
 
@@ -178,11 +179,31 @@ def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
 
 @pytest.mark.parametrize("name", leaves(tomllib.loads(DEFAULTS)))
 def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
-    before, after = load(environ={}), load(environ={f"GATEPOST_{name.upper().replace('.', '__')}": other(name)})
+    around = {"cloud.base_url": SANDBOX, "qr.link_url": f"ws://{SANDBOX[7:]}/qr/link"} if name == "clock.follow" else {}
+    chosen = {f"GATEPOST_{name.upper().replace('.', '__')}": other(name)}
+    before, after = load(environ={}, overrides=around), load(environ=chosen, overrides=around)
     assert before != after
 
 
+@pytest.mark.parametrize(
+    ("base_url", "link_url"),
+    [
+        ("", "ws://127.0.0.1:8081/qr/link"),
+        ("https://graph.facebook.com", "ws://127.0.0.1:8081/qr/link"),
+        ("http://127.0.0.1:80811", "ws://127.0.0.1:8081/qr/link"),
+        (SANDBOX, ""),
+        (SANDBOX, "ws://127.0.0.1:80811/qr/link"),
+        (SANDBOX, "ws://phones.example.com/qr/link"),
+    ],
+)
+def test_only_a_gateway_whose_networks_are_the_sandbox_follows_its_clock(base_url: str, link_url: str) -> None:
+    chosen = {"clock.follow": SANDBOX, "cloud.base_url": base_url or None, "qr.link_url": link_url}
+    with pytest.raises(BadSettings, match=r"clock\.follow is for tests"):
+        load(environ={}, overrides=chosen)
+
+
 CHOSEN = {
+    "clock.follow": f'"{SANDBOX}"',
     "api.cors_origins": '["https://shop.example.com"]',
     "cloud.media_hosts": '["files.example"]',
     "cloud.version": '"v26.0"',

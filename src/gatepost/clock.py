@@ -1,8 +1,14 @@
-"""The one source of time. Handed over by `app.py`, so that tests can move it."""
+"""The one source of time. Handed over by `app.py`, so that tests can move it.
+
+Times that one node writes and another compares (leases, due times, schedules, expiry) go by the database's clock: a
+`DatabaseClock` knows how far this machine's clock is from it.
+"""
 
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+_SAME = 1.0  # seconds
 
 
 class Clock(Protocol):
@@ -19,6 +25,59 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class DatabaseClock:
+    """This machine's clock, corrected by what the database's clock has shown."""
+
+    def __init__(self, local: Clock) -> None:
+        self.local = local
+        self.offset = timedelta(0)  # how far the database's clock is ahead of ours
+
+    def now(self) -> datetime:
+        return self.local.now() + self.offset
+
+    def monotonic(self) -> float:
+        return self.local.monotonic()
+
+    def correct(self, asked_at: datetime, shown: datetime, answered_at: datetime) -> bool:
+        """Takes in what the database showed between two moments of the local clock. True: ours was outside of them.
+
+        What lies within the time of the question itself says nothing: following it would only make the clock jitter.
+        """
+        ahead, behind = shown - asked_at, shown - answered_at
+        if asked_at > answered_at or behind <= self.offset <= ahead:
+            return False
+        self.offset = behind + (ahead - behind) / 2
+        return True
+
+
+class FollowingClock:
+    """The time of somebody else, who may move it: for test set-ups, where the sandbox's clock and ours go together.
+
+    `monotonic` makes the same leaps forward, so that what waits for a deadline sees it pass; it never goes back.
+    """
+
+    def __init__(self) -> None:
+        self._now, self._speed = time.time(), 1.0
+        self._anchor, self._leaps = time.monotonic(), 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._seconds(), UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._leaps
+
+    def set_time(self, now: float, speed: float) -> None:
+        """Be at this time, in Unix seconds; a difference below a second is only the way of the message."""
+        leap = now - self._seconds()
+        if speed == self._speed and abs(leap) < _SAME:
+            return
+        self._now, self._anchor, self._speed = now, time.monotonic(), speed
+        self._leaps += max(leap, 0.0) if abs(leap) >= _SAME else 0.0
+
+    def _seconds(self) -> float:
+        return self._now + (time.monotonic() - self._anchor) * self._speed
 
 
 class MovableClock:

@@ -8,12 +8,12 @@ each day      files that belong to nothing
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
 
-import structlog
-
+from gatepost.background import attempt
 from gatepost.clock import Clock
 from gatepost.desk.media import forget_old_media, sweep_orphans
-from gatepost.model.errors import GatepostError
 from gatepost.settings import Settings
 from gatepost.store import partitions, upkeep
 from gatepost.store.batches import forget_batches
@@ -21,13 +21,14 @@ from gatepost.store.devices import forget_devices
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from gatepost.store.recoveries import forget_recoveries
+from gatepost.store.storage import forget_reservations
 from gatepost.store.usage import count_all
 from gatepost.store.word_blocks import forget_blocks
 
-log = structlog.get_logger("gatepost.upkeep")
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
+_LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions are missing
 
 
 class Housekeeper:
@@ -42,44 +43,50 @@ class Housekeeper:
         self._clock = clock
         self._note_use = note_use
         self._analyzed: dict[str, int] = {}
+        self._turns = 0
+        self._tidied: datetime | None = None
 
-    async def run(self) -> None:
-        """Until cancelled; what fails once is done at its next turn."""
-        turns = 0
-        while True:
-            await asyncio.sleep(_TURN)
-            try:
-                await self.turn(turns)
-                turns += 1
-            except GatepostError as error:
-                log.warning("upkeep failed", reason=error.message)
-            except Exception:
-                log.exception("upkeep broke")
+    async def step(self) -> None:
+        """A pause, and one turn."""
+        await asyncio.sleep(_TURN)
+        number, self._turns = self._turns, self._turns + 1
+        await self.turn(number)
 
     async def turn(self, number: int) -> None:
-        """All that is due at a turn."""
-        await self._note_use()
-        await partitions.analyze_young_tables(self._db, self._analyzed)
+        """All that is due at a turn; what fails keeps nothing else from being done, and is done at its next turn."""
+        now, db = self._clock.now(), self._db
+        await self._do("use of keys", self._note_use)
+        await self._do("statistics", partial(partitions.analyze_young_tables, db, self._analyzed))
         if number % _TURNS_PER_MINUTE == 0:
-            await count_all(self._db)
-        if number % (10 * _TURNS_PER_MINUTE) == 0:
+            await self._do("daily counts", partial(count_all, db))
+        leapt = self._tidied is not None and now - self._tidied > _LEAP
+        if number % (10 * _TURNS_PER_MINUTE) == 0 or leapt:
             await self._tidy()
+            self._tidied = now
         if number % _TURNS_PER_DAY == 1:
-            await sweep_orphans(self._db, self._objects, self._clock.now())
+            await self._do("orphaned files", partial(sweep_orphans, db, self._objects, now))
+
+    async def _tidy(self) -> None:
+        now, db, retention = self._clock.now(), self._db, self._settings.retention
+        await self._do("new partitions", self.make_partitions)
+        old = (now, retention.messages_days, retention.events_days)
+        await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
+        await self._do("idempotency keys", partial(upkeep.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
+        await self._do("parked statuses", partial(upkeep.forget_parked_statuses, db, now))
+        await self._do("lost retries", self._forget_lost_retries)
+        await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
+        await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
+        await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
+        await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
+        await self._do("storage reservations", partial(forget_reservations, db, now))
+        await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))
+
+    async def _do(self, what: str, job: Callable[[], Awaitable[object]]) -> None:
+        await attempt("housekeeping", job, job=what)
 
     async def make_partitions(self) -> None:
         """Those of now and of the near future."""
         await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
 
-    async def _tidy(self) -> None:
-        now, retention = self._clock.now(), self._settings.retention
-        await self.make_partitions()
-        await partitions.drop_old_partitions(self._db, now, retention.messages_days, retention.events_days)
-        await upkeep.forget_idempotency_keys(self._db, now, _IDEMPOTENCY_DAYS)
-        await upkeep.forget_parked_statuses(self._db, now)
+    async def _forget_lost_retries(self) -> None:
         await upkeep.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))
-        await forget_devices(self._db, self._settings.qr.device_store)
-        await forget_blocks(self._db, now, retention.messages_days)
-        await forget_recoveries(self._db, now, retention.events_days)
-        await forget_batches(self._db, now, retention.messages_days)
-        await forget_old_media(self._db, self._objects, now, self._settings.media.days)

@@ -17,6 +17,7 @@ COUNTED = 100_000  # deliveries that wait are counted no further
 SENDS = ("sent", "failed", "retry", "expired")
 LOOKUPS = ("found", "failed", "timeout")
 LOOKUP_STATES = ("running", "waiting")
+LEASE_EVENTS = ("taken_over", "renewal_failed", "dropped")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -115,6 +116,9 @@ class Meters(Collector):
         self._lookups_now = Counts(
             GaugeMetricFamily, "gatepost_dns_lookups_now", "Lookups of host names that run or wait now.", "state"
         ).begin(LOOKUP_STATES)
+        self._leases = Counts(
+            CounterMetricFamily, "gatepost_lease_events", "What went wrong with the ownership of channels.", "event"
+        ).begin(LEASE_EVENTS)
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -124,7 +128,7 @@ class Meters(Collector):
         """All of them, as the library asks."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts):
+        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts, self._leases):
             yield figure.family()
         for figure in (self._lookups, self._lookups_now):
             yield figure.family()
@@ -182,6 +186,10 @@ class Meters(Collector):
     def database_ended(self) -> None:
         """The embedded PostgreSQL ended unexpectedly, and is started again."""
         self._restarts.of[""] += 1
+
+    def lease_event(self, event: str) -> None:
+        """Something went wrong with a lease, of ours or of a dead owner."""
+        self._leases.of[event] += 1
 
     # -- what is looked at when somebody asks ------------------------------------------------------------------------
 

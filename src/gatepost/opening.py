@@ -1,17 +1,44 @@
-"""Opening the database: the one that the settings name, or our own in the data folder; migrated in any case."""
+"""Opening the database: the one that the settings name, or our own in the data folder; migrated in any case.
+
+And the clock: the system's, unless this is a test set-up.
+"""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import structlog
+
+from gatepost.background import Loop
+from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
+from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLock, lock_data_folder, reach_running
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 
+log = structlog.get_logger("gatepost")
 _PATIENCE = 20.0  # a gateway that holds the folder starts its server, or starts it again, within this time
 _POLL = 0.1
+
+
+@asynccontextmanager
+async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
+    """The clock that a gateway goes by: the database's, or in a test set-up the sandbox's."""
+    if not settings.clock.follow:
+        yield DatabaseClock(SystemClock())
+        return
+    clock = FollowingClock()
+    feed = SandboxClockFeed(settings.clock.follow, clock.set_time)
+    await feed.start()
+    log.warning("the clock is that of the sandbox", url=settings.clock.follow)
+    following = Loop("clock of the sandbox", feed.step, longest_wait=2.0)
+    try:
+        yield clock
+    finally:
+        await following.stop()
+        await feed.close()
 
 
 @asynccontextmanager

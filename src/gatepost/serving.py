@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,10 +14,11 @@ import uvicorn
 from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
-from gatepost.clock import SystemClock
+from gatepost.http_connections import Connections
+from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.meters import Meters
-from gatepost.opening import opened_for_gateway
+from gatepost.opening import opened_clock, opened_for_gateway
 from gatepost.running_address import note_address
 from gatepost.settings import Settings
 
@@ -25,6 +27,10 @@ log = structlog.get_logger("gatepost")
 
 class CannotStart(Exception):
     """Something outside keeps the gateway from starting."""
+
+
+class CannotGoOn(Exception):
+    """A part that the gateway cannot do without has ended: better started again than half alive."""
 
 
 async def serve(
@@ -36,18 +42,29 @@ async def serve(
 ) -> None:
     """Runs the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
+    _raise_file_limit()
     with bound or listen(settings) as listener:
         meters = Meters(__version__, role)
-        async with opened_for_gateway(settings, meters.database_ended) as (dsn, db):
+        database = opened_for_gateway(settings, meters.database_ended)
+        async with opened_clock(settings) as clock, database as (dsn, db):
             await unlock(db, settings.security.secret_key, settings.data_folder)
-            gatepost = Gatepost(settings, db, dsn, SystemClock(), role, meters)
+            gatepost = Gatepost(settings, db, dsn, clock, role, meters)
             await gatepost.start()
             _calm_collector()
             try:
                 await _serve_http(gatepost, settings, listener, on_ready)
             finally:
                 await gatepost.stop()
+    if gatepost.supervisor.ended is not None:
+        raise CannotGoOn(f"The background loop “{gatepost.supervisor.ended}” ended; the log has its error.")
     log.info("stopped")
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file, and the usual limit of 1,024 is meant for programs that are no servers."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _calm_collector() -> None:
@@ -63,22 +80,12 @@ async def _serve_http(
     listener: socket.socket,
     on_ready: Callable[[str], Awaitable[None]] | None,
 ) -> None:
-    config = uvicorn.Config(
-        gatepost.web,
-        http="httptools",
-        ws="none",
-        proxy_headers=False,
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.server.drain_seconds),
-    )
-    server = _Server(config, gatepost.end_streams)
+    server = _Server(server_config(gatepost, settings), gatepost.end_streams)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, server.ask_to_stop)
+    gatepost.supervisor.on_end(server.ask_to_stop)
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
     url = settings.server.public_url.rstrip("/") or _address(listener)
     log.info("ready", url=url, version=__version__)
@@ -91,6 +98,22 @@ async def _serve_http(
         raise
     finally:
         await serving
+
+
+def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+    """How the gateway is served."""
+    return uvicorn.Config(
+        gatepost.web,
+        http=limited_protocol(Connections(settings.server, gatepost.count_answer)),
+        ws="none",
+        proxy_headers=False,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=settings.server.keep_alive,
+        timeout_graceful_shutdown=int(settings.server.drain_seconds),
+    )
 
 
 class _Server(uvicorn.Server):

@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,18 @@ class Server(_Section, frozen=True):
     public_url: str
     body_limit: Count
     callback_limit: Count
+    callback_memory: Count
+    header_limit: Count
+    headers: Count
+    header_timeout: Positive
+    body_rate: Positive
+    body_window: Positive
+    body_timeout: Positive
+    send_timeout: Positive
+    keep_alive: Count
+    connections: Count
+    connections_per_address: Count
+    unlimited_addresses: tuple[str, ...]
     drain_seconds: NotNegative
     user: str
 
@@ -58,6 +71,8 @@ class Api(_Section, frozen=True):
     burst: Count
     queue: Count
     streams: Count
+    costly_per_key: Count
+    costly: Count
     wrong_keys: Annotated[int, msgspec.Meta(ge=0)]
     heartbeat: Annotated[float, msgspec.Meta(gt=0, le=60)]
     cors_origins: tuple[Origin, ...]
@@ -112,6 +127,10 @@ class Qr(_Section, frozen=True):
     groups: bool
 
 
+class ClockSettings(_Section, frozen=True):
+    follow: str
+
+
 class Webhooks(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
@@ -164,6 +183,7 @@ class Settings(_Section, frozen=True):
     lease: Lease
     cloud: Cloud
     qr: Qr
+    clock: ClockSettings
     webhooks: Webhooks
     metrics: Metrics
     watchdog: Watchdog
@@ -206,7 +226,31 @@ def load(
         raise BadSettings(f"Bad setting: {error}") from None
     if settings.lease.renew * 2 > settings.lease.ttl:
         raise BadSettings("Bad setting: lease.renew must be at most half of lease.ttl, or leases would run out")
+    if settings.clock.follow and not _all_sandbox(settings):
+        raise BadSettings(
+            "Bad setting: clock.follow is for tests: cloud.base_url must be the same address, and qr.link_url one "
+            "of the same host, so that no message reaches a real network by a clock that can be moved"
+        )
+    _check_server(settings.server)
     return settings
+
+
+def _all_sandbox(settings: Settings) -> bool:
+    """Whether both networks are the sandbox whose clock is followed."""
+    followed = settings.clock.follow.rstrip("/")
+    link = f"ws{followed.removeprefix('http')}/"
+    same = settings.cloud.base_url.rstrip("/") == followed
+    return followed.startswith(("http://", "https://")) and same and settings.qr.link_url.startswith(link)
+
+
+def _check_server(server: Server) -> None:
+    if server.callback_memory < 4 * server.callback_limit:
+        raise BadSettings("Bad setting: server.callback_memory must be at least four times server.callback_limit")
+    for text in server.unlimited_addresses:
+        try:
+            ip_network(text)
+        except ValueError as error:
+            raise BadSettings(f"Bad setting: server.unlimited_addresses: {error}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

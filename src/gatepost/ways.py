@@ -5,6 +5,7 @@ qr       ─► a driver of links: our own child process, or one at an address (
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 
 from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.vault import Vault, channel_context
+from gatepost.background import Loop
 from gatepost.model import ids
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.manage import CloudAccount
@@ -35,8 +37,16 @@ _secrets = msgspec.json.Decoder(ChannelSecrets)
 class Ways:
     """Opens them, and closes what they share."""
 
-    def __init__(self, settings: Settings, vault: Vault, database_url: str, guard: Guard) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        vault: Vault,
+        database_url: str,
+        guard: Guard,
+        start_loop: Callable[..., Loop] = Loop,
+    ) -> None:
         self._settings = settings
+        self._start_loop = start_loop
         self._vault = vault
         self._database_url = database_url
         self._guard = guard
@@ -71,9 +81,13 @@ class Ways:
         async with self._starting:
             driver = self._drivers.get(url)
             if driver is None:
-                driver = self._drivers[url] = WebSocketDriver(url) if url else ChildDriver(await self._devices())
+                driver = self._drivers[url] = await self._new_driver(url)
                 await driver.start()
             return driver
+
+    async def _new_driver(self, url: str) -> Driver:
+        start = self._start_loop
+        return WebSocketDriver(url, start_loop=start) if url else ChildDriver(await self._devices(), start_loop=start)
 
     async def _devices(self) -> Devices:
         qr, vault = self._settings.qr, self._vault

@@ -70,6 +70,6 @@ def test_users_by_address_and_by_id(run: Run, account: str) -> None:
 
 def test_plans_need_no_database() -> None:
     plans = invoke("plan", "list", "--json").json()
-    assert plans[0] == {"id": "starter", "title": "Starter", "messages_per_month": 12_000}
+    assert plans[0] == {"id": "starter", "title": "Starter", "messages_per_month": 12_000, "storage_bytes": 2 << 30}
     assert plans[2]["messages_per_month"] is None
     assert "200,000" in invoke("plan", "list").out

@@ -108,12 +108,15 @@ def test_a_database_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_a_sandbox_ends_even_when_its_parent_is_killed() -> None:
+def test_a_sandbox_ends_even_when_its_parent_is_killed(tmp_path: Path) -> None:
     code = (
-        "import os, signal\nfrom gatepost.cli.up import running_sandbox\n"
-        "with running_sandbox(0) as url:\n print(url, flush=True)\n os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, pathlib, signal, sys\nfrom gatepost.cli.sandbox.child import running_sandbox\n"
+        "with running_sandbox('127.0.0.1', 0, pathlib.Path(sys.argv[1])) as url:\n"
+        " print(url, flush=True)\n os.kill(os.getpid(), signal.SIGKILL)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "sandbox")], stdout=subprocess.PIPE, text=True
+    )
     # The sandbox shares no output with us, so the end of this pipe is the end of the parent alone.
     out, _ = parent.communicate(timeout=30)
     assert parent.returncode == -signal.SIGKILL

@@ -1,6 +1,7 @@
 """`gatepost up`: all of it, from nothing to a message that was read, and down again."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.cli.sandbox.door import Door
 from gatepost.cli.up import call
 
 
@@ -49,8 +51,10 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
     with started(database_url, tmp_path) as said:
         told = json.loads((tmp_path / "quickstart.json").read_text())
         base, key = told["base_url"], told["channels"][0]["api_key"]
-        for word in (base, told["sandbox_url"], told["dashboard"]["email"], told["dashboard"]["password"]):
-            assert word in said
+        assert base in said
+        assert told["sandbox_url"] in said
+        assert "dashboard" not in said.lower()
+        assert told["dashboard"]["password"] not in said  # there is nothing to sign in to yet
         assert all(channel["api_key"] in said for channel in told["channels"])
         send, read = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("curl")]
         assert f"Authorization: Bearer {key}" in send
@@ -63,3 +67,62 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
     for url in (base, told["sandbox_url"]):
         with pytest.raises(OSError, match="refused"):
             call(f"{url}/healthz")
+
+
+def refused(url: str, key: str, body: dict[str, Any]) -> str:
+    """The answer to a request that must not succeed."""
+    with pytest.raises(OSError, match="answered 4") as caught:
+        call(url, body, {"Authorization": f"Bearer {key}"})
+    return str(caught.value)
+
+
+def wait_for_status(told: dict[str, Any], id_: str, status: str) -> None:
+    url, key = f"{told['base_url']}/api/v1/messages/{id_}", told["channels"][0]["api_key"]
+    deadline = time.monotonic() + 60
+    while ask(url, key)["data"]["status"] != status:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_path: Path) -> None:
+    places = ["--data", str(tmp_path), "--database-url", database_url]
+    with started(database_url, tmp_path):
+        told = json.loads((tmp_path / "quickstart.json").read_text())
+        channel = told["channels"][0]
+        send, key, phone = f"{told['base_url']}/api/v1/message/send", channel["api_key"], "5511999998888"
+        sandbox = Door(told["sandbox_url"])
+        limits = [sys.executable, "-m", "gatepost.cli", "channel", "limits", channel["id"], "--window", "1", *places]
+        subprocess.run(limits, check=True, capture_output=True, timeout=60)
+        text = {"phone": phone, "body": "Hello"}
+        deadline = time.monotonic() + 60
+        while "window_closed" not in refused(send, key, text):  # until the limit is in force: they never wrote
+            assert time.monotonic() < deadline
+        number = sandbox.get("numbers")[0]["phone_number_id"]
+        sandbox.post("say", {"phone_number_id": number, "from": phone, "text": "Is it open?"})
+        messages = f"{told['base_url']}/api/v1/messages?phone={phone}"
+        while not any(one["direction"] == "in" for one in ask(messages, key)["data"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        id_ = ask(send, key, text)["data"]["key"]["id"]
+        wait_for_status(told, id_, "READ")
+
+        sandbox.post("clock", {"advance": 25 * 3600})
+        assert "window_closed" in refused(send, key, text)
+        template = {"phone": phone, "type": "template", "template": {"name": "hello_world", "language": "en_US"}}
+        id_ = ask(send, key, template)["data"]["key"]["id"]  # type: ignore[arg-type]
+        wait_for_status(told, id_, "READ")
+
+
+def test_a_killed_sandbox_is_started_again_as_it_was(database_url: str, tmp_path: Path) -> None:
+    with started(database_url, tmp_path):
+        told = json.loads((tmp_path / "quickstart.json").read_text())
+        send, key = f"{told['base_url']}/api/v1/message/send", told["channels"][0]["api_key"]
+        sandbox = Door(told["sandbox_url"])
+        sandbox.put("people/5511999998888", {"name": "Ana", "character": "in_chat"})
+        pid = int((tmp_path / "sandbox" / "lock").read_text())
+        os.kill(pid, signal.SIGKILL)
+        id_ = ask(send, key, {"phone": "5511999998888", "body": "Hello"})["data"]["key"]["id"]
+        wait_for_status(told, id_, "READ")
+        assert int((tmp_path / "sandbox" / "lock").read_text()) != pid
+        assert sandbox.get("people/5511999998888")["name"] == "Ana"
+        assert [row["to"] for row in sandbox.get("ledger", kind="accepted")["entries"]] == ["5511999998888"]

@@ -52,8 +52,8 @@ class Phones:
             await line.link()
         return line
 
-    def driver(self, program: tuple[str, str], devices: Devices) -> ChildDriver:
-        self.children.append(ChildDriver(devices, program=program, health=Health(first_wait=0.05)))
+    def driver(self, program: tuple[str, str], devices: Devices, **options: Any) -> ChildDriver:
+        self.children.append(ChildDriver(devices, program=program, health=Health(first_wait=0.05), **options))
         return self.children[-1]
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from gatepost.background import run_loop
 from gatepost.desk.feed import Wanted, follow, next_piece
 from gatepost.desk.watchers import Watchers
 from gatepost.model import ids
@@ -67,7 +68,7 @@ async def test_what_nobody_rang_for_is_found_by_looking(stage: Stage) -> None:
 
 async def test_the_loop_looks_while_somebody_watches(stage: Stage) -> None:
     watchers = Watchers(stage.db, 10)
-    looking = asyncio.create_task(watchers.run())
+    looking = asyncio.create_task(run_loop("watchers", watchers.step))
     last = ids.ZERO
     try:
         for _ in range(2):  # and again after nobody did

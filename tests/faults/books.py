@@ -15,6 +15,7 @@ import msgspec
 from gatepost.model.message import State
 from tests.conftest import Received
 from tests.faults.stage import Stage
+from tests.gateway.checks import USED
 
 FORWARD = ["PENDING", "SENT", "DELIVERED", "READ"]
 
@@ -65,7 +66,7 @@ async def in_doubt(stage: Stage) -> set[str]:
 async def open_books(stage: Stage) -> Books:
     """Reads everything, by the doors that users have where there is one."""
     rows = await stage.rows("SELECT id, state, phone, client_ref, attempt FROM messages WHERE NOT incoming ORDER BY id")
-    [usage] = await stage.rows("SELECT coalesce(sum(used), 0)::int AS used FROM account_usage")
+    [usage] = await stage.rows(f"SELECT ({USED})::int AS used")
     [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state <> 1")
     return Books(
         messages=[dict(row.items()) for row in rows],

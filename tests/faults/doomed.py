@@ -7,6 +7,8 @@ point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" behin
             CloudNetwork.send, Poster.post       before   the call
                                                  after    its answer has come
     <n>     the n-th time, counted from 1
+
+point = "loop:<name>": once it listens, the background loop of that name is ended by mistake
 """
 
 import asyncio
@@ -49,11 +51,15 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told:
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
-    if point is not None:
+    ended = point.removeprefix("loop:") if point and point.startswith("loop:") else None
+    if point is not None and ended is None:
         set_trap(Doom(point))
 
     async def tell(url: str) -> None:
         told.send(url)
+        for task in asyncio.all_tasks():
+            if task.get_name() == ended:
+                task.cancel()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=tell))

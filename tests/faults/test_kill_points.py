@@ -12,6 +12,7 @@ from tests.faults.stage import set_stage
 
 COMMITS = {
     "claim_channel": (1,),
+    "take_slice": (1,),
     "accept_messages": (1, 4),
     "mark_sending": (1, 6),
     "mark_results": (1, 4),

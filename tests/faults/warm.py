@@ -13,6 +13,6 @@ from gatepost.settings import load
 
 _limit = load(environ={}).server.body_limit
 for _public_only in (False, True):
-    _framework(_limit, _public_only)
+    _framework(_limit, _public_only, figures=False)
 gc.collect()
 gc.freeze()  # or each gateway would go through all of it again

@@ -29,7 +29,7 @@ async def test_every_answer_has_an_id_of_its_own(parted_database_url: str) -> No
             (413, "POST", "/api/v1/labels", {"name": "x" * 1024}),
             (404, "GET", "/nothing", None),
             (401, "POST", callback, {}),
-            (413, "POST", callback, {"entry": "x" * 1024}),
+            (401, "POST", callback, {"entry": "x" * 1024}),
             (405, "PUT", callback, None),
             (200, "GET", CHANNEL, None),
             (200, "GET", "/openapi.json", None),

@@ -62,7 +62,7 @@ async def test_options_names_every_method(house: House) -> None:
         (f"/callbacks/cloud/{house.channel}", {"GET", "POST"}),
         (HOOKS, {"GET", "POST"}),
         (f"{HOOKS}/{hook}", {"GET", "PATCH", "DELETE"}),
-        ("/metrics", {"GET"}),
+        ("/healthz", {"GET"}),
     ):
         told, refused = await house.call("OPTIONS", path, key=""), await house.call("PUT", path)
         assert (told.status, told.body) == (204, b"")

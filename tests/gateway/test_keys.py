@@ -9,7 +9,7 @@ import asyncpg
 from gatepost.admin import accounts, keys
 from gatepost.clock import MovableClock
 from gatepost.model import ids
-from gatepost.model.account import API_ACCESS, new_key
+from gatepost.model.account import API_ACCESS, key_hash, new_key
 from gatepost.store.keys import ApiKey
 from tests.gateway.checks import SEND, TEXT, check_refused, written
 from tests.house import House, running_house
@@ -44,6 +44,24 @@ async def test_no_key_and_no_real_key(house: House) -> None:
     for word in ("Bearer", "bearer", "BEARER"):
         answer = await house.call("GET", CHANNEL, key="", headers={"authorization": f"{word} {house.key}"})
         assert answer.status == 200
+
+
+async def test_a_mistyped_key_costs_no_query_and_an_old_one_still_works(house: House) -> None:
+    """Somebody renames the table of keys: whoever looks there fails."""
+    old, other, absent = "gpk_" + "o" * 43, await house.new_key((await _only_key(house)).channel_id), new_key()
+    async with house.db.connection() as conn:
+        await conn.execute("UPDATE api_keys SET hash = $1 WHERE hash = $2", key_hash(old), key_hash(other))
+    assert (await house.call("GET", CHANNEL, key=old)).status == 200
+    async with house.db.connection() as conn:
+        await conn.execute("ALTER TABLE api_keys RENAME TO api_keys_away")
+    last = "y" if absent[-1] == "x" else "x"
+    for mistyped in (absent[:-1] + last, absent[:-1], absent + "x", "gpk_" + "o" * 42):
+        for method, path, body in (("POST", SEND, TEXT), ("GET", CHANNEL, None)):
+            check_refused(await house.call(method, path, body, key=mistyped), 401, "invalid_api_key", about=mistyped)
+    for possible in (absent, "gpk_" + "p" * 43):
+        check_refused(await house.call("GET", CHANNEL, key=possible), 500, "internal_error")
+    async with house.db.connection() as conn:
+        await conn.execute("ALTER TABLE api_keys_away RENAME TO api_keys")
 
 
 async def test_the_key_is_asked_for_before_anything_else(house: House) -> None:

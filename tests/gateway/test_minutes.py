@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatepost.api.gate import _neighbourhood
+from gatepost.api.addresses import client_network
 from gatepost.api.minute import MOST_COUNTED, PerMinute
 from gatepost.clock import MovableClock
 from tests.conftest import Receiver
@@ -101,16 +101,16 @@ async def test_zero_is_no_limit(database_url: str) -> None:
 
 
 def test_a_network_of_the_new_kind_counts_as_one_address() -> None:
-    assert _neighbourhood("2001:db8:1:2:3::4") == _neighbourhood("2001:db8:1:2:ffff::9") == "2001:db8:1:2::/64"
-    assert _neighbourhood("2001:db8:1:3::4") != _neighbourhood("2001:db8:1:2::4")
-    assert _neighbourhood("127.0.0.1") == "127.0.0.1"
-    assert _neighbourhood("fe80::1%eth0") == "fe80::/64"
-    assert _neighbourhood("/run/socket") == "/run/socket"
+    assert client_network("2001:db8:1:2:3::4") == client_network("2001:db8:1:2:ffff::9") == "2001:db8:1:2::/64"
+    assert client_network("2001:db8:1:3::4") != client_network("2001:db8:1:2::4")
+    assert client_network("127.0.0.1") == "127.0.0.1"
+    assert client_network("fe80::1%eth0") == "fe80::/64"
+    assert client_network("/run/socket") == "/run/socket"
 
 
 def test_addresses_of_the_old_kind_stay_apart_on_a_socket_for_both_kinds() -> None:
-    assert _neighbourhood("::ffff:192.0.2.1") == "192.0.2.1"
-    assert _neighbourhood("::ffff:192.0.2.2") == "192.0.2.2"
+    assert client_network("::ffff:192.0.2.1") == "192.0.2.1"
+    assert client_network("::ffff:192.0.2.2") == "192.0.2.2"
 
 
 # -- the count itself --------------------------------------------------------------------------------------------------

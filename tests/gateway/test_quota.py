@@ -1,6 +1,7 @@
 """The month's plan: exact however many ask at once."""
 
 import asyncio
+from calendar import monthrange
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,10 +32,10 @@ async def _used(house: House, account_id: UUID) -> int:
 
 def _check_over(answer: Answer, now: datetime) -> None:
     error = check_refused(answer, 429, "plan_quota_exceeded")
-    assert error["retryable"] is True
+    assert error["retryable"] is False
     wait = int(answer.headers["retry-after"])
     assert abs(now + timedelta(seconds=wait) - times.month_end(now)) < timedelta(seconds=30)
-    assert answer.headers["ratelimit-policy"].startswith('"plan-month";q=5;w=')
+    assert answer.headers["ratelimit-policy"] == f'"plan-month";q=5;w={monthrange(now.year, now.month)[1] * 86_400}'
     assert answer.headers["ratelimit"].startswith('"plan-month";r=0;t=')
 
 

@@ -16,6 +16,7 @@ from gatepost.model.account import (
     check_access,
     check_key,
     check_scope,
+    is_key,
     key_hash,
     new_key,
 )
@@ -110,8 +111,35 @@ def caller(**changes: object) -> Caller:
 def test_keys_are_long_unlike_each_other_and_stored_as_a_hash() -> None:
     keys = {new_key() for _ in range(100)}
     assert len(keys) == len({key_hash(key) for key in keys}) == 100
-    assert all(key.startswith("gpk_") and len(key) == 47 for key in keys)
+    assert all(key.startswith("gpk_") and len(key) == 53 for key in keys)
     assert all(len(key_hash(key)) == 32 and key.encode() not in key_hash(key) for key in keys)
+
+
+def test_every_mistyped_key_is_known_as_such() -> None:
+    key = new_key()
+    assert is_key(key)
+    for place in range(len(key)):
+        for letter in ("x", "Q", "0", "-", "é", " "):
+            if key[place] != letter:
+                assert not is_key(key[:place] + letter + key[place + 1 :]), (key, place, letter)
+    for place in range(len(key) - 1):
+        if key[place] != key[place + 1]:
+            swapped = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
+            assert not is_key(swapped), (key, swapped)
+    for wrong in (key[:-1], key[1:], key + "x", key + "\n", key.lower(), key.upper(), "", "gpk_"):
+        assert not is_key(wrong), wrong
+
+
+def test_a_key_from_before_there_were_checksums_may_still_be_one() -> None:
+    old = "gpk_" + "Ab-_0" * 8 + "xyz"
+    assert is_key(old)
+    assert not is_key(old[:-1])
+    assert not is_key(old + "x")
+    assert not is_key("GPK_" + old[4:])
+
+
+def test_the_checksum_does_not_change() -> None:
+    assert is_key("gpk_" + "A" * 43 + "0DofJ8")
 
 
 def test_a_key_ends_at_its_very_moment() -> None:

@@ -19,7 +19,7 @@ def common_url(postgres_server: PostgresServer) -> Iterator[str]:
 @pytest.fixture
 async def db(common_url: str) -> AsyncIterator[Database]:
     """Give the database that strangers use too."""
-    database = await Database.connect(common_url, connections=4)
+    database = await Database.connect(common_url, connections=16)
     yield database
     await database.close()
 

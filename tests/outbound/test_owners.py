@@ -9,7 +9,7 @@ import pytest
 
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
-from gatepost.networks.base import Outgoing, Receipt, Sent
+from gatepost.networks.base import Outgoing, Receipt, Sent, Unknown
 from gatepost.store.canceling import cancel_message
 from gatepost.store.heads import End, StaleOwner, claim_channel, ends_of, release_channel
 from gatepost.store.retrying import wake
@@ -78,6 +78,36 @@ async def test_a_crash_during_a_send_is_an_unknown_outcome(stage: Stage) -> None
     stage.network._flying.extend([PHONES[0], PHONES[1]])
     never.set()
     await crashed.settled()
+
+
+async def test_an_intent_whose_answer_was_lost_may_be_intended_again(stage: Stage) -> None:
+    """Committed, and the connection was cut before its answer came: nothing has left, and it must not stay behind."""
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+
+    async def intend(attempt: int) -> bool:
+        [intended] = await mark_sending(stage.db, stage.lease, [Intent(id_, attempt, False)], stage.clock.now())
+        return intended.go
+
+    assert [await intend(attempt) for attempt in (1, 1, 2, 2, 1, 4)] == [True, True, True, True, False, False]
+    await stage.take_over()
+    assert [await intend(attempt) for attempt in (2, 3)] == [False, True]
+
+
+async def test_the_grace_counts_from_the_attempt_however_many_owners_come(stage: Stage) -> None:
+    stage.network.answer = lambda _: Unknown("The connection was cut")
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stage.drive(1)
+    stage.network.answer = taken
+    for _ in range(3):
+        await stage.take_over()
+        await stage.drive(9)
+    assert [call.message.attempt for call in stage.network.calls] == [1]
+    await stage.take_over()
+    await stage.drive(60)
+    assert [(call.at, call.message.attempt) for call in stage.network.calls] == [(0, 1), (30, 2)]
+    assert await stage.status(id_) == "SENT"
 
 
 async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:

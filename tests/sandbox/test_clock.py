@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from gatepost.sandbox.clock import Clock
 
 from .driver import NUMBER, START, Driver, Receiver, text_payload
@@ -143,3 +145,26 @@ async def test_a_frozen_run_repeats_to_the_byte(sandbox: Driver, receiver: Recei
     assert len(first[1]) > 80
     assert first[0] != other[0]
     assert first[1] != other[1]
+
+
+async def follow(sandbox: Driver, seen: str = "", wait: float = 0) -> Any:
+    return await sandbox.control("GET", f"clock/follow?follower=one&seen={seen}&wait={wait}")
+
+
+async def test_a_move_waits_until_its_follower_has_the_new_time(empty: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.sandbox.followers.PATIENCE", 3600)
+    first = await follow(empty)
+    waiting = asyncio.create_task(follow(empty, first["version"], 60))
+    moving = asyncio.create_task(empty.control("POST", "clock", {"advance": 3600}))
+    told = await waiting
+    assert told["now"] == first["now"] + 3600
+    assert told["version"] != first["version"]
+    await asyncio.sleep(0.05)
+    assert not moving.done()  # the follower has not come back for more
+    await follow(empty, told["version"])
+    assert (await moving)["now"] == told["now"]
+
+    monkeypatch.setattr("gatepost.sandbox.followers.PATIENCE", 0.05)  # one that is gone holds nobody up for long
+    await empty.control("POST", "clock", {"advance": 1})
+    monkeypatch.setattr("gatepost.sandbox.followers.PATIENCE", 3600)
+    await empty.control("POST", "clock", {"advance": 1})

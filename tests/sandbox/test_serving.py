@@ -71,7 +71,7 @@ async def test_sigterm_ends_the_program_well_though_a_request_hangs() -> None:
         ("/control/faults", '{"fault":"accept_hang","seconds":3600}'),
         ("/v25.0/1/messages", '{"messaging_product":"whatsapp","to":"5511999990000","text":{"body":"x"}}'),
     ):
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Type: application/json\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer t\r\nContent-Type: application/json\r\n"
         writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         if path.startswith("/control"):
             assert b"200" in await reader.readuntil(b"\r\n\r\n")

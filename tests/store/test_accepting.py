@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.model import ids
+from gatepost.model import ids, times
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
 from gatepost.model.message import SendRequest
@@ -16,6 +16,7 @@ from gatepost.model.template.values import Template
 from gatepost.networks.base import Person
 from gatepost.outbound.accept import Acceptor, idempotency_key
 from gatepost.store.accepting import Accepted
+from gatepost.store.quota import used_in_month
 from gatepost.store.templates import put_template
 from tests.inbound.hearing import hear, said
 from tests.outbound.stage import Stage, check_no_link, make_stage
@@ -41,9 +42,7 @@ async def send(stage: Stage, acceptor: Acceptor | None = None, key: str | None =
 
 
 async def used(stage: Stage) -> int:
-    async with stage.db.connection() as conn:
-        found = await conn.fetchval("SELECT used FROM account_usage WHERE account_id = $1", stage.caller.account_id)
-    return found or 0
+    return await used_in_month(stage.db, stage.caller.account_id, times.month_of(stage.clock.now()))
 
 
 # -- the window -------------------------------------------------------------------------------------------------------

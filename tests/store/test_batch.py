@@ -262,3 +262,21 @@ async def test_heavy_items_make_smaller_batches() -> None:
     batch: Batch[str, Item, str] = Batch(notebook.write, size=5, weigh=lambda item: weights[item.number])
     await asyncio.gather(*(batch.put("key", Item(number)) for number in weights))
     assert [numbers for _, numbers in notebook.batches] == [[0, 1], [2], [3], [4], [5, 6], [7]]
+
+
+async def test_what_a_write_waited_for_is_cancelled_and_others_go_on() -> None:
+    """A statement's future may be cancelled under it: the lane goes on with the keys that wait."""
+    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    gone.cancel()
+
+    async def write(key: str, items: Sequence[Item]) -> list[str | Exception]:
+        if key == "a":
+            await gone
+        return [f"{key}{item.number}" for item in items]
+
+    batch: Batch[str, Item, str] = Batch(write, lanes=1)
+    first, second = batch.enqueue("a", Item(1)), batch.enqueue("b", Item(2))
+    async with asyncio.timeout(5):
+        assert await second == "b2"
+        with pytest.raises(Unavailable):
+            await first

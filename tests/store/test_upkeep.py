@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from gatepost.background import run_loop
 from gatepost.model import ids
 from gatepost.store.bell import Bell
 from gatepost.store.pool import Database
@@ -59,7 +60,7 @@ async def test_a_ping_is_answered(db: Database) -> None:
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
     heard: list[list[UUID]] = [[], []]
     bells = [Bell(db, database_url, heard[0].append), Bell(db, database_url, heard[1].append)]
-    listening = [asyncio.create_task(bell.listen()) for bell in bells]
+    listening = [asyncio.create_task(run_loop("bell", bell.listen)) for bell in bells]
     wanted = {UUID(int=number) for number in range(1, 301)}
     try:
         async with asyncio.timeout(10):

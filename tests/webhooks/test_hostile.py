@@ -4,6 +4,7 @@ import gzip
 from contextlib import AsyncExitStack
 
 import psutil
+import pytest
 from tests.conftest import Answer
 from tests.webhooks.stage import Stage, shown
 from tests.webhooks.test_post import receiving, repeats, says, says_and_waits
@@ -68,3 +69,26 @@ async def test_a_header_that_looks_like_an_escape_is_logged_as_it_came(stage: St
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     answer = shown_answer(attempt.answer_headers, attempt.answer_body)
     assert dict(answer["headers"])["x-odd"] == odd
+
+
+@pytest.mark.parametrize(("status", "kept"), [(200, 1024), (204, 0), (500, 5000), (410, 5000)])
+async def test_of_a_success_only_the_beginning_of_the_answer_is_kept(stage: Stage, status: int, kept: int) -> None:
+    body = b"" if status == 204 else bytes(range(250)) * 20
+    hook = await stage.add()
+    stage.receiver.answer = Answer(status, {}, body)
+    await stage.take_over()
+    await stage.tell(1)
+    await stage.settle()
+    (attempt, *_) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
+    assert (attempt.answer_body or b"") == body[:kept]
+
+
+@pytest.mark.parametrize("size", [1023, 1024, 1025])
+async def test_of_a_success_one_kib_is_kept(stage: Stage, size: int) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = Answer(200, {}, b"x" * size)
+    await stage.take_over()
+    await stage.tell(1)
+    await stage.settle()
+    (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
+    assert len(attempt.answer_body or b"") == min(size, 1024)

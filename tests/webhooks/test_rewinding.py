@@ -10,9 +10,9 @@ from tests.webhooks.stage import ANA, Stage, shown
 from tests.webhooks.test_holding import Held
 
 from gatepost.clock import MovableClock
+from gatepost.holding import Holding
 from gatepost.model.endpoint import Manner
 from gatepost.outbound.lane import Lane
-from gatepost.owner import Holding
 from gatepost.store.deliveries import Due
 from gatepost.store.heads import Lease
 from gatepost.webhooks.courier import Unit

@@ -13,6 +13,8 @@ from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.store import accounts as store
 from gatepost.store.accounts import Account
 from gatepost.store.pool import Database
+from gatepost.store.quota import used_in_month
+from gatepost.store.storage import stored_bytes
 
 ADDONS = (API_ACCESS,)
 TRIAL_DAYS_MAX = 3650
@@ -25,6 +27,8 @@ class Usage(msgspec.Struct, frozen=True):
     plan: str
     used: int
     limit: int | None
+    storage_used: int = 0
+    storage_limit: int | None = None
 
     @property
     def remaining(self) -> int | None:
@@ -106,8 +110,10 @@ async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at
     account = await get_account(db, account_id)
     month = times.month_of(at)
     plan = plans.get(account.plan)
-    used = await store.get_usage(db, account_id, month)
-    return Usage(month, account.plan, used, plan.messages_per_month if plan else None)
+    used = await used_in_month(db, account_id, month)
+    stored = await stored_bytes(db, account_id)
+    most, most_stored = (plan.messages_per_month, plan.storage_bytes) if plan else (None, None)
+    return Usage(month, account.plan, used, most, stored, most_stored)
 
 
 def check_plan(plan: str, plans: Mapping[str, Plan]) -> str:

@@ -38,7 +38,7 @@ QR_PHONE = "15550002222"
 
 
 class DemoSignIn(msgspec.Struct, frozen=True):
-    """How the owner gets into the dashboard."""
+    """The owner's sign-in; `url` is the gateway's own address."""
 
     url: str
     email: str

@@ -1,4 +1,4 @@
-"""Users: who may sign in to the dashboard, and how their passwords are kept."""
+"""Users: who may sign in, and how their passwords are kept."""
 
 import asyncio
 import re

@@ -73,11 +73,6 @@ def endpoint_context(endpoint_id: UUID) -> bytes:
     return b"endpoint:" + endpoint_id.hex.encode()
 
 
-def load_key(setting: str, data_folder: Path) -> bytes | None:
-    """The key of the setting or of the data folder; None where there is neither."""
-    return load_or_make_key(setting, data_folder) if setting or (data_folder / KEY_FILE).exists() else None
-
-
 def load_or_make_key(setting: str, data_folder: Path) -> bytes:
     """The key of the setting; without one, the key of the data folder, made now if there is none yet."""
     if setting:

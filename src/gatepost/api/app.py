@@ -35,11 +35,13 @@ from gatepost.api import (
     webhook_trial,
     webhooks,
 )
+from gatepost.api.costly import is_costly
 from gatepost.api.endings import ENDINGS, check_endings
 from gatepost.api.errors import answer_error, name_methods
 from gatepost.api.front import Front
 from gatepost.api.gateway import Gateway
 from gatepost.api.openapi.routes import list_operations
+from gatepost.api.still_allowed import StillAllowed, remember
 from gatepost.api.suggestions import Routes
 from gatepost.model.account import Caller
 
@@ -135,18 +137,19 @@ REFERENCE: list[Any] = [
 
 def create_app(gateway: Gateway, *, public_only: bool = False) -> ASGIApp:
     """The app for one process."""
-    app = _framework(gateway.body_limit, public_only)
+    app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
     check_endings(ENDINGS, {operation.key for operation in app.state.operations})
     return Front(app, gateway, hot=not public_only)
 
 
 @cache
-def _framework(body_limit: int, public_only: bool) -> Litestar:
+def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar:
     """All routes. They know of no gateway, each request brings its own: so one is enough, and it takes long to make."""
+    operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token there is no such route, however it is spelt
     customers = [] if public_only else [*REFERENCE, *ROUTES]
     app = Litestar(
         [
-            Router("/", route_handlers=[*HEALTH, *FIGURES, *customers], guards=[admit]),
+            Router("/", route_handlers=[*operator, *customers], guards=[admit]),
         ],
         request_max_body_size=body_limit,
         dependencies={
@@ -181,6 +184,10 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
         client = connection.client
         caller, left = await gate.admit(authorization, handler.opt["scope"], client.host if client else None)
         connection.scope["state"].update(caller=caller, left=left)
+        remember(connection.scope, StillAllowed(gate, authorization, handler.opt["scope"]))
+        if is_costly(handler.opt.get("costly"), connection.query_params):
+            _gateway(connection.scope).costly.begin(caller.key_id)
+            connection.scope["state"]["costly"] = caller.key_id  # `front.py` ends it
 
 
 def _gateway(scope: Scope) -> Gateway:

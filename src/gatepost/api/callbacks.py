@@ -9,7 +9,7 @@ from gatepost.api.gateway import Doorstep, Gateway
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
-from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
+from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, signature_possible, token_ok
 
 _LARGE = 16 * 1024  # bytes of a callback that is read in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
@@ -24,9 +24,17 @@ async def verify_callback(gateway: Gateway, channel: str, query: bytes) -> str:
     return asked.get("hub.challenge", "")
 
 
+async def find_callback(gateway: Gateway, channel: str, signature: str | None) -> Doorstep:
+    """The channel that a callback is for. Both it and the form of the signature are checked before a body is read."""
+    doorstep = await _doorstep(gateway, channel)
+    if not signature_possible(signature):
+        raise NotAuthenticated("The header X-Hub-Signature-256 is missing or malformed.", "invalid_signature")
+    return doorstep
+
+
 async def receive_callback(gateway: Gateway, channel: str, body: bytes, signature: str | None) -> None:
     """Takes in statuses and messages. The network hears yes only when they are stored."""
-    doorstep = await _doorstep(gateway, channel)
+    doorstep = await _doorstep(gateway, channel)  # its secret may have changed while the body arrived
     if not signature_ok(doorstep.app_secret, body, signature):
         raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
     try:

@@ -9,6 +9,7 @@ from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, read_body
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query
+from gatepost.api.still_allowed import still_allowed
 from gatepost.desk import link
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
@@ -58,8 +59,9 @@ async def show_qr(request: Request[Any, Any, Any], gateway: Door, caller: Who) -
         raise invalid_field("format", f"must be one of: json, {', '.join(_TYPES)}")
     wait = 0.0 if request.method == "HEAD" else _WAIT
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
+    await still_allowed(request)
     if format_ == "json":
-        return answer({"code": code.text, "until": times.show(code.until)})
+        return answer({"code": code.text, "until": times.show(code.until)}, headers=_NO_STORE)
     return Response(link.picture(code, format_), media_type=_TYPES[format_], headers=_NO_STORE)
 
 
@@ -71,7 +73,9 @@ async def make_pairing_code(request: Request[Any, Any, Any], gateway: Door, call
     await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
     gateway.ring(config.id)
     code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
-    return answer({"code": code}, "Type this code on the phone: linked devices, link with phone number")
+    await still_allowed(request)
+    told = "Type this code on the phone: linked devices, link with phone number"
+    return answer({"code": code}, told, headers=_NO_STORE)
 
 
 @post("/api/v1/channel/logout", opt={"scope": "manage"}, status_code=200, summary="Log the channel out")

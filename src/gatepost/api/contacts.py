@@ -10,6 +10,7 @@ from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.body import answer, envelope, read_body
+from gatepost.api.costly import ALWAYS
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.once import REPLAYED, Hashed, create_once, read_key
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -39,7 +40,7 @@ _merge = msgspec.json.Decoder(desk.MergeRequest)
 _check = msgspec.json.Decoder(desk.CheckRequest)
 
 
-@get(_PATH, opt={"scope": "read"}, summary="List contacts")
+@get(_PATH, opt={"scope": "read", "costly": "q"}, summary="List contacts")
 async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Contacts, the newest first; or those whose name or number begins with `q`, by what begins so."""
     query = check_query(request.query_params, "q", "phone", *_FILTERS, "limit", "cursor")
@@ -117,7 +118,7 @@ async def check_contacts(request: Request[Any, Any, Any], gateway: Door, caller:
 
 @post(
     _PATH + "/import",
-    opt={"scope": "manage"},
+    opt={"scope": "manage", "costly": ALWAYS},
     status_code=200,
     request_max_body_size=None,
     summary="Import contacts",
@@ -135,7 +136,7 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Door, caller
     return Streamed(importer.run(table, once), media_type=_NDJSON)
 
 
-@get(_PATH + "/export", opt={"scope": "read"}, summary="Export contacts")
+@get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export contacts")
 async def export_contacts(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[Any]:
     """All contacts as a table or as lines of JSON, the newest first."""
     query = check_query(request.query_params, "format", *_FILTERS)

@@ -15,13 +15,14 @@ from gatepost.api.body import answer
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.paging import check_query, read_limit
 from gatepost.api.sse import KIND, write_stream
+from gatepost.api.still_allowed import still_allowed
 from gatepost.api.streaming import Streamed
 from gatepost.desk.feed import Wanted, next_piece
 from gatepost.desk.watchers import Watcher
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.store.events import newest_event, read_piece
+from gatepost.store.events import Piece, newest_event, read_piece
 
 _PATH = "/api/v1/events"
 WAIT_MOST = 30  # seconds
@@ -42,8 +43,8 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
     piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
     if wait and not piece.events and request.method != "HEAD":
         onward = msgspec.structs.replace(wanted, after=piece.reached)
-        with gateway.watchers.watching(caller.channel_id, caller.key_id) as watcher, _ending_with(request, watcher):
-            piece = await next_piece(gateway.db, onward, watcher, limit, wait)
+        with gateway.watchers.watching(caller.channel_id, caller.key_id) as watcher:
+            piece = await _wait_for_piece(request, gateway, onward, watcher, limit, wait)
     following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
     events = [msgspec.Raw(event.body.encode()) for event in piece.events]
     return answer(events, old_cursor(gateway, wanted.after) or "OK", paging=following)
@@ -63,10 +64,20 @@ async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: 
     if seconds:
         asyncio.get_running_loop().call_later(seconds, watcher.end)
     wanted, note = Wanted(caller.channel_id, after, types), old_cursor(gateway, after)
-    pieces = write_stream(gateway, wanted, watcher, request.headers.get("authorization"), note)
+    pieces = write_stream(gateway, wanted, watcher, note)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
     done = BackgroundTask(gateway.watchers.close, watcher)
     return Streamed(pieces, media_type=KIND, headers=headers, background=done)
+
+
+async def _wait_for_piece(
+    request: Request[Any, Any, Any], gateway: Gateway, wanted: Wanted, watcher: Watcher, limit: int, wait: int
+) -> Piece:
+    """The next events, for somebody who is still there and whose key is still good."""
+    with _ending_with(request, watcher):
+        piece = await next_piece(gateway.db, wanted, watcher, limit, wait)
+    await still_allowed(request)
+    return piece
 
 
 @contextmanager

@@ -13,7 +13,7 @@ COUNT_EVERY = 10.0  # seconds between looks into the database, however often som
 
 
 class Figures:
-    """What GET /metrics shows, and to whom; without a token, to this machine alone."""
+    """What GET /metrics shows, and the token that its readers need."""
 
     def __init__(self, db: Database, clock: Clock, meters: Meters, owned: Callable[[], int], token: str) -> None:
         self.meters = meters

@@ -9,7 +9,9 @@ import itertools
 import os
 from typing import Any, cast
 
+import structlog
 from litestar.enums import ScopeType
+from litestar.exceptions import LitestarException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from gatepost.api.body import Answer
@@ -19,7 +21,10 @@ from gatepost.api.errors import error_answer
 from gatepost.api.gateway import Gateway
 from gatepost.api.hot import Handler, hot_route
 from gatepost.api.origins import Origins
+from gatepost.api.still_allowed import checked_body
+from gatepost.model.errors import GatepostError
 
+log = structlog.get_logger("gatepost.api")
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -71,12 +76,30 @@ class Front:
                 message["headers"] = [*message["headers"], header, *left, *self._more(scope)]
             await packing(message)
 
-        await self._app(scope, receive, tagged)
+        try:
+            await self._app(scope, checked_body(scope, receive), tagged)
+        except LitestarException as error:
+            _log_cut_off(error, request_id, scope["path"])
+        finally:
+            costly = scope["state"].get("costly")
+            if costly is not None:
+                self._gateway.costly.end(costly)
 
     def _more(self, scope: HTTPScope) -> Headers:
         """Nothing, as long as nothing is set and no route ends."""
         farewell = self._farewell.headers(scope) if self._farewell else ()
         return (*farewell, *self._origins.headers(scope)) if self._origins else farewell
+
+
+def _log_cut_off(error: LitestarException, request_id: str, path: str) -> None:
+    """An answer that had begun ends here without its end, so that the client sees that it is not whole."""
+    cause: BaseException | None = error.__cause__
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, GatepostError):
+        log.warning("answer cut off", path=path, request_id=request_id, reason=cause.message)
+    else:
+        log.error("answer cut off", path=path, request_id=request_id, exc_info=cause or error)
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:

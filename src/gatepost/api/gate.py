@@ -2,13 +2,13 @@
 
 import time
 from datetime import datetime
-from ipaddress import ip_address, ip_network
 from uuid import UUID
 
+from gatepost.api.addresses import client_network
 from gatepost.api.cache import TimedCache
 from gatepost.api.minute import MINUTE, PerMinute
 from gatepost.clock import Clock
-from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, key_hash
+from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import LimitReached, LimitState, NotAuthenticated
 from gatepost.outbound.pace import evenly
 from gatepost.store.keys import find_caller, touch_keys
@@ -50,7 +50,7 @@ class Gate:
 
     def _count_wrong(self, address: str | None) -> None:
         """Whoever tries keys from one address hears no more of them until it slows down; a good key is not asked."""
-        wait = self._wrong.take(_neighbourhood(address), always=True) if self._wrong and address else 0.0
+        wait = self._wrong.take(client_network(address), always=True) if self._wrong and address else 0.0
         if self._wrong and wait:
             raise LimitReached(
                 f"More than {self._wrong.most} requests in a minute came from your address with a wrong API key, or "
@@ -103,23 +103,13 @@ class Gate:
         return shown
 
 
-def _neighbourhood(address: str) -> str:
-    """Who an address stands for: with IPv6 everybody has a whole network of them."""
-    try:
-        known = ip_address(address)
-    except ValueError:  # a socket in the file system
-        return address
-    if known.version == 4:
-        return address
-    inner = known.ipv4_mapped  # on a socket for both kinds the old addresses all lie in one network of the new
-    return str(inner or ip_network((int(known), 64), strict=False))
-
-
 def _bearer(header: str | None) -> str:
     if not header:
         raise NotAuthenticated("No API key was given. Send it as 'Authorization: Bearer <key>'.", "missing_api_key")
     scheme, _, key = header.partition(" ")
     key = key.strip()
-    if scheme.lower() != "bearer" or not key.startswith(KEY_PREFIX) or len(key) > 200:
+    if scheme.lower() != "bearer" or not key.startswith(KEY_PREFIX):
         raise NotAuthenticated("The Authorization header must be 'Bearer <key>', and keys begin with gpk_.")
+    if not is_key(key):
+        raise NotAuthenticated("This API key is mistyped or not whole. Copy it again.")
     return key

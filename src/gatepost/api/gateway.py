@@ -9,7 +9,9 @@ import msgspec
 from litestar.di import NamedDependency
 
 from gatepost.admin.vault import Vault
+from gatepost.api.body_memory import BodyMemory
 from gatepost.api.cache import TimedCache
+from gatepost.api.costly import CostlyRequests
 from gatepost.api.figures import Figures
 from gatepost.api.gate import Gate
 from gatepost.api.minute import PerMinute
@@ -54,6 +56,7 @@ class Gateway(msgspec.Struct, frozen=True):
     speak: Speak
     watchers: Watchers
     trials: PerMinute  # test events to one endpoint
+    costly: CostlyRequests
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
     doorsteps: TimedCache[UUID, Doorstep | None]
     ring: Callable[[UUID], None]
@@ -68,6 +71,7 @@ class Gateway(msgspec.Struct, frozen=True):
     cors_origins: tuple[str, ...]
     body_limit: int
     callback_limit: int
+    callback_memory: BodyMemory
 
 
 # How a handler asks for the two things that every handler needs.

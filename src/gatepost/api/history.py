@@ -8,6 +8,7 @@ import msgspec
 from litestar import Request, Response, get
 
 from gatepost.api.body import answer
+from gatepost.api.costly import ALWAYS
 from gatepost.api.gateway import Door, Who
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
 from gatepost.api.streaming import Streamed
@@ -22,7 +23,7 @@ from gatepost.store.history import Piece, Wanted
 _PATH = "/api/v1/messages"
 
 
-@get(_PATH, opt={"scope": "read"}, summary="Look back at messages")
+@get(_PATH, opt={"scope": "read", "costly": "q"}, summary="Look back at messages")
 async def list_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Messages of a range of time, the newest first; filters combine. A short page may still have a next one."""
     given = _parameters(request, ("limit", "cursor"))
@@ -36,7 +37,7 @@ async def list_messages(request: Request[Any, Any, Any], gateway: Door, caller: 
     return answer([show_message(message, now) for message in piece.messages], paging=following)
 
 
-@get(_PATH + "/export", opt={"scope": "read"}, summary="Export messages")
+@get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export messages")
 async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
     """All messages that fit, the newest first, as NDJSON or CSV, written while it is sent."""
     given = _parameters(request, ("format",))

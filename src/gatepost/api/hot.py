@@ -3,6 +3,7 @@
 They share the gate and the errors with all other routes; `front.py` leads requests to them.
 """
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,16 +12,17 @@ from litestar.exceptions import MethodNotAllowedException
 from litestar.types import HTTPScope, Receive
 
 from gatepost.api.body import Answer, check_json, decode
-from gatepost.api.callbacks import receive_callback, verify_callback
+from gatepost.api.callbacks import find_callback, receive_callback, verify_callback
 from gatepost.api.errors import name_methods
 from gatepost.api.gateway import Gateway
-from gatepost.model.errors import NotFound, TooLarge
+from gatepost.model.errors import BadRequest, NotFound, TooLarge
 from gatepost.model.message import SendRequest
 from gatepost.outbound.accept import idempotency_key
 
 SEND = "/api/v1/message/send"
 CALLBACKS = "/callbacks/cloud/"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
+_PROMPT = 0.5  # seconds: a body that took longer may have outlived its key
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
 _send_request = msgspec.json.Decoder(SendRequest)
 
@@ -56,7 +58,10 @@ async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> 
     client = scope.get("client")
     caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send", client[0] if client else None)
     check_json(headers.get(b"content-type"))
+    admitted_at = time.monotonic()
     body = await read_all(headers, receive, gateway.body_limit)
+    if time.monotonic() - admitted_at > _PROMPT:
+        await gateway.gate.check(headers.get(b"authorization"), "send")
     key = idempotency_key(headers.get(b"idempotency-key"), body)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
     scope.setdefault("state", {})["caller"] = caller
@@ -65,9 +70,12 @@ async def send_message(gateway: Gateway, scope: HTTPScope, receive: Receive) -> 
 
 async def take_callback(gateway: Gateway, scope: HTTPScope, receive: Receive) -> Answer:
     """Signed updates of the official network. It hears yes only when they are stored."""
-    headers = read_headers(scope)
-    body = await read_all(headers, receive, gateway.callback_limit)
-    await receive_callback(gateway, _channel(scope), body, headers.get(b"x-hub-signature-256"))
+    headers, channel = read_headers(scope), _channel(scope)
+    signature = headers.get(b"x-hub-signature-256")
+    doorstep = await find_callback(gateway, channel, signature)
+    with gateway.callback_memory.open(doorstep.id) as held:
+        body = await read_all(headers, receive, gateway.callback_limit, held.take)
+        await receive_callback(gateway, channel, body, signature)
     return Answer(200, b"", _TEXT)
 
 
@@ -92,19 +100,27 @@ def read_headers(scope: HTTPScope) -> dict[bytes, str]:
     return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
-async def read_all(headers: dict[bytes, str], receive: Receive, limit: int) -> bytes:
-    """The body, and no more of it than the limit."""
+async def read_all(
+    headers: dict[bytes, str], receive: Receive, limit: int, count: Callable[[int], None] = lambda _: None
+) -> bytes:
+    """The body, and no more of it than the limit. Each piece is counted before it is kept."""
     length = headers.get(b"content-length", "0")
     if not (length.isascii() and length.isdigit()) or int(length) > limit:
         raise _too_large(limit)
-    body, more = b"", True
+    pieces: list[bytes] = []
+    size, more = 0, True
     while more:
         message: Any = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > limit:
+        if message["type"] == "http.disconnect":
+            raise BadRequest("The request broke off.", "malformed_request")
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
             raise _too_large(limit)
-    return body
+        count(len(piece))
+        pieces.append(piece)
+        more = message.get("more_body", False)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _too_large(limit: int) -> TooLarge:

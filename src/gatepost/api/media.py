@@ -7,29 +7,52 @@ from litestar import MediaType, Request, Response, delete, get, post
 from litestar.params import FromPath
 
 from gatepost.api.body import answer
-from gatepost.api.gateway import Door, Who
+from gatepost.api.costly import ALWAYS
+from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.api.ranges import Span, read_range
 from gatepost.api.streaming import Streamed
-from gatepost.api.upload import open_upload
+from gatepost.api.upload import Upload, open_upload
 from gatepost.desk.media import NewFile, check_ready, show_media
+from gatepost.model.account import Caller
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.outbound.accept import idempotency_key
+from gatepost.store.answers import Key
 from gatepost.store.media import Media
 
 _PATH = "/api/v1/media"
 
 
-@post(_PATH, opt={"scope": "send"}, status_code=201, request_max_body_size=None, summary="Upload a file")
+@post(
+    _PATH,
+    opt={"scope": "send", "costly": ALWAYS},
+    status_code=201,
+    request_max_body_size=None,
+    summary="Upload a file",
+)
 async def upload_media(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
     """Stores a file as it comes in. It can be sent by its id as often as wanted while it is kept."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
     upload = await open_upload(request)
-    type_, limit = check_file_type(caller.kind, upload.mime_type)
-    upload.check_announced(limit)
-    new = NewFile(caller.channel_id, type_, limit, clean_filename(upload.filename), key)
-    stored = await gateway.media.upload(new, upload.pieces)
+    stored = await gateway.media.upload(_new_file(upload, key, gateway, caller), upload.pieces)
     headers = {"Idempotent-Replayed": "true"} if stored.replayed else {}
     return Response(stored.answer, status_code=201, headers=headers, media_type=MediaType.JSON)
+
+
+def _new_file(upload: Upload, key: Key | None, gateway: Gateway, caller: Caller) -> NewFile:
+    """What the request says of its file, as far as this channel and this account may store it."""
+    type_, limit = check_file_type(caller.kind, upload.mime_type)
+    upload.check_announced(limit)
+    return NewFile(
+        caller.channel_id,
+        type_,
+        limit,
+        clean_filename(upload.filename),
+        key,
+        account_id=caller.account_id,
+        storage=gateway.plans[caller.plan].storage_bytes,
+        least=upload.least,
+        announced=upload.announced,
+    )
 
 
 @get(_PATH + "/{media_id:str}", opt={"scope": "read"}, summary="Get what is known of a file")

@@ -34,6 +34,7 @@ class Upload(msgspec.Struct, frozen=True):
     mime_type: str | None
     filename: str | None
     least: int  # bytes that it has at least, if the request tells its length truly
+    announced: int  # bytes that it has at most, if the request tells its length; 0 otherwise
     pieces: AsyncIterator[bytes]
 
     def check_announced(self, limit: int) -> None:
@@ -47,11 +48,11 @@ async def open_upload(request: Request[Any, Any, Any]) -> Upload:
     kind, options = parse_options_header(request.headers.get("content-type") or "")
     length = request.content_length or 0
     if kind != "multipart/form-data":
-        return Upload(kind, request.query_params.get("filename"), length, _chunks(request))
+        return Upload(kind, request.query_params.get("filename"), length, length, _chunks(request))
     events = _events(request, options.get("boundary", ""))
     fields, segment = await _read_fields(events)
     named = fields.get("type") or segment.content_type
-    return Upload(named, fields.get("filename") or segment.filename, length - _SLACK, _file(events))
+    return Upload(named, fields.get("filename") or segment.filename, length - _SLACK, length, _file(events))
 
 
 async def _chunks(request: Request[Any, Any, Any]) -> AsyncIterator[bytes]:

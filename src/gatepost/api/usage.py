@@ -1,5 +1,6 @@
 """Usage: the month against the plan, what every limit leaves, and messages per day and type."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,9 +13,11 @@ from gatepost.api.channel import throughput_shown, tier_shown
 from gatepost.api.gateway import Door, Gateway, Who
 from gatepost.desk import usage as desk
 from gatepost.model import times
-from gatepost.store.accounts import get_usage
+from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
+from gatepost.store.quota import used_in_month
+from gatepost.store.storage import stored_bytes
 
 
 @get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
@@ -22,16 +25,25 @@ async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
     """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
     now = gateway.clock.now()
     account = await get_account(gateway.db, caller.account_id)
-    used = await get_usage(gateway.db, account.id, times.month_of(now))
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = {
-        "plan": desk.show_plan(account, gateway.plans, used, now),
+        **await _plan(gateway, account, now),
         **desk.show_access(account, now),
         **await _limits(gateway, channel),
         "api": {"rate": gateway.rate, "burst": gateway.burst},
         "days": await desk.daily_usage(gateway.db, channel.id, now),
     }
     return answer(shown)
+
+
+async def _plan(gateway: Gateway, account: Account, now: datetime) -> dict[str, Any]:
+    """Messages of the month and bytes of files, against the plan."""
+    used = await used_in_month(gateway.db, account.id, times.month_of(now))
+    stored = await stored_bytes(gateway.db, account.id)
+    return {
+        "plan": desk.show_plan(account, gateway.plans, used, now),
+        "storage": desk.show_storage(account, gateway.plans, stored),
+    }
 
 
 async def _limits(gateway: Gateway, channel: ChannelConfig) -> dict[str, Any]:

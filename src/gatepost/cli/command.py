@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatepost.admin.vault import Vault
+    from gatepost.clock import Clock
     from gatepost.settings import Settings
     from gatepost.store.key_check import KeyProof
     from gatepost.store.pool import Database
@@ -48,16 +49,24 @@ def new_group(help_: str) -> typer.Typer:
 class Session:
     """One command's view of the gateway."""
 
-    def __init__(self, settings: "Settings", db: "Database", proof: "KeyProof | None" = None) -> None:
+    def __init__(
+        self,
+        settings: "Settings",
+        db: "Database",
+        proof: "KeyProof | None" = None,
+        clock: "Clock | None" = None,
+    ) -> None:
         self.settings = settings
         self.db = db
         self._proof = proof
+        self._clock = clock
 
     @property
     def now(self) -> "datetime":
+        """The database's time, by which a running gateway compares what commands write."""
         from gatepost.clock import SystemClock
 
-        return SystemClock().now()
+        return (self._clock or SystemClock()).now()
 
     @cached_property
     def vault(self) -> "Vault":
@@ -160,13 +169,17 @@ async def _stream(
 
 @asynccontextmanager
 async def _session(settings: "Settings") -> AsyncIterator[Session]:
+    from gatepost.clock import DatabaseClock, SystemClock
+    from gatepost.clock_sync import follow_database
     from gatepost.model.errors import Unavailable
     from gatepost.opening import opened
     from gatepost.store.key_check import read_proof
 
+    clock = DatabaseClock(SystemClock())
     try:
         async with opened(settings) as db:
-            yield Session(settings, db, await read_proof(db))
+            await follow_database(db, clock)
+            yield Session(settings, db, await read_proof(db), clock)
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 

@@ -129,30 +129,33 @@ async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
         yield Finding("clock", "warning", found, "Let NTP set both clocks.")
-    for look in (_channels, _waiting, _endpoints, _accounts):
+    for look in (_secrets, _channels, _waiting, _endpoints, _accounts):
         async for finding in look(settings, db):
             yield finding
 
 
+async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+    """Whether the key at hand opens what is stored; none is made."""
+    from gatepost.admin.unlock import open_vault
+    from gatepost.admin.vault import VaultError
+    from gatepost.store.key_check import read_proof
+
+    proof = await read_proof(db)
+    if not proof.exists:
+        return
+    try:
+        open_vault(proof, settings.security.secret_key, settings.data_folder)
+    except VaultError as error:
+        yield Finding("secret key", "problem", error.message, "Restore the key; no message can leave without it.")
+
+
 async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
-    from gatepost.admin.channels import list_channels, open_secrets
-    from gatepost.admin.vault import Vault, VaultError, load_key
+    from gatepost.admin.channels import list_channels
     from gatepost.model import ids
 
     channels = await list_channels(db)
-    key = load_key(settings.security.secret_key, settings.data_folder)
-    if any(channel.secrets is not None for channel in channels) and key is None:
-        found = f"There is no {settings.data_folder / 'secret.key'}, and stored secrets need it."
-        yield Finding("secrets", "problem", found, "Restore the file from a backup, or set security.secret_key.")
     for channel in channels:
         name = f"channel {ids.show('ch', channel.id)}"
-        if key is not None and channel.secrets is not None:
-            try:
-                open_secrets(Vault(key), channel)
-            except VaultError:
-                fix = "Restore the secret.key that the channel was made with."
-                yield Finding(name, "problem", "Its secrets cannot be opened with this key.", fix)
-                continue
         if channel.connection not in ("connected", "limited"):
             fix = f"gatepost channel link {ids.show('ch', channel.id)}" if channel.kind == "qr" else "See the reason."
             yield Finding(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)

@@ -21,4 +21,4 @@ def list_(settings: "Settings") -> Answer:
     """List the plans."""
     from gatepost.cli.views import plan_views
 
-    return Answer(plan_views(settings.plans), ("id", "title", "messages_per_month"))
+    return Answer(plan_views(settings.plans), ("id", "title", "messages_per_month", "storage_bytes"))

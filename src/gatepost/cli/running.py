@@ -79,12 +79,12 @@ def run_gateway(
     listener: socket.socket | None = None,
 ) -> None:
     """Runs the gateway to its end."""
-    from gatepost.serving import CannotStart
+    from gatepost.serving import CannotGoOn, CannotStart
     from gatepost.serving import serve as serve_gateway
 
     try:
         run_loop(serve_gateway(settings, role=role, on_ready=on_ready, bound=listener))
-    except CannotStart as error:
+    except (CannotStart, CannotGoOn) as error:
         raise OSError(str(error)) from None
 
 

@@ -74,9 +74,12 @@ async def _accept(session: Session, channel_id: "UUID", request: "SendRequest") 
     from gatepost.model.errors import NotFound
     from gatepost.outbound.accept import Acceptor
     from gatepost.store.keys import operator_of
+    from gatepost.store.partitions import make_partitions
     from gatepost.webhooks.fetch import check_link
     from gatepost.webhooks.guard import Guard
 
+    retention = session.settings.retention
+    await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
     caller = await operator_of(session.db, channel_id)
     if caller is None:
         raise NotFound("There is no such channel any more.")

@@ -1,16 +1,11 @@
 """`gatepost up`: everything at once, to try it out.
 
-sandbox (a child process) ─► gateway (this process) ─► ready ─► demo ─► number at the sandbox ─► how to use it
-   ▲ ends when we end, even when we are killed: it holds the other end of a pipe
+sandbox (a process of its own) ─► gateway (this process) ─► ready ─► demo ─► number at the sandbox ─► how to use it
+   ▲ started again when it ends; it ends when we end, even when we are killed, and its network is in DATA/sandbox
 """
 
 import asyncio
 import json
-import select
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib import error as url_errors
@@ -47,14 +42,27 @@ def up(
     config: Config = None,
 ) -> None:
     """Run the gateway with the sandbox and a demo account."""
+    from gatepost.cli.sandbox.child import running_sandbox
+
     with failing():
         free_port = check_port(HOST, port, "--port (make run PORT=…)")
         check_port(HOST, sandbox_port, "--sandbox-port (make run SANDBOX_PORT=…)")
         places = {"server.host": HOST, "server.port": free_port}
         listener = leave_root(load_settings(data, database_url, config, places))
-        with running_sandbox(sandbox_port) as sandbox_url:
+        folder = sandbox_folder(load_settings(data, database_url, config).data_folder)
+        with running_sandbox(HOST, sandbox_port, folder) as sandbox_url:
             settings = settings_for(sandbox_url, free_port, data, database_url, config)
             run_gateway(settings, on_ready=_welcome(settings, sandbox_url), listener=listener)
+
+
+def sandbox_folder(data: Path) -> Path:
+    """Where the sandbox keeps its network; waits for one to leave whose gateway was killed a moment ago."""
+    from gatepost.sandbox.storage import wait_until_free
+    from gatepost.store.embedded.lock import make_data_folder
+
+    make_data_folder(data)
+    wait_until_free(data / "sandbox")
+    return data / "sandbox"
 
 
 def settings_for(
@@ -68,23 +76,9 @@ def settings_for(
         "cloud.base_url": sandbox_url,
         "qr.link_url": f"ws{sandbox_url.removeprefix('http')}/qr/link?auto_scan=1",
         "webhooks.allow": [*allowed, *_LOOPBACK],
+        "clock.follow": sandbox_url,
     }
     return load_settings(data, database_url, config, overrides)
-
-
-@contextmanager
-def running_sandbox(port: int) -> Iterator[str]:
-    """A sandbox of our own, in a session of its own, so that Ctrl-C reaches it through us only."""
-    arguments = [sys.executable, "-m", "gatepost.cli", "sandbox", "--host", HOST, "--port", str(port), "--with-parent"]
-    child = subprocess.Popen(  # noqa: S603 - our own program
-        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        url = _address_of(child)
-        call(f"{url}/healthz")
-        yield url
-    finally:
-        _end(child)
 
 
 def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
@@ -112,7 +106,7 @@ def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
 
 
 async def make_ready(session: Session, base_url: str, sandbox_url: str) -> "Quickstart":
-    """Makes the demo, or finds it, and makes its number known to the sandbox, which forgets between starts."""
+    """Makes the demo, or finds it, and makes its number and its present address known to the sandbox."""
     from gatepost.admin import channels, demo
 
     told = await demo.make_demo(
@@ -154,7 +148,6 @@ Gatepost is running. Stop it with Ctrl-C.
 
   Gateway      {told.base_url}
   Sandbox      {told.sandbox_url}  (open it to be the people)
-  Owner        {told.dashboard.email}  {told.dashboard.password}
   API keys     {official.api_key}  (official, {official.phone})
                {qr.api_key}  (qr, {qr.phone})
   Kept in      {folder / "quickstart.json"}
@@ -179,22 +172,3 @@ def _wishes(settings: "Settings") -> "DemoWishes":
         limits={**official_limits(settings), "window": 0},  # so that a first try works with any number
         qr_limits={"throughput": settings.pace.qr_throughput, "tier": 0},
     )
-
-
-def _address_of(child: "subprocess.Popen[str]") -> str:
-    """The address that the sandbox tells once it listens."""
-    assert child.stdout is not None
-    ready, _, _ = select.select([child.stdout], [], [], _PATIENCE)
-    line = child.stdout.readline() if ready else ""
-    if "http" not in line:
-        raise OSError("The sandbox did not start.")
-    return line.split()[-1]
-
-
-def _end(child: "subprocess.Popen[str]") -> None:
-    child.terminate()
-    try:
-        child.communicate(timeout=10)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.communicate()

@@ -1,4 +1,4 @@
-"""`gatepost user`: who signs in to the dashboard."""
+"""`gatepost user`: who signs in."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ from gatepost.cli.output import Answer
 if TYPE_CHECKING:
     from gatepost.store.users import User
 
-group = new_group("Users: who signs in to the dashboard.")
+group = new_group("Users: the people of an account, and their roles.")
 
 AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
 Who = Annotated[str, typer.Argument(metavar="USER", help="E-mail address or id of the user: usr_…")]

@@ -42,12 +42,20 @@ def usage_view(account: Account, usage: Usage) -> View:
         "used": usage.used,
         "limit": usage.limit,
         "remaining": usage.remaining,
+        "storage_used": usage.storage_used,
+        "storage_limit": usage.storage_limit,
     }
 
 
 def plan_views(plans: Mapping[str, Plan]) -> list[View]:
     return [
-        {"id": name, "title": plan.title, "messages_per_month": plan.messages_per_month} for name, plan in plans.items()
+        {
+            "id": name,
+            "title": plan.title,
+            "messages_per_month": plan.messages_per_month,
+            "storage_bytes": plan.storage_bytes,
+        }
+        for name, plan in plans.items()
     ]
 
 

@@ -10,14 +10,14 @@ GatepostError
     ├── NoAccess          402, 403   (no add-on, suspended, a scope is missing)
     ├── NotFound          404, 405
     ├── WrongState        409
-    ├── TooLarge          413
+    ├── TooLarge          413, 431
     ├── Refused           415, 416, 422
     │   ├── WindowClosed      free text after the 24 hours
     │   ├── TemplateProblem   not approved, or variables that do not fit
     │   └── NetworkRefused    the network said no
     ├── RateLimited       429
     │   └── QuotaExceeded     the month's plan is used up
-    └── Unavailable       500, 502, 503, 504
+    └── Unavailable       408, 500, 502, 503, 504
 """
 
 from typing import Any
@@ -117,7 +117,7 @@ class WrongState(GatepostApiError):
 
 
 class TooLarge(GatepostApiError):
-    """The body or the file is too large."""
+    """The body, the file or the headers are too large."""
 
 
 class Refused(GatepostApiError):
@@ -155,12 +155,14 @@ BY_STATUS: dict[int, type[GatepostApiError]] = {
     403: NoAccess,
     404: NotFound,
     405: NotFound,
+    408: Unavailable,
     409: WrongState,
     413: TooLarge,
     415: Refused,
     416: Refused,
     422: Refused,
     429: RateLimited,
+    431: TooLarge,
     500: Unavailable,
     502: Unavailable,
     503: Unavailable,

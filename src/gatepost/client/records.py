@@ -119,6 +119,14 @@ class PlanUsage(Result, frozen=True):
     left: int | None = None
 
 
+class StorageUsage(Result, frozen=True):
+    """Bytes of files against the plan; without a limit, `limit` and `left` are None."""
+
+    used: int
+    limit: int | None = None
+    left: int | None = None
+
+
 class Count(Result, frozen=True):
     """Messages of a day, in all and by type."""
 
@@ -145,6 +153,7 @@ class Usage(Result, frozen=True):
     throughput: dict[str, Any]
     api: dict[str, Any]
     days: list[Day]
+    storage: StorageUsage | None = None  # a gateway of before does not show it
 
 
 class ReportLine(msgspec.Struct, frozen=True):

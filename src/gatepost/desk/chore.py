@@ -11,12 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import datetime
 
-import structlog
-
-from gatepost.model.errors import GatepostError
+from gatepost.background import run_loop
 from gatepost.store.heads import Lease, StaleOwner
 
-log = structlog.get_logger("gatepost.chore")
 _AFTER_TROUBLE = 5.0
 
 
@@ -54,27 +51,27 @@ class Chore(ABC):
 
     async def run(self) -> None:
         """Until stopped, or until the lease is lost."""
-        while self.going:
-            self._bell.clear()
-            self._busy = True
-            wait = await self._try()
+        await run_loop(
+            self.name,
+            self._turn,
+            going=lambda: self.going,
+            ends_on=(StaleOwner,),
+            first_wait=_AFTER_TROUBLE,
+            channel=self._lease.channel_id.hex,
+        )
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        self._busy = True
+        try:
+            wait = await self.work()
+        finally:
             self._busy = False
-            if not self._stopping:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._bell.wait(), wait)
-                await asyncio.sleep(self._pause)
+        if not self._stopping:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._bell.wait(), wait)
+            await asyncio.sleep(self._pause)
 
     async def stop(self) -> None:
         self._stopping = True
         self._bell.set()
-
-    async def _try(self) -> float | None:
-        try:
-            return await self.work()
-        except StaleOwner:
-            self._stopping = True
-        except GatepostError as error:
-            log.warning(f"{self.name} waits", channel=self._lease.channel_id.hex, reason=error.message)
-        except Exception:
-            log.exception(f"{self.name} broke", channel=self._lease.channel_id.hex)
-        return _AFTER_TROUBLE

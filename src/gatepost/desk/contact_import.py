@@ -61,8 +61,9 @@ class Importer(msgspec.Struct, frozen=True):
         One that is left halfway and asked for again begins anew: lines that are written already change nothing.
         """
         counts, report = Counter(dict.fromkeys(RESULTS, 0)), Report(kept=once.keyed)
+        rows = table.rows(_ROWS)
         try:
-            async for batch in table.rows(_ROWS):
+            async for batch in rows:
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
                 yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
@@ -76,6 +77,7 @@ class Importer(msgspec.Struct, frozen=True):
             told = {"code": error.code, "message": error.message, "retryable": error.retryable}
             yield _json({"error": told, "summary": {"lines": table.total, **counts}})
         finally:
+            await rows.aclose()  # before the file that it reads
             table.close()
 
     async def _keep(self, report: Report, once: Once[bytes]) -> None:

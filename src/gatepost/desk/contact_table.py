@@ -12,7 +12,7 @@ import asyncio
 import csv
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import IO
 
 import msgspec
@@ -51,7 +51,7 @@ class Table(msgspec.Struct, frozen=True):
     columns: list[str]
     total: int
 
-    async def rows(self, most: int) -> AsyncIterator[list[Row]]:
+    async def rows(self, most: int) -> AsyncGenerator[list[Row], None]:
         """Every line but the header and empty ones, so many at a time."""
         records = Records(self.file, self.delimiter)
         try:

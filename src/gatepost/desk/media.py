@@ -24,7 +24,9 @@ from gatepost.store.answers import Key
 from gatepost.store.media import Media, object_key
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
+from gatepost.store.storage import Room, Space, room_for
 
+STORING = timedelta(minutes=10)  # how long after its last byte a file keeps its reserved room at most
 ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
 _encode = msgspec.json.Encoder().encode
 
@@ -37,6 +39,10 @@ class NewFile(msgspec.Struct, frozen=True):
     limit: int
     filename: str | None = None
     key: Key | None = None
+    account_id: UUID | None = None
+    storage: int | None = None  # bytes that the files of the account may take; None: no limit
+    least: int = 0  # bytes that it has at least, as announced
+    announced: int = 0  # bytes that it has at most, as announced; 0: nobody knows
 
 
 class Files:
@@ -53,10 +59,19 @@ class Files:
         """Stores a file as its pieces come. The answer is the envelope's bytes, fresh or replayed."""
         now = self._clock.now()
         media = Media(new.channel_id, ids.new_id(now), "ready", new.mime_type, now, filename=new.filename)
-        tally = _Tally(_in_time(pieces, self._timeout), min(new.limit, self._most), new.mime_type)
-        await self._objects.put(media.key, tally.pieces())
-        media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
-        return await self._note(media, new.key)
+        limit = min(new.limit, self._most)
+        async with room_for(self._db, self._clock, self._space(new, media)) as room:
+            await room.cover(max(1, min(new.least, limit)), min(new.announced, limit))
+            tally = _Tally(_in_time(pieces, self._timeout), limit, new.mime_type, room)
+            await self._objects.put(media.key, tally.pieces())
+            media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
+            return await self._note(media, new.key)
+
+    def _space(self, new: NewFile, media: Media) -> Space | None:
+        if new.account_id is None or new.storage is None:
+            return None
+        expires_at = media.created_at + timedelta(seconds=self._timeout) + STORING
+        return Space(new.account_id, new.channel_id, media.id, new.storage, expires_at)
 
     async def _note(self, media: Media, key: Key | None) -> Accepted:
         """Writes the row; bytes that get none are removed again."""
@@ -99,11 +114,12 @@ class Files:
 class _Tally:
     """Counts and hashes the pieces of a file on their way."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], limit: int, mime_type: str) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], limit: int, mime_type: str, room: Room) -> None:
         self.size = 0
         self._pieces = pieces
         self._limit = limit
         self._mime_type = mime_type
+        self._room = room
         self._hash = hashlib.sha256()
 
     @property
@@ -115,6 +131,7 @@ class _Tally:
             self.size += len(piece)
             if self.size > self._limit:
                 raise too_large(self._limit, f"A file of type {self._mime_type}")
+            await self._room.cover(self.size)
             self._hash.update(piece)
             yield piece
         if not self.size:
@@ -146,7 +163,8 @@ def check_ready(media: Media, now: datetime) -> int:
     """The size of a file whose bytes are here; a refusal that says when or why not."""
     if media.state == "waiting":
         wait = max(1.0, ((media.next_at or now) - now).total_seconds())
-        raise Conflict("The file is still being fetched from the network. Try again shortly.", retry_after=wait)
+        why = f": {media.error}" if media.error else ""
+        raise Conflict(f"The file is still to be fetched from the network{why}. Try again later.", retry_after=wait)
     if media.state == "failed":
         raise NotFound(f"The file could not be fetched from the network: {media.error}")
     return media.size or 0

@@ -8,19 +8,15 @@ The channel's owner does it while it has the channel anyway: an idle channel cos
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
-import structlog
-
+from gatepost.background import run_loop
 from gatepost.clock import Clock
-from gatepost.model.errors import GatepostError
-from gatepost.store.heads import Lease
+from gatepost.store.heads import Lease, StaleOwner
 from gatepost.store.news import STALE_NUMBER, clear_stale
 from gatepost.store.pool import Database
 
-log = structlog.get_logger("gatepost.number")
 _FIRST_WAIT, _LONGEST_WAIT = 5.0, 600.0
 
 
@@ -75,28 +71,32 @@ class NumberWatch:
 
     async def run(self) -> None:
         """Until stopped, or until the lease is lost."""
-        wait = 0.0
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            if self._due:
-                wait = 0.0 if await self._look_up() else min(max(_FIRST_WAIT, wait * 2), _LONGEST_WAIT)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), wait or None)
+        await run_loop(
+            "reading of the number",
+            self._turn,
+            going=lambda: not self._stopping and self._alive(),
+            ends_on=(StaleOwner,),
+            first_wait=_FIRST_WAIT,
+            longest_wait=_LONGEST_WAIT,
+            wake=self._bell,
+            channel=self._lease.channel_id.hex,
+        )
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        if self._due:
+            await self._look_up()
+        await self._bell.wait()
 
     async def stop(self) -> None:
         self._stopping = True
         self._bell.set()
 
-    async def _look_up(self) -> bool:
+    async def _look_up(self) -> None:
         mark = self._mark
-        try:
-            await self._read()
-            if mark is not None:
-                await clear_stale(self._db, self._lease, mark, STALE_NUMBER)
-        except GatepostError as error:
-            log.warning("number not read", channel=self._lease.channel_id.hex, reason=error.message)
-            return False
+        await self._read()
+        if mark is not None:
+            await clear_stale(self._db, self._lease, mark, STALE_NUMBER)
         if self._mark == mark:
             self._mark = None
         self._due = False
-        return True

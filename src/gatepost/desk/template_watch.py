@@ -1,15 +1,14 @@
 """Reading templates anew where the network's news did not tell all: the channel's owner does it, until it is done."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from datetime import datetime
 
 import structlog
 
+from gatepost.background import run_loop
 from gatepost.desk.templates import TemplateDesk, sync_templates
-from gatepost.model.errors import GatepostError
-from gatepost.store.heads import Lease
+from gatepost.store.heads import Lease, StaleOwner
 from gatepost.store.news import STALE_TEMPLATES, clear_stale
 
 log = structlog.get_logger("gatepost.templates")
@@ -45,26 +44,30 @@ class TemplateWatch:
 
     async def run(self) -> None:
         """Until stopped, or until the lease is lost."""
-        wait = 0.0
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            if self._stale is not None:
-                wait = 0.0 if await self._sync(self._stale) else min(max(_FIRST_WAIT, wait * 2), _LONGEST_WAIT)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), wait or None)
+        await run_loop(
+            "reading of templates",
+            self._turn,
+            going=lambda: not self._stopping and self._alive(),
+            ends_on=(StaleOwner,),
+            first_wait=_FIRST_WAIT,
+            longest_wait=_LONGEST_WAIT,
+            wake=self._bell,
+            channel=self._lease.channel_id.hex,
+        )
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        if self._stale is not None:
+            await self._sync(self._stale)
+        await self._bell.wait()
 
     async def stop(self) -> None:
         self._stopping = True
         self._bell.set()
 
-    async def _sync(self, mark: str) -> bool:
-        try:
-            synced = await sync_templates(self._desk)
-            await clear_stale(self._desk.db, self._lease, mark)
-        except GatepostError as error:
-            log.warning("templates not read anew", channel=self._lease.channel_id.hex, reason=error.message)
-            return False
+    async def _sync(self, mark: str) -> None:
+        synced = await sync_templates(self._desk)
+        await clear_stale(self._desk.db, self._lease, mark)
         log.info("templates read anew", channel=self._lease.channel_id.hex, changed=synced.changed, added=synced.added)
         if self._stale == mark:
             self._stale = None
-        return True

@@ -54,6 +54,12 @@ def show_plan(account: Account, plans: Mapping[str, Plan], used: int, now: datet
     }
 
 
+def show_storage(account: Account, plans: Mapping[str, Plan], used: int) -> dict[str, Any]:
+    """Bytes of files against the plan."""
+    limit = plans[account.plan].storage_bytes
+    return {"limit": limit, "used": used, "left": None if limit is None else max(0, limit - used)}
+
+
 def show_access(account: Account, now: datetime) -> dict[str, Any]:
     """Why the API may be used, and until when."""
     return {

@@ -13,13 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-import structlog
-
-from gatepost.model.errors import GatepostError, LimitReached, LimitState, Unavailable
+from gatepost.model.errors import LimitReached, LimitState, Unavailable
 from gatepost.store.heads import ends_of
 from gatepost.store.pool import Database
 
-log = structlog.get_logger("gatepost.watchers")
 _LOOK = 0.25
 
 
@@ -113,20 +110,14 @@ class Watchers:
             for watcher in watchers:
                 watcher.end()
 
-    async def run(self) -> None:
-        """Looks for what other nodes wrote, as long as somebody waits for it."""
-        while True:
-            await self._somebody.wait()
-            if not self._of:
-                self._somebody.clear()
-                continue
-            try:
-                await self.look()
-            except GatepostError:
-                pass  # the database is away: the next look finds what this one did not
-            except Exception:
-                log.exception("look at the channels broke")
+    async def step(self) -> None:
+        """Looks once for what other nodes wrote, as soon as somebody waits for it."""
+        await self._somebody.wait()
+        if self._of:
+            await self.look()
             await asyncio.sleep(_LOOK)
+        else:
+            self._somebody.clear()
 
     async def look(self) -> None:
         """Wakes whoever watches a channel that has gone on since the last look."""

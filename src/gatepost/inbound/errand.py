@@ -5,17 +5,13 @@ import contextlib
 from collections.abc import Callable
 from datetime import datetime
 
-import structlog
-
+from gatepost.background import run_loop
 from gatepost.clock import Clock
 from gatepost.inbound.fetch import Fetcher
-from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.networks.base import Network
 from gatepost.store.heads import Lease, StaleOwner
 
-log = structlog.get_logger("gatepost.fetch")
-_AFTER_TROUBLE = 1.0
 _GATHER = 0.25  # every event of a channel rings here, and few bring a file: look at most so often
 
 
@@ -57,19 +53,19 @@ class Errand:
 
     async def run(self) -> None:
         """Until stopped, or until the lease is lost."""
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            try:
-                await self._step()
-            except StaleOwner:
-                return
-            except GatepostError as error:
-                log.warning("fetching held back", channel=self._channel.id, reason=error.message)
-                await asyncio.sleep(_AFTER_TROUBLE)
-                continue
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), self._wait())
-            await asyncio.sleep(_GATHER)
+        await run_loop(
+            "fetching of files", self._turn, going=self._going, ends_on=(StaleOwner,), channel=self._channel.id
+        )
+
+    def _going(self) -> bool:
+        return not self._stopping and self._alive()
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        await self._step()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._bell.wait(), self._wait())
+        await asyncio.sleep(_GATHER)
 
     async def stop(self) -> None:
         """Starts nothing more; a file that is under way is fetched anew by the next owner."""

@@ -2,7 +2,8 @@
 
 waiting ─► get it ─► whole, and its checksum right? ─► object storage ─► ready  + event media_ready
    ▲         │ no
-   └── later ┴─► after the last try, or at once where waiting will not help: failed + event media_failed
+   ├── later ┴─► after the last try, or at once where waiting will not help: failed + event media_failed
+   └── no room in the account's storage: looked at again and again, as long as the network has the file
 
 The owner of a channel does this. A file that was stored by an owner whose lease ended is stored anew by the next one,
 under the same key.
@@ -10,7 +11,7 @@ under the same key.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -18,21 +19,26 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
-from gatepost.model.errors import GatepostError
+from gatepost.model.account import Plan
+from gatepost.model.errors import GatepostError, TooLarge, Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.model.limits import size_words
 from gatepost.networks.base import CallFailed, Network, RemoteMedia
-from gatepost.store.fetching import mark_again, mark_failed, mark_ready
+from gatepost.store.fetching import mark_again, mark_failed, mark_full, mark_ready
 from gatepost.store.heads import Lease
 from gatepost.store.media import Media, next_waiting, waiting_media
 from gatepost.store.objects import PIECE, Objects
 from gatepost.store.pool import Database
+from gatepost.store.storage import Room, Space, plan_of_channel, room_for
 
 log = structlog.get_logger("gatepost.fetch")
 DELAYS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600)  # seconds; the last one again and again
 NETWORK_MEMORY = timedelta(days=7)
+FULL_DELAY = 600  # seconds after which a file that there was no room for is tried again
+KEPT = timedelta(minutes=10)  # how long a reservation outlives the time that a file may take
 MISMATCHES = 3  # tries after which a wrong checksum is no accident
 _LOOK_AGAIN = 1.0  # seconds between looks for new files while others are under way
+NO_PLANS: Mapping[str, Plan] = {}
 _remote = msgspec.json.Decoder(RemoteMedia)
 
 
@@ -48,6 +54,7 @@ class Trouble(msgspec.Struct, frozen=True):
 
     reason: str
     most: int | None = None  # None: as often as the settings say
+    full: bool = False  # the account has no room for it, which is no attempt
 
 
 def next_try(attempts: int, created_at: datetime, now: datetime, most: int) -> datetime | None:
@@ -70,6 +77,7 @@ class Fetcher:
         attempts: int,
         timeout: float,
         in_flight: int,
+        plans: Mapping[str, Plan] = NO_PLANS,
     ) -> None:
         self._db = db
         self._objects = objects
@@ -78,6 +86,7 @@ class Fetcher:
         self._most = most
         self._attempts = attempts
         self._timeout = timeout
+        self._storage = {name: plan.storage_bytes for name, plan in plans.items() if plan.storage_bytes is not None}
         self._room = asyncio.Semaphore(in_flight)  # each file that is under way is held in memory
         self._share = max(1, in_flight // 4)
 
@@ -109,23 +118,37 @@ class Fetcher:
 
     async def _fetch(self, lease: Lease, channel: ChannelRef, network: Network, media: Media) -> None:
         """One try for one file, and what follows from it."""
-        async with self._room:
-            found = await self._get(network, media)
+        async with self._room, room_for(self._db, self._clock, await self._space(media)) as room:
+            found = await self._get(network, media, room)
             kept = await self._keep(media, found) if isinstance(found, File) else found
-        now = self._clock.now()
-        if isinstance(kept, Trouble):
-            await self._give_up_or_wait(lease, channel, media, kept, now)
-        elif await mark_ready(self._db, lease, channel, media, len(kept.content), kept.sha256, now):
-            self._ring(lease.channel_id)
+            now = self._clock.now()
+            if isinstance(kept, Trouble):
+                await self._give_up_or_wait(lease, channel, media, kept, now)
+            elif await mark_ready(self._db, lease, channel, media, len(kept.content), kept.sha256, now):
+                self._ring(lease.channel_id)
 
-    async def _get(self, network: Network, media: Media) -> File | Trouble:
+    async def _space(self, media: Media) -> Space | None:
+        """The room that the account's plan has for files; None where it has no limit."""
+        found = await plan_of_channel(self._db, media.channel_id) if self._storage else None
+        if found is None or found[1] not in self._storage:
+            return None
+        expires_at = self._clock.now() + 2 * timedelta(seconds=self._timeout) + KEPT
+        return Space(found[0], media.channel_id, media.id, self._storage[found[1]], expires_at)
+
+    async def _get(self, network: Network, media: Media, room: Room) -> File | Trouble:
         """The file, if it is what the network announced."""
         try:
             remote = _remote.decode(media.source or "")
             if (remote.size or 0) > self._most:
                 return _too_large(self._most)
+            await room.cover(remote.size or 1)
             async with asyncio.timeout(self._timeout):
                 content = await network.get_media(remote, self._most)
+            await room.cover(len(content))
+        except TooLarge as full:
+            return Trouble(full.message, full=True)
+        except Unavailable:  # the database
+            raise
         except TimeoutError:
             return Trouble(f"The network did not give the file within {self._timeout:g} seconds")
         except CallFailed as failed:
@@ -149,12 +172,29 @@ class Fetcher:
     async def _give_up_or_wait(
         self, lease: Lease, channel: ChannelRef, media: Media, trouble: Trouble, now: datetime
     ) -> None:
+        if trouble.full:
+            await self._wait_for_room(lease, channel, media, trouble, now)
+            return
         tries = media.attempts + 1
         again = next_try(tries, media.created_at, now, min(self._attempts, trouble.most or self._attempts))
         if again is not None:
             await mark_again(self._db, lease, media, trouble.reason, again)
             return
-        log.warning("file not fetched", media=media.id.hex, attempts=tries, reason=trouble.reason)
+        await self._give_up(lease, channel, media, trouble, now)
+
+    async def _wait_for_room(
+        self, lease: Lease, channel: ChannelRef, media: Media, trouble: Trouble, now: datetime
+    ) -> None:
+        """The file stays at the network until there is room, or the network forgets it."""
+        again = now + timedelta(seconds=FULL_DELAY)
+        if again >= media.created_at + NETWORK_MEMORY:
+            await self._give_up(lease, channel, media, trouble, now)
+        elif await mark_full(self._db, lease, channel, media, trouble.reason, again, now):
+            log.warning("no room for a file", media=media.id.hex, reason=trouble.reason)
+            self._ring(lease.channel_id)
+
+    async def _give_up(self, lease: Lease, channel: ChannelRef, media: Media, trouble: Trouble, now: datetime) -> None:
+        log.warning("file not fetched", media=media.id.hex, attempts=media.attempts + 1, reason=trouble.reason)
         if await mark_failed(self._db, lease, channel, media, trouble.reason, now):
             self._ring(lease.channel_id)
 

@@ -9,10 +9,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import structlog
 
+from gatepost.background import Loop, run_loop
 from gatepost.clock import Clock
 from gatepost.inbound.groups import fitting
 from gatepost.inbound.receive import Receiver
@@ -72,6 +74,7 @@ class Keeper:
         self._link: Link | None = None
         self._shown = ""
         self._stopping = False
+        self._waited = 0.0
 
     @property
     def idle(self) -> bool:
@@ -88,23 +91,27 @@ class Keeper:
 
     async def run(self) -> None:
         """Until stopped, or until the lease is lost."""
-        wait = 0.0
         try:
-            while not self._stopping and self._alive():
-                began = self._clock.monotonic()
-                then = await self._try_turn()
-                if then is not Then.BACK_OFF or self._clock.monotonic() - began > _HEALTHY:
-                    wait = 0.0
-                if then is Then.BACK_OFF:
-                    wait = min(max(_FIRST_WAIT, wait * 2), _LONGEST_WAIT)
-                    await self._pause(wait)
-                elif then is Then.STOP and not self._stopping:
-                    await self._rung()
-                self._bell.clear()
-        except StaleOwner:
-            return
+            await run_loop(
+                "link", self._live_and_wait, going=self._going, ends_on=(StaleOwner,), channel=self._channel.id
+            )
         finally:
             self._over.set()
+
+    def _going(self) -> bool:
+        return not self._stopping and self._alive()
+
+    async def _live_and_wait(self) -> None:
+        began = self._clock.monotonic()
+        then = await self._try_turn()
+        if then is not Then.BACK_OFF or self._clock.monotonic() - began > _HEALTHY:
+            self._waited = 0.0
+        if then is Then.BACK_OFF:
+            self._waited = min(max(_FIRST_WAIT, self._waited * 2), _LONGEST_WAIT)
+            await self._pause(self._waited)
+        elif then is Then.STOP and not self._stopping:
+            await self._rung()
+        self._bell.clear()
 
     async def stop(self) -> None:
         """Ends the connection; the phone stays linked."""
@@ -168,13 +175,11 @@ class Keeper:
         except CallFailed as error:
             await self._show("disconnected", error.error.title)
             return Then.BACK_OFF
-        wishes = asyncio.create_task(self._attend(link))
+        wishes = Loop("wishes for the link", partial(self._attend, link), channel=self._channel.id)
         try:
             return await self._listen(link)
         finally:
-            wishes.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await wishes
+            await wishes.stop()
             self._set_network(None)
             await link.close()
             self._link = None
@@ -216,14 +221,14 @@ class Keeper:
 
     async def _acknowledge(self, link: Link, pending: _Pending) -> None:
         """Acknowledges what is durable, in its order. What could not be written comes again with the next life."""
-        failed: GatepostError | None = None
+        failed: Exception | None = None
         while (entry := await pending.get()) is not None:
             seq, receiving = entry
             try:
                 await receiving
                 if seq is not None and failed is None:
                     await link.ack(seq)
-            except GatepostError as error:
+            except Exception as error:  # whoever puts more into the queue must not wait for ever
                 failed = failed or error
                 await link.close()
         if failed is not None:
@@ -324,14 +329,13 @@ class Keeper:
 
     async def _attend(self, link: Link) -> None:
         """While the link lives: does what people ask of it."""
-        while True:
-            try:
-                await self._grant(link)
-            except (GatepostError, CallFailed) as error:
-                log.warning("wish not granted", channel=self._channel.id, reason=str(error))
-            await self._rung()
-            await asyncio.sleep(_GATHER)
-            self._bell.clear()
+        try:
+            await self._grant(link)
+        except (GatepostError, CallFailed) as error:
+            log.warning("wish not granted", channel=self._channel.id, reason=str(error))
+        await self._rung()
+        await asyncio.sleep(_GATHER)
+        self._bell.clear()
 
     async def _grant(self, link: Link) -> None:
         row = self.row = await get_link(self._db, self._lease.channel_id)

@@ -1,7 +1,10 @@
 """Accounts, plans and keys: what they are, and the pure rules about them."""
 
 import hashlib
+import re
 import secrets
+import string
+import zlib
 from datetime import datetime
 from uuid import UUID
 
@@ -13,6 +16,9 @@ API_ACCESS = "API Access"
 SCOPES = ("send", "read", "manage", "mcp")
 KINDS = ("official", "qr")
 KEY_PREFIX = "gpk_"
+_CHECK = 6  # digits of a key's checksum
+_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_KEY = re.compile(rf"{KEY_PREFIX}([\w-]{{43}})([0-9A-Za-z]{{{_CHECK}}}|)", re.ASCII)
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,6 +26,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     title: str
     messages_per_month: int | None = None
+    storage_bytes: int | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -41,8 +48,24 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 def new_key() -> str:
-    """A fresh API key: 256 bits, shown once."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
+    """A fresh API key: 256 random bits and their checksum, shown once."""
+    random = secrets.token_urlsafe(32)
+    return KEY_PREFIX + random + _checksum(random)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text can be an API key at all. Older keys have no checksum."""
+    parts = _KEY.fullmatch(text)
+    return parts is not None and parts[2] in ("", _checksum(parts[1]))
+
+
+def _checksum(random: str) -> str:
+    """The CRC-32 in six digits of base 62."""
+    rest, digits = zlib.crc32(random.encode()), ""
+    for _ in range(_CHECK):
+        rest, digit = divmod(rest, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
 
 
 def key_hash(key: str) -> bytes:
@@ -53,9 +76,7 @@ def key_hash(key: str) -> bytes:
 def check_key(caller: Caller | None, now: datetime) -> Caller:
     """Refuses a key that does not exist, is revoked or is past its time, without telling which."""
     if caller is None or _ended(caller.revoked_at, now) or _ended(caller.expires_at, now):
-        raise NotAuthenticated(
-            "This API key is not valid. Make a new one in the dashboard or with 'gatepost key create'."
-        )
+        raise NotAuthenticated("This API key is not valid. Make a new one with 'gatepost key create'.")
     return caller
 
 

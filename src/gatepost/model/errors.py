@@ -1,18 +1,20 @@
 """Everything that can be refused, as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
 
 GatepostError
-├── BadRequest        malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key
+├── BadRequest        malformed_request, malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key
 ├── NotAuthenticated  missing_api_key, invalid_api_key, invalid_signature
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
 ├── NotFound          not_found
+├── RequestTimeout    request_timeout
 ├── Conflict          idempotency_in_progress, wrong_state, contact_exists
-├── TooLarge          body_too_large, media_too_large
+├── TooLarge          body_too_large, media_too_large, storage_full
 ├── OutOfRange        range_not_satisfiable
 ├── WrongMediaType    unsupported_media_type
 ├── Invalid           invalid_phone, invalid_field, unsupported_on_channel, window_closed, template_not_approved,
 │                     template_variables_mismatch, idempotency_key_reused, forbidden_url, opted_out
-├── LimitReached      rate_limited, plan_quota_exceeded
+├── LimitReached      rate_limited, plan_quota_exceeded, too_many_requests, too_many_connections
+├── HeadersTooLarge   headers_too_large
 ├── Unavailable       overloaded, database_unavailable, storage_unavailable
 ├── NetworkRefused    network_refused
 └── NetworkAway       network_unavailable
@@ -39,6 +41,7 @@ class GatepostError(Exception):
         *,
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        retryable: bool | None = None,
         limit: "LimitState | None" = None,
         network: "NetworkWords | None" = None,
     ) -> None:
@@ -47,7 +50,7 @@ class GatepostError(Exception):
         self.code = code or self.default_code
         self.fields = fields
         self.retry_after = retry_after
-        self.retryable = type(self).retryable or retry_after is not None
+        self.retryable = type(self).retryable or retry_after is not None if retryable is None else retryable
         self.limit = limit
         self.network = network
 
@@ -90,6 +93,10 @@ class NotFound(GatepostError):
     default_code = "not_found"
 
 
+class RequestTimeout(GatepostError):
+    default_code = "request_timeout"
+
+
 class Conflict(GatepostError):
     default_code = "wrong_state"
 
@@ -119,6 +126,10 @@ class Invalid(GatepostError):
 class LimitReached(GatepostError):
     default_code = "rate_limited"
     retryable = True
+
+
+class HeadersTooLarge(GatepostError):
+    default_code = "headers_too_large"
 
 
 class Unavailable(GatepostError):

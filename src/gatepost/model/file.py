@@ -49,6 +49,15 @@ def too_large(limit: int, what: str) -> TooLarge:
     return TooLarge(f"{what} may have at most {size_words(limit)} ({limit:,} bytes).", "media_too_large")
 
 
+def storage_full(limit: int) -> TooLarge:
+    """The refusal of a file that the account's plan has no room for."""
+    return TooLarge(
+        f"There is no room for this file: the files of this account may take {limit:,} bytes in all. "
+        "Delete files, or choose a larger plan.",
+        "storage_full",
+    )
+
+
 def clean_filename(text: str | None) -> str | None:
     """The last part of a path, without what cannot be seen, cut to its longest; None when nothing is left."""
     last = re.split(r"[/\\]", _UNSEEN.sub("", text or ""))[-1].strip()

@@ -18,6 +18,12 @@ def month_of(at: datetime) -> date:
     return at.astimezone(UTC).date().replace(day=1)
 
 
+def month_seconds(at: datetime) -> int:
+    """The length of the month that holds `at`."""
+    first = month_of(at)
+    return int((month_end(at) - datetime(first.year, first.month, 1, tzinfo=UTC)).total_seconds())
+
+
 def month_end(at: datetime) -> datetime:
     """When the month's plan begins anew."""
     first = month_of(at)

@@ -18,7 +18,7 @@ from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
 from gatepost.networks.qr.compose import CHOICES, as_text
-from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages
+from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages, accept_together
 from gatepost.store.answers import Key, check_items, nth
 from gatepost.store.batch import Batch
 from gatepost.store.pool import Database
@@ -49,7 +49,9 @@ class Acceptor:
         self._plans = plans
         self._ring = ring
         self._count = count
-        self._batch: Batch[UUID, Submission, Accepted] = Batch(self._write, limit=queue, weigh=_weigh)
+        self._batch: Batch[UUID, Submission, Accepted] = Batch(
+            self._write, limit=queue, weigh=_weigh, together=self._write_together
+        )
 
     async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
         """Takes one send. Returns once it is durable."""
@@ -109,9 +111,18 @@ class Acceptor:
         self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
     ) -> list[Outcome]:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
+        self._note(channel_id, outcomes)
+        return outcomes
+
+    async def _write_together(self, batches: Mapping[UUID, Sequence[Submission]]) -> dict[UUID, list[Outcome]]:
+        written = await accept_together(self._db, batches, self._clock.now())
+        for channel_id, outcomes in written.items():
+            self._note(channel_id, outcomes)
+        return written
+
+    def _note(self, channel_id: UUID, outcomes: Sequence[Outcome]) -> None:
         self._ring(channel_id)
         self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
-        return outcomes
 
 
 def _weigh(submission: Submission) -> int:

@@ -18,6 +18,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
+from gatepost.background import run_loop
 from gatepost.clock import Clock
 from gatepost.model import waits
 from gatepost.model.errors import Unavailable
@@ -153,15 +154,18 @@ class Lane:
 
     async def run(self) -> None:
         """The loop: until stopped, or until the lease is lost."""
-        while not self._stopping and self._alive():
-            self._bell.clear()
-            try:
-                again = await self.step()
-            except StaleOwner:
-                break
-            except Unavailable:
-                again = self._clock.monotonic() + TICK
-            await self._wait(again)
+        await run_loop("sending", self._turn, going=self._going, ends_on=(StaleOwner,), channel=self._channel.id)
+
+    def _going(self) -> bool:
+        return not self._stopping and self._alive()
+
+    async def _turn(self) -> None:
+        self._bell.clear()
+        try:
+            again = await self.step()
+        except Unavailable:
+            again = self._clock.monotonic() + TICK
+        await self._wait(again)
 
     async def stop(self) -> None:
         """Starts nothing more, waits for what is in flight, and notes how far it came."""
@@ -196,7 +200,7 @@ class Lane:
 
     async def _resolve_unknown(self) -> None:
         """A status may have told meanwhile how a send with a lost answer ended."""
-        unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._place(m) == PARKED]
+        unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._queue.place_of(m) == PARKED]
         if unknown:
             states = await read_states(self._ledger.db, self.lease.channel_id, [m.id for m in unknown])
             for message in unknown:
@@ -250,9 +254,6 @@ class Lane:
 
     def _waits_of(self, message: Queued, now: float, wall: datetime) -> str | None:
         return waits_of(message, (self._queue.recipient_of(message).causes, self._causes), now, wall)
-
-    def _place(self, message: Queued) -> str:
-        return self._queue.recipient_of(message).place
 
     # -- starting -----------------------------------------------------------------------------------------------------
 

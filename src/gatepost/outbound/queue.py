@@ -98,6 +98,10 @@ class Queue:
     def messages(self) -> Iterator[Queued]:
         return iter(self._messages.values())
 
+    def place_of(self, message: Queued) -> str:
+        """Where a message stands in the queue."""
+        return self.recipient_of(message).place
+
     def recipient_of(self, message: Queued) -> Recipient:
         return self._recipients[message.phone]
 

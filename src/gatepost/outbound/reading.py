@@ -18,6 +18,13 @@ from gatepost.store.waiting import Marks, read_marks, read_standing
 _PAGE = 500
 
 
+def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> float:
+    """Seconds that a send with an unknown outcome still has to wait for a status, however many owners it has had."""
+    if attempted_at is None:
+        return grace
+    return min(grace, max(0.0, grace - (now - attempted_at).total_seconds()))
+
+
 class Reader:
     """Fills a lane's queue, and knows how far everything is settled."""
 
@@ -110,12 +117,12 @@ class Reader:
         """Queues a message. One that an earlier owner was sending has an unknown outcome, and waits for a status."""
         if message.id in self._queue:
             return
-        now = self._clock.monotonic()
+        now, wall = self._clock.monotonic(), self._clock.now()
         if message.state is State.SENDING:
-            message.not_before = now + self._rules.unknown_grace
+            message.not_before = now + grace_left(message.sending_at, wall, self._rules.unknown_grace)
         elif message.next_at is not None:
             failed_at = link_failed_at(message.history)
             if failed_at is not None:
-                message.limited_since = now - (self._clock.now() - failed_at).total_seconds()
-            message.not_before = now + (message.next_at - self._clock.now()).total_seconds()
+                message.limited_since = now - (wall - failed_at).total_seconds()
+            message.not_before = now + (message.next_at - wall).total_seconds()
         self._queue.add(message, now)

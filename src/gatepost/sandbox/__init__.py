@@ -2,7 +2,8 @@
 
 import gc
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 from gatepost.sandbox.app import SandboxApp
 from gatepost.sandbox.server import SandboxServer, run_server, server_config
@@ -11,9 +12,9 @@ from gatepost.sandbox.settings import SandboxSettings
 __all__ = ["SandboxSettings", "create_app", "serve"]
 
 
-def create_app(settings: SandboxSettings) -> SandboxApp:
-    """The sandbox as an ASGI application with its lifespan."""
-    return SandboxApp(settings)
+def create_app(settings: SandboxSettings, data: Path | None = None, allow_hosts: Collection[str] = ()) -> SandboxApp:
+    """The sandbox as an ASGI application with its lifespan; with a folder, it goes on where it stopped."""
+    return SandboxApp(settings, data, allow_hosts)
 
 
 async def serve(
@@ -21,6 +22,8 @@ async def serve(
     port: int = 8081,
     settings: SandboxSettings | None = None,
     *,
+    data: Path | None = None,
+    allow_hosts: Collection[str] = (),
     ready: Callable[[int], None] | None = None,
     signals: bool = True,
 ) -> None:
@@ -29,7 +32,7 @@ async def serve(
     With `signals=False` the process is somebody else's: signals and garbage collection are left alone, and
     cancelling is the way to end the sandbox.
     """
-    app = create_app(settings or SandboxSettings())
+    app = create_app(settings or SandboxSettings(), data, allow_hosts)
     if signals:
         _calm_collector()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

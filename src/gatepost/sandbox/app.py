@@ -1,15 +1,20 @@
 """The sandbox as one ASGI application: the network's door, the control door, and the front page."""
 
+from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from litestar import Litestar, MediaType, Request, Response, get
 from litestar.di import Provide
 
 from gatepost.sandbox import control, page
+from gatepost.sandbox.control.guard import is_foreign, refuse_control
+from gatepost.sandbox.control.problems import give_problem
 from gatepost.sandbox.graph import Receive, Scope, Send, root_of, serve_graph
 from gatepost.sandbox.qr import serve_link
 from gatepost.sandbox.settings import SandboxSettings
+from gatepost.sandbox.storage import Folder, restore
 from gatepost.sandbox.world import World
 
 _FRONT = """Gatepost sandbox: a pretend messaging network. Nothing here reaches a real phone.
@@ -31,19 +36,25 @@ Control (JSON, no key: keep it on this machine)
 class SandboxApp:
     """Sends each request to its door."""
 
-    def __init__(self, settings: SandboxSettings) -> None:
+    def __init__(self, settings: SandboxSettings, data: Path | None = None, allow_hosts: Collection[str] = ()) -> None:
         self.world = World(settings)
+        self._allow_hosts = frozenset(name.lower() for name in allow_hosts)
+        self._folder = None if data is None else Folder(data)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "http" and not _is_ours(scope["path"]):
             await serve_graph(self.world.network, scope, receive, send)
-        elif scope["type"] == "websocket" and scope["path"] == "/qr/link":
+        elif scope["type"] == "websocket" and scope["path"] == "/qr/link" and not is_foreign(scope):
             await serve_link(self.world.qr, scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
             if scope["type"] == "http":
+                refused = refuse_control(scope, self._allow_hosts) if scope["path"].startswith("/control/") else None
+                if refused is not None:
+                    await give_problem(send, *refused)
+                    return
                 self.world.network.media.root = root_of(scope)
             scope.setdefault("state", {})["world"] = self.world
             await _framework()(scope, receive, send)  # type: ignore[arg-type]
@@ -53,12 +64,16 @@ class SandboxApp:
         await receive()
         try:
             await self.world.open()
+            if self._folder is not None:
+                restore(self.world, self._folder)
         except BaseException as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             raise
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self.world.close()
+        if self._folder is not None:
+            self._folder.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -9,13 +9,40 @@ import heapq
 import time
 from collections.abc import Awaitable, Callable
 from itertools import count
+from typing import Any, Protocol
 
 Fire = Callable[[], object]
 _GRAIN = 0.004  # real seconds; timers due within one grain fire together: one wake-up for many statuses
 
 
+class Recorder(Protocol):
+    """Keeps every input of the network, in order, so that a restart can replay them."""
+
+    inline_max: int  # bytes of a body that are recorded with its request
+
+    async def keep_file(self, content: bytes) -> str:
+        """Keep a large body; returns its name."""
+
+    def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
+        """Keep one input; when this returns, it survives the end of the process."""
+
+
+class _Nap:
+    """The timer of a request that waits. It belongs to a connection: no restart brings it back."""
+
+    def __init__(self, woken: asyncio.Event) -> None:
+        self._woken = woken
+
+    def __call__(self) -> None:
+        self._woken.set()
+
+
 class Clock:
-    """Sandbox time in Unix seconds, and everything that waits for it."""
+    """Sandbox time in Unix seconds, and everything that waits for it.
+
+    With a recorder, every input begins with `begin` and is kept by `record`. Time then stands still until the event
+    loop goes on, so that a replay of the record computes what was computed the first time.
+    """
 
     def __init__(self, start: float | None = None, *, frozen: bool = False, speed: float = 1.0) -> None:
         self._base = time.time() if start is None else start
@@ -29,6 +56,9 @@ class Clock:
         self._moving = asyncio.Lock()
         self._sleepers: set[asyncio.Event] = set()
         self._closed = False
+        self._held: float | None = None
+        self.recorder: Recorder | None = None
+        self.replaying = False  # no timer fires by itself
 
     @property
     def frozen(self) -> bool:
@@ -47,9 +77,56 @@ class Clock:
 
     def now(self) -> float:
         """The sandbox time."""
+        if self._held is not None:
+            return self._held
+        return self._running()
+
+    def _running(self) -> float:
         if self._frozen:
             return self._base
         return self._base + (time.monotonic() - self._anchor) * self._speed
+
+    def begin(self) -> None:
+        """Start to work on one input: its time is now."""
+        if self.recorder is not None:
+            if self._held is None:
+                asyncio.get_running_loop().call_soon(self._let_go)
+            self._held = self._running()
+
+    def record(self, kind: str, *values: object) -> None:
+        """Keep one input, with its time."""
+        if self.recorder is not None:
+            self.recorder.write(self.now(), kind, values)
+
+    def replay_at(self, now: float) -> None:
+        """Be at the time of a recorded input."""
+        self.replaying, self._held = True, now
+
+    def replay_timer(self) -> None:
+        """Fire the timer that was next."""
+        heapq.heappop(self._heap)[2]()
+
+    def replay_pace(self, *, frozen: bool, speed: float) -> None:
+        """Take on the pace that was recorded."""
+        self._frozen, self._speed = frozen, speed
+
+    def resume(self, elapsed: float) -> None:
+        """Go on after a replay, so many real seconds after its end; what fell due in between fires now."""
+        now = self.now()
+        self.replaying = False
+        self._rebase(now if self._frozen else now + max(elapsed, 0.0) * self._speed)
+        self._arm()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The time and the timers, without what belongs to this process."""
+        heap = [entry for entry in sorted(self._heap, key=lambda entry: entry[:2]) if not isinstance(entry[2], _Nap)]
+        return {"now": self.now(), "frozen": self._frozen, "speed": self._speed, "heap": heap}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A clock that waits for its replay to end."""
+        Clock.__init__(self, state["now"], frozen=state["frozen"], speed=state["speed"])
+        self._heap = [(due, next(self._order), fire) for due, _, fire in state["heap"]]
+        self.replay_at(state["now"])
 
     def at(self, due: float, fire: Fire) -> None:
         """Call `fire` once, when the sandbox time reaches `due`."""
@@ -61,14 +138,15 @@ class Clock:
         """Wait for sandbox seconds."""
         woken = asyncio.Event()
         self._sleepers.add(woken)
-        self.at(self.now() + seconds, woken.set)
+        self.at(self.now() + seconds, _Nap(woken))
         await woken.wait()
         self._sleepers.discard(woken)
 
     def run_at(self, *, frozen: bool, speed: float) -> None:
         """Change the pace of time without moving it."""
-        self._rebase(self.now())
+        self._rebase(self._running())
         self._frozen, self._speed = frozen, speed
+        self.record("pace", frozen, speed)
         self._arm()
 
     async def move_to(self, target: float, settle: Callable[[], Awaitable[None]], *, ordered: bool = True) -> int:
@@ -87,12 +165,13 @@ class Clock:
         fired = 0
         await settle()
         while self._heap and self._heap[0][0] <= target:
-            self._rebase(max(self.now(), self._heap[0][0] if ordered else target))
-            heapq.heappop(self._heap)[2]()
+            self._rebase(max(self._running(), self._heap[0][0] if ordered else target))
+            self._fire_next()
             fired += 1
             if ordered or not (self._heap and self._heap[0][0] <= target):
                 await settle()
-        self._rebase(max(self.now(), target))
+        self._rebase(max(self._running(), target))
+        self.record("pace", self._frozen, self._speed)
         return fired
 
     def close(self) -> None:
@@ -104,7 +183,16 @@ class Clock:
             woken.set()
 
     def _rebase(self, now: float) -> None:
-        self._base, self._anchor = now, time.monotonic()
+        self._base, self._anchor, self._held = now, time.monotonic(), None
+
+    def _let_go(self) -> None:
+        self._held = None
+
+    def _fire_next(self) -> None:
+        if self.recorder is not None and not isinstance(self._heap[0][2], _Nap):
+            self.begin()
+            self.record("timer")
+        heapq.heappop(self._heap)[2]()
 
     def _disarm(self) -> None:
         if self._armed is not None:
@@ -113,10 +201,10 @@ class Clock:
 
     def _arm(self) -> None:
         self._disarm()
-        if self._closed or not self._heap or self._moving.locked():
+        if self._closed or self.replaying or not self._heap or self._moving.locked():
             return
         due = self._heap[0][0]
-        wait = due - self.now()
+        wait = due - self._running()
         if wait > 0 and self._frozen:
             return
         self._armed_due = due
@@ -124,9 +212,9 @@ class Clock:
 
     def _fire_due(self) -> None:
         self._armed, self._armed_due = None, float("-inf")
-        horizon = self.now()
+        horizon = self._running()
         try:
             while self._heap and self._heap[0][0] <= horizon:
-                heapq.heappop(self._heap)[2]()
+                self._fire_next()
         finally:
             self._arm()

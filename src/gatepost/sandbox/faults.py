@@ -8,7 +8,6 @@ an update  ─► suppress · drop_echo · delay · duplicate · reorder      (e
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from itertools import count
 from random import Random
 from typing import Literal
 
@@ -146,7 +145,7 @@ class Faults:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._serial = count(1)
+        self._serial = 0
         self._armed: dict[str, Armed] = {}
         self.refusing: list[Armed] = []
         self.accepting: list[Armed] = []
@@ -155,7 +154,9 @@ class Faults:
 
     def add(self, rule: Rule) -> Armed:
         """Put a rule in force, with an id of its own if it has none."""
-        rule = rule if rule.id else msgspec.structs.replace(rule, id=f"f{next(self._serial)}")
+        if not rule.id:
+            self._serial += 1
+            rule = msgspec.structs.replace(rule, id=f"f{self._serial}")
         self._armed[rule.id] = armed = Armed(rule, stream(self._seed, "fault", rule.id))
         self._sort()
         return armed

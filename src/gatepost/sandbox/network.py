@@ -43,7 +43,15 @@ class Network(Switchboard):
         """Stop everything."""
         self.clock.close()
         for number in self.numbers.values():
+            number.outbox.stop()
+        for number in self.numbers.values():
             await number.outbox.close()
+
+    def resume(self, elapsed: float) -> None:
+        """Go on after a replay, so many real seconds after its end."""
+        for number in self.numbers.values():
+            number.outbox.resume()
+        self.clock.resume(elapsed)
 
     def receive_mark(self, number: Number, mark: MarkRead, request_id: str) -> Answer:
         """Take a read mark."""

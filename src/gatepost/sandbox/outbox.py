@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from gatepost.sandbox.settings import Callbacks, NumberSpec
 from gatepost.sandbox.wire import Update, signature, webhook_body
 
 Post = Callable[[str, bytes, str, float], Awaitable[tuple[int | None, str | None]]]
+_NO_ADDRESS = "no_address"
 Address = Callable[[NumberSpec, str], str | None]  # where a number's callbacks of a field go
 
 
@@ -40,6 +42,7 @@ class Outbox:
         self._address = address
         self._gathering: list[Update] = []
         self._queue: deque[Delivery] = deque()
+        self._flying: dict[int, Delivery] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -69,14 +72,41 @@ class Outbox:
         """Wait until nothing is queued or on the wire; retries that wait for their time do not count."""
         await self._idle.wait()
 
-    async def close(self) -> None:
-        """Stop at once; what was on its way is lost."""
+    def stop(self) -> None:
+        """Post nothing any more; what was on its way is lost, unless it was recorded."""
         self._closed = True
         self._queue.clear()
-        workers = list(self._workers)
-        for worker in workers:
+        for worker in self._workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Stop, and wait for the end of what was on the wire."""
+        self.stop()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    def replay(self, number: int, status: int | None, error: str | None) -> None:
+        """Note the outcome of an attempt that was recorded."""
+        for delivery in self._queue:
+            if delivery.number == number:
+                self._queue.remove(delivery)
+                self._finish(delivery, status, error)
+                return
+
+    def resume(self) -> None:
+        """Post what a replay left on its way."""
+        for _ in range(min(len(self._queue), 1 if self._clock.frozen else self._callbacks.connections)):
+            self._hire()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the attempts themselves: what is on the wire is on its way again."""
+        ours = ("_flying", "_workers", "_idle")
+        kept = {name: value for name, value in vars(self).items() if name not in ours}
+        return {**kept, "_queue": deque([*self._flying.values(), *self._queue])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same outbox, with nothing on the wire."""
+        vars(self).update(state, _flying={}, _workers=set(), _idle=asyncio.Event())
+        self._idle.set()
 
     def _flush(self, batch: list[Update]) -> None:
         if batch is self._gathering:  # else it has gone already, full before its time
@@ -96,6 +126,8 @@ class Outbox:
             self._ledger.count(self._id, "callbacks.no_address")
             return
         self._queue.append(delivery)
+        if self._clock.replaying:
+            return
         # On a frozen clock one worker alone: the receiver sees one order, the same in every run.
         if len(self._workers) < (1 if self._clock.frozen else self._callbacks.connections):
             self._hire()
@@ -119,11 +151,21 @@ class Outbox:
 
     async def _attempt(self, delivery: Delivery) -> None:
         url = self._address(self._spec, delivery.updates[0].field)
-        if url is None:
+        status: int | None = None
+        error: str | None = _NO_ADDRESS
+        if url is not None:
+            self._flying[delivery.number] = delivery
+            signed = signature(self._secret, delivery.body)
+            status, error = await self._post(url, delivery.body, signed, self._callbacks.timeout)
+            del self._flying[delivery.number]
+        self._clock.begin()
+        self._clock.record("posted", self._id, delivery.number, status, error)
+        self._finish(delivery, status, error)
+
+    def _finish(self, delivery: Delivery, status: int | None, error: str | None) -> None:
+        if error == _NO_ADDRESS:
             self._ledger.count(self._id, "callbacks.no_address")
             return
-        signed = signature(self._secret, delivery.body)
-        status, error = await self._post(url, delivery.body, signed, self._callbacks.timeout)
         delivery.attempts += 1
         self._record(delivery, status, error)
         if status != 200:

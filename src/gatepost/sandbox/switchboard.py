@@ -19,7 +19,7 @@ from gatepost.sandbox.ledger import Ledger
 from gatepost.sandbox.media import Media
 from gatepost.sandbox.numbers import Number
 from gatepost.sandbox.people import People
-from gatepost.sandbox.settings import NumberSpec, SandboxSettings
+from gatepost.sandbox.settings import Management, NumberSpec, SandboxSettings
 from gatepost.sandbox.templates import Templates
 from gatepost.sandbox.troubles import Troubles
 from gatepost.sandbox.uploads import Uploads
@@ -50,9 +50,12 @@ class Switchboard:
         self.accounts = Accounts()
         self.media = Media(settings.seed, settings.management.media_bytes)
         self.uploads = Uploads(settings.seed)
-        self.templates = Templates(settings.seed, self.clock, lambda: self.settings.management, self.announce)
+        self.templates = Templates(settings.seed, self.clock, self._management, self.announce)
         self._troubles = Troubles(self.clock, self.faults)
         self._traces = stream(settings.seed, "traces")
+
+    def _management(self) -> Management:
+        return self.settings.management
 
     def register(self, spec: NumberSpec) -> Number:
         """Add a number, or change one; a changed number keeps its pace, windows and streams."""
@@ -63,6 +66,11 @@ class Switchboard:
         else:
             number.tune(spec, self.settings)
         return number
+
+    async def keep_body(self, body: bytes) -> bytes | str:
+        """The body of a request as it is to be recorded: a large one goes to a file of its own, off the event loop."""
+        recorder = self.clock.recorder
+        return body if recorder is None or len(body) <= recorder.inline_max else await recorder.keep_file(body)
 
     def next_request_id(self) -> str:
         """The id of the next request."""

@@ -2,7 +2,9 @@
 
 import msgspec
 
+from gatepost.sandbox.clock import Recorder
 from gatepost.sandbox.courier import Courier
+from gatepost.sandbox.followers import Followers
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.qr import QrNetwork
 from gatepost.sandbox.settings import SandboxSettings
@@ -12,8 +14,9 @@ class World:
     """Holds the one network from start to stop."""
 
     def __init__(self, settings: SandboxSettings) -> None:
-        self._settings = settings
-        self._courier = Courier()
+        self.settings = settings
+        self.courier = Courier()
+        self.followers = Followers()
         self._network: Network | None = None
         self._qr: QrNetwork | None = None
 
@@ -33,23 +36,38 @@ class World:
 
     async def open(self) -> None:
         """Begin with the settings of the start."""
-        self._network = Network(self._settings, self._courier)
-        self._qr = QrNetwork(self._network)
+        self.put(Network(self.settings, self.courier))
+
+    def put(self, network: Network, qr: QrNetwork | None = None) -> None:
+        """Use this network from now on."""
+        self._network, self._qr = network, qr or QrNetwork(network)
+
+    def record_to(self, recorder: Recorder) -> None:
+        """Have every input of the network recorded."""
+        self.network.clock.recorder = recorder
 
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
         """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
-        old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self._settings, **changes)
-        self._network = Network(settings, self._courier)
-        self._qr = QrNetwork(self._network)
+        old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
+        self.put(Network(settings, self.courier))
+        self._take_over_clock(old)
         if keep_numbers:
             for number in old.numbers.values():
-                self._network.register(number.spec)
-            self._qr.adopt(old_qr)
+                self.network.register(number.spec)
+            self.qr.adopt(old_qr)
         old_qr.close()
         await old.close()
 
+    def _take_over_clock(self, old: Network) -> None:
+        clock, before = self.network.clock, old.clock
+        if before.replaying:
+            clock.replay_at(before.now())
+        before.recorder, clock.recorder = None, before.recorder
+        clock.record("pace", clock.frozen, clock.speed)
+
     async def release(self) -> None:
         """Let go of requests that hang and of everything that waits for its time."""
+        self.followers.close()
         if self._network is not None:
             self._network.clock.close()
 
@@ -57,4 +75,4 @@ class World:
         """Stop."""
         if self._network is not None:
             await self._network.close()
-        await self._courier.close()
+        await self.courier.close()

@@ -1,6 +1,6 @@
 """The commit that accepts messages: idempotency, the plan's count, contacts, rows, events, all or nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,18 +9,21 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids, times
-from gatepost.model.errors import LimitReached, LimitState
+from gatepost.model.errors import LimitReached, LimitState, overloaded
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
+from gatepost.model.quota import NO_LIMIT
+from gatepost.store.accept_rows import Opened, Written, open_channels, write_accepted
 from gatepost.store.answers import Key, in_progress, reused
 from gatepost.store.batches import add_batch
 from gatepost.store.checking import Asked, read_grounds, refusal
-from gatepost.store.contacts import FIND, Contact, add_missing
-from gatepost.store.heads import Clause, Head, Scribe, append_events, no_such_channel
+from gatepost.store.contacts import Contact, add_missing
+from gatepost.store.heads import Scribe, no_such_channel
 from gatepost.store.pool import Connection, Database
-from gatepost.store.talks import NOTE_NEWEST, newest_of, tell_made
+from gatepost.store.quota import Quota, Short, covers, provide, refill, spend
+from gatepost.store.talks import tell_made
 
-_NO_LIMIT = 2**62
+_TRIES = 100  # each of them lost what it was given to others, who accepted messages with it
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -51,6 +54,22 @@ class Accepted(msgspec.Struct, frozen=True):
 Outcome = Accepted | Exception
 
 
+class Group(msgspec.Struct):
+    """The sends of one channel, and what becomes of them."""
+
+    channel_id: UUID
+    submissions: Sequence[Submission]
+    opened: Opened
+    outcomes: list[Outcome | None] = []
+    fresh: list[int] = []
+    slice_left: int = 0
+    batch_id: UUID | None = None
+
+    @property
+    def chosen(self) -> list[Submission]:
+        return [self.submissions[i] for i in self.fresh]
+
+
 async def accept_messages(
     db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime, batch_id: UUID | None = None
 ) -> list[Outcome]:
@@ -58,93 +77,131 @@ async def accept_messages(
 
     With a `batch_id`, its messages can be found together later.
     """
-    async with db.transaction() as conn:
-        head, counted, people, last_in = await _open(conn, channel_id, submissions, now)
-        outcomes = await _settle_keys(conn, channel_id, submissions)
-        await _refuse_unfit(conn, channel_id, submissions, outcomes, last_in, now)
-        fresh = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        if not counted:
-            fresh = await _count(conn, submissions, fresh, outcomes, now)
-        elif len(fresh) < len(submissions):
-            await _give_back(conn, submissions[-1].account_id, len(submissions) - len(fresh), now)
-        if fresh:
-            new_ids = ids.next_ids(head.last_message_id, now, len(fresh))
-            chosen, scribe = [submissions[i] for i in fresh], Scribe(head, now)
-            made = await add_missing(conn, channel_id, people, [s.draft.phone for s in chosen], now, {})
-            tell_made(made, scribe, now)
-            contact_ids = [people[s.draft.phone].id for s in chosen]
-            event_ids = [
-                _tell_created(scribe, id_, s.draft, people[s.draft.phone], now)
-                for id_, s in zip(new_ids, chosen, strict=True)
-            ]
-            insert = _insert_messages(chosen, new_ids, contact_ids, event_ids, now)
-            channel = chosen[-1].channel
-            await append_events(conn, head, channel, scribe.told, now, with_change=insert, last_message_id=new_ids[-1])
-            await _schedule(conn, channel_id, chosen, new_ids)
-            if batch_id is not None:
-                await add_batch(conn, channel_id, batch_id, new_ids, now)
-            answers = [s.answer(id_, now) for s, id_ in zip(chosen, new_ids, strict=True)]
-            await _keep_keys(conn, channel_id, chosen, answers, now)
-            for i, answer in zip(fresh, answers, strict=True):
-                outcomes[i] = Accepted(answer)
-    return [outcome for outcome in outcomes if outcome is not None]
+    quota = _quota(submissions, now)
+    for _ in range(_TRIES):
+        try:
+            async with db.transaction() as conn:
+                groups = await _open(conn, {channel_id: submissions}, wait=True)
+                if not groups:
+                    raise no_such_channel()
+                groups[0].batch_id = batch_id
+                await _judge(conn, groups[0], now)
+                await _count(conn, groups[0], quota, now)
+                await _write(conn, groups, now)
+                return _results(groups[0])
+        except Short as short:
+            lacks = short
+        await provide(db, channel_id, quota, lacks)
+    raise overloaded()
 
 
-async def _open(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], now: datetime
-) -> tuple[Head, bool, dict[str, Contact], dict[str, datetime | None]]:
-    """Locks the head, counts the batch against the plan and finds its contacts: one round trip for the usual case.
+async def accept_together(
+    db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
+) -> dict[UUID, list[Outcome]]:
+    """Accepts batches of several channels in one commit, as far as nothing has to be waited for.
 
-    Nothing is counted yet when some items may turn out to be replays, or when the plan has no room for all. Contacts
-    are read as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some
-    were joined meanwhile all are looked up once more.
+    A channel that is gone, whose head somebody holds, or that holds too little of the month, is left out of the answer.
+    Where all hold too little, they get slices first: there is one commit at most, so that an error is everybody's.
     """
-    sure = not any(s.key for s in submissions)
-    last, count = submissions[-1], len(submissions) if sure else 0
-    most = last.monthly_limit if last.monthly_limit is not None else _NO_LIMIT
-    heard = any(s.window for s in submissions)
-    phones = list({s.draft.phone for s in submissions})
-    row = await conn.fetchrow(
-        f"""WITH head AS (
-               SELECT epoch, seq, last_event_id, last_message_id, joined FROM channel_heads
-               WHERE channel_id = $1 FOR NO KEY UPDATE
-           ), usage AS (
-               INSERT INTO account_usage AS u (account_id, month, used)
-               SELECT $2::uuid, $3::date, $4::bigint FROM head WHERE $4 <= $5::bigint
-               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $4 WHERE u.used + $4 <= $5
-               RETURNING used
-           ), people AS ({FIND.format(phones="$6")})
-           SELECT head.*, EXISTS (SELECT 1 FROM usage) AS counted, {_PEOPLE} {_LAST_IN if heard else ""},
-                  (SELECT joined FROM channel_heads WHERE channel_id = $1) AS joined_before
-           FROM head""",
-        channel_id,
-        last.account_id,
-        times.month_of(now),
-        count,
-        most,
-        phones,
+    groups, short = await _accept_covered(db, batches, now)
+    if short and not groups:
+        refilled = {}
+        for group in short:
+            quota = _quota(group.submissions, now)
+            if await refill(db, group.channel_id, quota, group.opened.held, len(group.fresh)):
+                refilled[group.channel_id] = group.submissions
+        groups, _ = await _accept_covered(db, refilled, now) if refilled else ([], [])
+    return {group.channel_id: _results(group) for group in groups}
+
+
+async def _accept_covered(
+    db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
+) -> tuple[list[Group], list[Group]]:
+    """Accepts the batches of channels that hold enough of the month; returns those, and those that hold too little."""
+    groups, short = [], []
+    async with db.transaction() as conn:
+        for group in await _open(conn, batches, wait=False):
+            await _judge(conn, group, now)
+            quota = _quota(group.submissions, now)
+            if covers(quota, group.opened.held, len(group.fresh)):
+                await _count(conn, group, quota, now)
+                groups.append(group)
+            else:
+                short.append(group)
+        await _write(conn, groups, now)
+    return groups, short
+
+
+def _quota(submissions: Sequence[Submission], now: datetime) -> Quota:
+    last = submissions[-1]
+    limit = NO_LIMIT if last.monthly_limit is None else last.monthly_limit
+    return Quota(last.account_id, times.month_of(now), limit)
+
+
+async def _open(conn: "Connection[Any]", batches: Mapping[UUID, Sequence[Submission]], *, wait: bool) -> list[Group]:
+    """Locks the channels, and finds whom their batches write to."""
+    phones = {channel_id: list({s.draft.phone for s in batch}) for channel_id, batch in batches.items()}
+    heard = any(s.window for batch in batches.values() for s in batch)
+    opened = await open_channels(conn, phones, heard=heard, wait=wait)
+    return [Group(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
+
+
+async def _judge(conn: "Connection[Any]", group: Group, now: datetime) -> None:
+    """Answers what was asked before, and refuses what does not fit; the rest is fresh."""
+    group.outcomes = await _settle_keys(conn, group.channel_id, group.submissions)
+    last_in = group.opened.last_in
+    await _refuse_unfit(conn, group.channel_id, group.submissions, group.outcomes, last_in, now)
+    group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]
+
+
+async def _count(conn: "Connection[Any]", group: Group, quota: Quota, now: datetime) -> None:
+    """Counts what is fresh against the month; what does not fit is refused."""
+    if group.fresh:
+        room, group.slice_left = await spend(conn, quota, group.opened.held, len(group.fresh))
+        for i in group.fresh[room:]:
+            group.outcomes[i] = quota_exceeded(quota.limit, now)
+        group.fresh = group.fresh[:room]
+
+
+async def _write(conn: "Connection[Any]", groups: Sequence[Group], now: datetime) -> None:
+    accepting = [group for group in groups if group.fresh]
+    if not accepting:
+        return
+    written = [await _prepare(conn, group, now) for group in accepting]
+    await write_accepted(conn, written, now)
+    for group, rows in zip(accepting, written, strict=True):
+        await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
+        if group.batch_id is not None:
+            await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
+        answers = [s.answer(id_, now) for s, id_ in zip(group.chosen, rows.new_ids, strict=True)]
+        await _keep_keys(conn, group.channel_id, group.chosen, answers, now)
+        for i, answer in zip(group.fresh, answers, strict=True):
+            group.outcomes[i] = Accepted(answer)
+
+
+async def _prepare(conn: "Connection[Any]", group: Group, now: datetime) -> Written:
+    """The rows of a channel's accepted sends; people whom it did not know are made."""
+    head, people, chosen = group.opened.head, group.opened.people, group.chosen
+    new_ids, scribe = ids.next_ids(head.last_message_id, now, len(chosen)), Scribe(head, now)
+    made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
+    tell_made(made, scribe, now)
+    event_ids = [
+        _tell_created(scribe, id_, s.draft, people[s.draft.phone], now) for id_, s in zip(new_ids, chosen, strict=True)
+    ]
+    return Written(
+        head=head,
+        channel=chosen[-1].channel,
+        slice_left=group.slice_left,
+        drafts=[s.draft for s in chosen],
+        new_ids=new_ids,
+        contact_ids=[people[s.draft.phone].id for s in chosen],
+        event_ids=event_ids,
+        told=scribe.told,
     )
-    if row is None:
-        raise no_such_channel()
-    head = Head(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
-    people = row if row["joined"] == row["joined_before"] else await _look_again(conn, channel_id, phones)
-    found = zip(people["ids"], people["phones"], people["names"], strict=True)
-    last_in = dict(zip(people["phones"], people["last_in"], strict=True)) if heard else {}
-    return head, sure and row["counted"], {phone: Contact(id_, phone, name) for id_, phone, name in found}, last_in
 
 
-async def _look_again(conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str]) -> Any:
-    """The contacts as they are under the lock."""
-    return await conn.fetchrow(
-        f"WITH people AS ({FIND.format(phones='$2')}) SELECT {_PEOPLE} {_LAST_IN}", channel_id, phones
-    )
-
-
-_PEOPLE = """ARRAY(SELECT id FROM people) AS ids, ARRAY(SELECT asked FROM people) AS phones,
-             ARRAY(SELECT COALESCE(given_name, name) FROM people) AS names"""
-# When each of them last wrote, in the same order.
-_LAST_IN = """, ARRAY(SELECT (SELECT last_in_at FROM conversations WHERE channel_id = $1 AND contact_id = people.id)
-                      FROM people) AS last_in"""
+def _results(group: Group) -> list[Outcome]:
+    return [outcome for outcome in group.outcomes if outcome is not None]
 
 
 async def _settle_keys(
@@ -193,112 +250,14 @@ async def _refuse_unfit(
             outcomes[i] = refusal(item, grounds, now)
 
 
-async def _give_back(conn: "Connection[Any]", account_id: UUID, count: int, now: datetime) -> None:
-    """What was refused after it was counted uses nothing of the plan."""
-    await conn.execute(
-        "UPDATE account_usage SET used = used - $3 WHERE account_id = $1 AND month = $2",
-        account_id,
-        times.month_of(now),
-        count,
-    )
-
-
-async def _count(
-    conn: "Connection[Any]",
-    submissions: Sequence[Submission],
-    fresh: list[int],
-    outcomes: list[Outcome | None],
-    now: datetime,
-) -> list[int]:
-    """Counts against the month's plan; what does not fit is refused, and the rest goes on."""
-    if not fresh:
-        return fresh
-    account_id, limit = submissions[fresh[-1]].account_id, submissions[fresh[-1]].monthly_limit
-    room = await _take_usage(conn, account_id, len(fresh), limit, now)
-    if room < len(fresh):
-        assert limit is not None
-        for i in fresh[room:]:
-            outcomes[i] = quota_exceeded(limit, now)
-    return fresh[:room]
-
-
-async def _take_usage(conn: "Connection[Any]", account_id: UUID, count: int, limit: int | None, now: datetime) -> int:
-    """Takes up to `count` from the month; returns how many were to be had."""
-    month = times.month_of(now)
-    most = limit if limit is not None else _NO_LIMIT
-    if count <= most:
-        taken = await conn.fetchval(
-            """INSERT INTO account_usage AS u (account_id, month, used) VALUES ($1, $2, $3)
-               ON CONFLICT (account_id, month) DO UPDATE SET used = u.used + $3 WHERE u.used + $3 <= $4
-               RETURNING used""",
-            account_id,
-            month,
-            count,
-            most,
-        )
-        if taken is not None:
-            return count
-    await conn.execute(
-        "INSERT INTO account_usage (account_id, month, used) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
-        account_id,
-        month,
-    )
-    used = await conn.fetchval(
-        "SELECT used FROM account_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE", account_id, month
-    )
-    room: int = max(0, min(count, most - used))
-    if room:
-        await conn.execute(
-            "UPDATE account_usage SET used = used + $3 WHERE account_id = $1 AND month = $2", account_id, month, room
-        )
-    return room
-
-
 def quota_exceeded(limit: int, now: datetime) -> LimitReached:
     left = int((times.month_end(now) - now).total_seconds()) + 1
     return LimitReached(
         f"The plan's {limit:,} messages for this month are used up. Choose a larger plan, or wait for the next month.",
         "plan_quota_exceeded",
         retry_after=left,
-        limit=LimitState("plan-month", limit, 31 * 86_400, 0, left),
-    )
-
-
-def _insert_messages(
-    chosen: Sequence[Submission],
-    new_ids: Sequence[UUID],
-    contact_ids: Sequence[UUID],
-    event_ids: Sequence[UUID],
-    now: datetime,
-) -> Clause:
-    drafts = [s.draft for s in chosen]
-    return Clause(
-        """INSERT INTO messages (channel_id, incoming, state, created_at, id, contact_id, phone, type, content, bulk,
-                                 fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
-           SELECT $1, false, 0, $9, id, contact_id, phone, type, content, bulk,
-                  fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
-           FROM unnest($11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::boolean[],
-                       $17::boolean[], $18::text[], $19::uuid[], $20::timestamptz[], $21::timestamptz[],
-                       $22::uuid[], $23::uuid[])
-             AS m (id, contact_id, phone, type, content, bulk,
-                   fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)""",
-        (
-            new_ids,
-            contact_ids,
-            [d.phone for d in drafts],
-            [d.type for d in drafts],
-            [d.content for d in drafts],
-            [d.bulk for d in drafts],
-            [d.fail_unknown for d in drafts],
-            [d.client_ref for d in drafts],
-            [d.reply_to for d in drafts],
-            [d.send_at for d in drafts],
-            [d.expires_at(now) for d in drafts],
-            [d.target for d in drafts],
-            event_ids,
-            *newest_of(contact_ids, new_ids),
-        ),
-        NOTE_NEWEST,
+        retryable=False,
+        limit=LimitState("plan-month", limit, times.month_seconds(now), 0, left),
     )
 
 

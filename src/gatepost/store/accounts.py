@@ -1,6 +1,6 @@
-"""Accounts, their add-ons, and what they have used of a month."""
+"""Accounts and their add-ons."""
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -105,15 +105,6 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
     return await _change(
         db, "DELETE FROM account_addons WHERE account_id = $1 AND addon = $2 RETURNING 1", account_id, addon
     )
-
-
-async def get_usage(db: Database, account_id: UUID, month: date) -> int:
-    """Messages that an account has sent in the month that begins on that day."""
-    async with db.connection() as conn:
-        used = await conn.fetchval(
-            "SELECT used FROM account_usage WHERE account_id = $1 AND month = $2", account_id, month
-        )
-    return used or 0
 
 
 async def _change(db: Database, statement: str, *arguments: Any) -> bool:

@@ -4,15 +4,18 @@
            ▲                                                                        │
            └──────────────── each caller wakes with its own result or its own error ┘
 
-One batch per channel is under way at a time; several channels are written side by side. A batch that fails as a whole
-is cut in halves until the item that spoils it stands alone. Nothing here knows SQL.
+One batch per channel is under way at a time; several channels are written side by side, or, where the writer can, some
+in one transaction: small batches of many channels then cost little more than a large one of one. A batch that fails as
+a whole is cut in halves until the item that spoils it stands alone. Nothing here knows SQL.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
+from gatepost.background import attempt
 from gatepost.model.errors import GatepostError, overloaded
 
 K = TypeVar("K", bound=Hashable)
@@ -20,6 +23,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
+# Several batches in one commit. A key that is missing in the answer was not written; it is tried once more with the
+# others that are missing, and then by itself.
+WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
+Entries = list[tuple[T, "asyncio.Future[R]"]]
+
+TOGETHER = 16  # keys that are written at once at most
 
 
 class Batch(Generic[K, T, R]):
@@ -34,8 +43,10 @@ class Batch(Generic[K, T, R]):
         lanes: int = 4,
         linger: float = 0.0,
         weigh: Callable[[T], int] | None = None,
+        together: WriteTogether[K, T, R] | None = None,
     ) -> None:
         self._write = write
+        self._together = together
         self._size = size
         self._weigh = weigh  # how many ordinary items one item counts as, of those that a batch may have
         self._limit = limit
@@ -43,6 +54,7 @@ class Batch(Generic[K, T, R]):
         self._linger = linger
         self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
         self._ready: deque[K] = deque()
+        self._alone: set[K] = set()  # keys whose next batch is written by itself
         self._running: set[asyncio.Task[None]] = set()
         self._open = 0  # lanes that still take keys: a task counts as running for a moment longer than it takes any
         self.waiting = 0
@@ -81,28 +93,85 @@ class Batch(Generic[K, T, R]):
     async def _run_lane(self) -> None:
         try:
             while self._ready:
-                await self._serve(self._ready.popleft())
+                await attempt("batch", partial(self._serve, self._next_keys()))
         finally:  # also when it is cancelled: whoever puts something later starts another
             self._open -= 1
 
-    async def _serve(self, key: K) -> None:
-        try:
-            if self._linger and len(self._waiting[key]) < self._size:
-                await asyncio.sleep(self._linger)
-            await self._flush(key)
-        finally:
-            if self._waiting[key]:
-                self._ready.append(key)
-            else:
-                del self._waiting[key]
+    def _next_keys(self) -> list[K]:
+        """The key that has waited longest, and those behind it that fit into the same transaction."""
+        keys = [self._ready.popleft()]
+        items = self._weight(keys[0])
+        while self._together and self._ready and len(keys) < TOGETHER and keys[0] not in self._alone:
+            items += self._weight(self._ready[0])
+            if items > self._size or self._ready[0] in self._alone:
+                break
+            keys.append(self._ready.popleft())
+        return keys
 
-    async def _flush(self, key: K) -> None:
+    def _weight(self, key: K) -> int:
+        """What waits under a key, in ordinary items; counted no further than a batch may hold."""
+        line = self._waiting[key]
+        if self._weigh is None or len(line) > self._size:
+            return len(line)
+        return sum(self._weigh(item) for item, _ in line)
+
+    async def _serve(self, keys: list[K]) -> None:
+        try:
+            if self._linger and len(self._waiting[keys[0]]) < self._size:
+                await asyncio.sleep(self._linger)
+            await self._flush(keys)
+        finally:
+            for key in keys:
+                if self._waiting[key]:
+                    self._ready.append(key)
+                else:
+                    del self._waiting[key]
+            for _ in range(min(len(self._ready), self._lanes)):
+                self._start_lane()
+
+    async def _flush(self, keys: list[K]) -> None:
+        self._alone.difference_update(keys)
+        taken = {key: entries for key in keys if (entries := self._take(key))}
+        if len(taken) == 1:
+            for key, entries in taken.items():
+                await self._write_all(key, entries)
+            return
+        for _ in range(2):
+            if len(taken) > 1:
+                taken = await self._write_together(taken)
+        for key, entries in taken.items():
+            self._put_back(key, entries)
+
+    def _put_back(self, key: K, entries: "Entries[T, R]") -> None:
+        """Items that could not be written with others wait for a lane of their own: one may have to wait long."""
+        self._alone.add(key)
+        self._waiting[key].extendleft(reversed(entries))
+        self.waiting += len(entries)
+
+    def _take(self, key: K) -> "Entries[T, R]":
         line = self._waiting[key]
         taken = [line.popleft() for _ in range(self._fitting(line))]
         self.waiting -= len(taken)
-        taken = [entry for entry in taken if not entry[1].cancelled()]
-        if taken:
-            await self._write_all(key, taken)
+        return [entry for entry in taken if not entry[1].cancelled()]
+
+    async def _write_together(self, taken: "dict[K, Entries[T, R]]") -> "dict[K, Entries[T, R]]":
+        """Writes the batches of several keys at once; returns those that are not written yet."""
+        assert self._together
+        try:
+            written = await self._together({key: [item for item, _ in entries] for key, entries in taken.items()})
+        except GatepostError as error:  # the database is away: true for every item
+            for entries in taken.values():
+                _settle(entries, [error] * len(entries))
+            return {}
+        except asyncio.CancelledError:
+            for entries in taken.values():
+                _settle(entries, [overloaded()] * len(entries))
+            raise
+        except Exception:  # an item spoils it for all; by itself, it does so for its own key only
+            return taken
+        for key, results in written.items():
+            _settle_results(taken[key], results)
+        return {key: entries for key, entries in taken.items() if key not in written}
 
     def _fitting(self, line: "deque[tuple[T, asyncio.Future[R]]]") -> int:
         """How many items make up the next batch; one always does."""
@@ -131,11 +200,15 @@ class Batch(Generic[K, T, R]):
             await self._write_all(key, entries[:half])
             await self._write_all(key, entries[half:])
         else:
-            _settle(entries, results if len(results) == len(entries) else [_miscounted()] * len(entries))
+            _settle_results(entries, results)
 
 
 def _miscounted() -> RuntimeError:
     return RuntimeError("A batch was written, but its results do not match its items.")
+
+
+def _settle_results(entries: "Entries[T, R]", results: Sequence[R | Exception]) -> None:
+    _settle(entries, results if len(results) == len(entries) else [_miscounted()] * len(entries))
 
 
 def _settle(entries: list[tuple[T, "asyncio.Future[R]"]], results: Sequence[R | Exception]) -> None:

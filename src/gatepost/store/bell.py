@@ -6,13 +6,15 @@ Rings are gathered for a moment and sent outside of every transaction, because N
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 
-from gatepost.model.errors import GatepostError
-from gatepost.store.pool import Database
+from gatepost.background import attempt
+from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.pool import DRIVER_ERRORS, Database
 
 _CHANNEL = "gatepost_bell"
 _GATHER = 0.02
@@ -39,25 +41,22 @@ class Bell:
         await asyncio.sleep(_GATHER)
         while self._gathered:
             some = [self._gathered.pop() for _ in range(min(_MOST, len(self._gathered)))]
-            with contextlib.suppress(GatepostError):
-                await ring_now(self._db, some)
+            await attempt("notification", partial(ring_now, self._db, some))
 
     async def listen(self) -> None:
-        """Hears rings until cancelled; comes back by itself when the connection is lost."""
-        while True:
-            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                await self._listen_once()
-            await asyncio.sleep(1)
-
-    async def _listen_once(self) -> None:
-        conn = await asyncpg.connect(self._dsn, timeout=5)
-        lost = asyncio.Event()
+        """Hears rings until the connection is lost; the step of a loop, so that it comes back."""
         try:
-            conn.add_termination_listener(lambda _: lost.set())
-            await conn.add_listener(_CHANNEL, self._on_notify)
-            await lost.wait()
-        finally:
-            conn.terminate()
+            conn = await asyncpg.connect(self._dsn, timeout=5)
+            lost = asyncio.Event()
+            try:
+                conn.add_termination_listener(lambda _: lost.set())
+                await conn.add_listener(_CHANNEL, self._on_notify)
+                await lost.wait()
+            finally:
+                conn.terminate()
+        except (OSError, *DRIVER_ERRORS) as error:
+            raise database_unavailable() from error
+        raise Unavailable("The connection that notifications come over was lost.", "database_unavailable")
 
     def _on_notify(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         for text in str(payload).split(","):

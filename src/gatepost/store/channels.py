@@ -40,6 +40,8 @@ _BELONGINGS = (
     "templates",
     "contact_aliases",
     "media",
+    "channel_storage",
+    "storage_reservations",
     "orders",
     "labels",
     "label_uses",
@@ -164,7 +166,14 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
     """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
     async with db.transaction() as conn:
         await note_device(conn, account_id, channel_id)
-        # First the channel: with it goes the head, and whoever still writes finds out that it owns nothing.
+        # First the head, as everybody else; with the channel it goes, and whoever still writes finds out that it owns
+        # nothing.
+        slice_ = await conn.fetchrow(
+            """SELECT slice_month, slice_left FROM channel_heads
+               WHERE channel_id = (SELECT id FROM channels WHERE account_id = $1 AND id = $2) FOR UPDATE""",
+            account_id,
+            channel_id,
+        )
         gone = await conn.fetchval(
             "DELETE FROM channels WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, channel_id
         )
@@ -172,6 +181,13 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
             return False
         for table in _BELONGINGS:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1", channel_id)
+        if slice_ is not None and slice_["slice_left"]:  # last, since all channels of the account share this row
+            await conn.execute(
+                "UPDATE account_usage SET used = used - $3 WHERE account_id = $1 AND month = $2",
+                account_id,
+                slice_["slice_month"],
+                slice_["slice_left"],
+            )
     return True
 
 

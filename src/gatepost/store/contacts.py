@@ -25,23 +25,24 @@ class Contact(msgspec.Struct, frozen=True):
         return self.given_name or self.name
 
 
-# One address at a time: for a list of unknown length the planner might rather read the whole channel, which is $1.
-FIND = """SELECT wanted.phone AS asked, c.id, c.phone, c.name, c.username, c.given_name
-          FROM unnest({phones}::text[]) AS wanted (phone)
+# One address at a time: for a list of unknown length the planner might rather read the whole channel.
+FIND = """SELECT wanted.channel_id, wanted.phone AS asked, c.id, c.phone, c.name, c.username, c.given_name
+          FROM {wanted}
           CROSS JOIN LATERAL (
               SELECT id, phone, name, username, given_name FROM contacts
-              WHERE channel_id = $1 AND phone = wanted.phone
+              WHERE channel_id = wanted.channel_id AND phone = wanted.phone
               UNION ALL
               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
                   SELECT id, phone, name, username, given_name FROM contacts
-                  WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
-              WHERE a.channel_id = $1 AND a.alias = wanted.phone
+                  WHERE channel_id = wanted.channel_id AND id = a.contact_id LIMIT 1) p
+              WHERE a.channel_id = wanted.channel_id AND a.alias = wanted.phone
               LIMIT 1) c"""
+_OF_ONE = "(SELECT $1::uuid AS channel_id, phone FROM unnest($2::text[]) AS t (phone)) AS wanted"
 
 
 async def find_contacts(conn: "Connection[Any]", channel_id: UUID, wanted: set[str]) -> dict[str, Contact]:
     """The contacts that go by these addresses, by the address that was asked for."""
-    rows = await conn.fetch(FIND.format(phones="$2"), channel_id, sorted(wanted))
+    rows = await conn.fetch(FIND.format(wanted=_OF_ONE), channel_id, sorted(wanted))
     return {row["asked"]: Contact(*(row[name] for name in Contact.__struct_fields__)) for row in rows}
 
 

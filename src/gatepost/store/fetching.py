@@ -44,6 +44,21 @@ async def mark_failed(
     return await _settle(db, lease, channel, media, (change, reason), told, {"id": ids.show("med", media.id)}, now)
 
 
+async def mark_full(
+    db: Database, lease: Lease, channel: ChannelRef, media: Media, reason: str, next_at: datetime, now: datetime
+) -> bool:
+    """There is no room for the file: it waits, which is no attempt, and whoever listens hears of it the first time."""
+    change = f"""UPDATE media SET error = $3, next_at = $4 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
+    if media.error == reason:
+        async with db.transaction() as conn:
+            await hold_epoch(conn, lease.channel_id, lease.epoch)
+            await conn.execute(change, media.channel_id, media.id, reason, next_at)
+        return False
+    told = events.change_data("media_waiting", reason=reason)
+    found = {"id": ids.show("med", media.id)}
+    return await _settle(db, lease, channel, media, (change, reason, next_at), told, found, now)
+
+
 async def mark_again(db: Database, lease: Lease, media: Media, reason: str, next_at: datetime) -> None:
     """An attempt failed; the next one is at `next_at`."""
     async with db.transaction() as conn:

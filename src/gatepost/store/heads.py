@@ -139,6 +139,10 @@ class Lease(msgspec.Struct, frozen=True):
 
     channel_id: UUID
     epoch: int
+    taken_from: UUID | None = None  # the owner whose lease had run out
+
+
+_EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a sweep too late costs more
 
 
 async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
@@ -147,7 +151,7 @@ async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
         rows = await conn.fetch(
             """SELECT channel_id FROM channel_heads
                WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
-            now,
+            now + _EARLY,
             most,
         )
     return [row["channel_id"] for row in rows]
@@ -157,7 +161,7 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
     """Takes a channel that nobody owns. The lock is the strong one: it waits for every write of the last owner."""
     async with db.transaction() as conn:
         row = await conn.fetchrow(
-            """SELECT epoch FROM channel_heads
+            """SELECT epoch, owner FROM channel_heads
                WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE SKIP LOCKED""",
             channel_id,
         )
@@ -170,15 +174,22 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
             row["epoch"] + 1,
             timedelta(seconds=ttl),
         )
-    return Lease(channel_id, row["epoch"] + 1)
+    return Lease(channel_id, row["epoch"] + 1, row["owner"])
 
 
-async def renew_leases(db: Database, owner: UUID, channels: Sequence[UUID], ttl: float) -> set[UUID]:
-    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it."""
+async def renew_leases(
+    db: Database, owner: UUID, channels: Sequence[UUID], ttl: float, *, skip_locked: bool = False
+) -> set[UUID]:
+    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it.
+
+    Without those that somebody holds locked, where they are to be skipped.
+    """
+    skip = "SKIP LOCKED" if skip_locked else ""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            """UPDATE channel_heads SET expires_at = now() + $3
-               WHERE owner = $1 AND channel_id = ANY ($2::uuid[]) RETURNING channel_id""",
+            f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
+                   SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
+                   ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
             owner,
             sorted(channels),
             timedelta(seconds=ttl),
@@ -208,6 +219,15 @@ async def release_channel(db: Database, lease: Lease, *, seen: End | None, work_
             seen and seen.work_at,
         )
     return done is not None
+
+
+async def release_all(db: Database, owner: UUID) -> int:
+    """Gives back whatever an owner that has stopped still holds; returns how many channels that were."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
+        )
+    return len(rows)
 
 
 async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, End]:

@@ -1,18 +1,24 @@
 """The object storage: where the bytes of files lie. A local folder by default, S3 and its like by setting.
 
-put(key, pieces) ─► at once up to 5 MiB, else in such parts, two at a time ─► the object, whole; or nothing
+put(key, pieces) ─► up to 256 KiB: at once
+                    more, into a folder: piece by piece
+                    more, elsewhere: to a temporary file, and when the last piece is there, in parts of 5 MiB
+                 ─► the object, whole; or nothing
 read(key) ────────► its size and its pieces
 
-A name stands for an object that is complete, always: parts become visible only with the last of them.
+A name stands for an object that is complete, always: parts become visible only with the last of them. A slow upload
+holds at most two pieces in memory; parts are held only while they are transferred, a few objects at a time.
 """
 
 import asyncio
 import contextlib
 import os
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import obstore
@@ -24,6 +30,7 @@ from gatepost.model.errors import GatepostError, NotFound, Unavailable
 PART = 5 << 20  # the smallest part that S3 takes
 PIECE = 256 << 10
 _AT_ONCE = 2
+_TRANSFERS = 4  # objects that are transferred in parts at once
 _LISTED = 500
 
 
@@ -37,15 +44,17 @@ class Stored(msgspec.Struct, frozen=True):
 class Objects:
     """One place for objects, whatever keeps them."""
 
-    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
+    def __init__(self, store: ObjectStore, folder: Path | None = None, spool: Path | None = None) -> None:
         self._store = store
         self._folder = folder
+        self._spool = spool  # where temporary files are; None: where the system has them
+        self._transfers = asyncio.Semaphore(_TRANSFERS)
 
     @classmethod
     def open(cls, url: str, folder: Path) -> "Objects":
         """The storage at a URL (s3://bucket/path, file:///path, memory:///); with none, the local folder."""
         if url:
-            return cls(from_url(url))
+            return cls(from_url(url), spool=folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder), folder)
 
@@ -53,8 +62,24 @@ class Objects:
         """Stores an object piece by piece. If the pieces break off with an error, nothing is left, and it is raised."""
         with _in_our_words():
             first, ended = await _begin(pieces)
-            whole = first if ended else _joined(first, pieces)
-            await obstore.put_async(self._store, key, whole, chunk_size=PART, max_concurrency=_AT_ONCE)
+            if ended:
+                await obstore.put_async(self._store, key, first, use_multipart=False)
+            elif isinstance(self._store, LocalStore):
+                whole = _joined(first, pieces)
+                await obstore.put_async(self._store, key, whole, chunk_size=PIECE, max_concurrency=1)
+            else:
+                await self._put_spooled(key, _joined(first, pieces))
+
+    async def _put_spooled(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Parts are large, and whoever sends the pieces may be slow: no part waits in memory for its next piece."""
+        if self._spool is not None:
+            self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self._spool, buffering=0) as file:
+            async for piece in pieces:
+                await asyncio.to_thread(_write_all, file, piece)
+            file.seek(0)
+            async with self._transfers:
+                await obstore.put_async(self._store, key, _read_pieces(file), chunk_size=PART, max_concurrency=_AT_ONCE)
 
     async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         """The pieces of an object, or of its bytes from `start` up to `end`. Awaited: raises at once if it is gone."""
@@ -88,13 +113,24 @@ class Objects:
 
 
 async def _begin(pieces: AsyncIterator[bytes]) -> tuple[bytes, bool]:
-    """The first part, and whether it is all: most files are small, and one request is quicker than three."""
+    """The first bytes, and whether they are all: most files are small, and one request is quicker than three."""
     gathered = bytearray()
     async for piece in pieces:
         gathered += piece
-        if len(gathered) > PART:
+        if len(gathered) > PIECE:
             return bytes(gathered), False
     return bytes(gathered), True
+
+
+def _write_all(file: IO[bytes], piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+async def _read_pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
 
 
 async def _joined(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

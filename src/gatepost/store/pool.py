@@ -14,7 +14,9 @@ from uuid import UUID
 
 import asyncpg
 
-from gatepost.model.errors import database_unavailable
+from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.outage import is_outage, spoils_connection
+from gatepost.store.slots import Slots, Use
 
 Connection = asyncpg.pool.PoolConnectionProxy
 
@@ -30,7 +32,8 @@ _SESSION = {
     # A process that is stopped inside a transaction keeps its channel locked for all others, but not past its lease.
     "idle_in_transaction_session_timeout": "5000",
 }
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # what may surface where nobody translates it
+# What may surface where nobody translates it.
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 UNFIT_DATA = (asyncpg.DataError, asyncpg.ProgramLimitExceededError, ValueError)  # what no column takes
 UNFIT = (  # what one value alone is to blame for, which no other try will change
     *UNFIT_DATA,
@@ -38,32 +41,25 @@ UNFIT = (  # what one value alone is to blame for, which no other try will chang
     LookupError,
     AttributeError,
 )
-_AWAY = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that broke in the middle of its work
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.DiskFullError,
-    asyncpg.ReadOnlySQLTransactionError,
-    asyncpg.DeadlockDetectedError,  # the other one went on; this one may try again
-    OSError,
-    asyncio.TimeoutError,
-    TimeoutError,
-)
+
+
+_PATIENCE = 5.0  # seconds to wait for a connection
 
 
 class Database:
-    """A pool of connections to one PostgreSQL."""
+    """A pool of connections to one PostgreSQL, as one use of it sees it (`slots.py`)."""
 
-    def __init__(self, pool: "asyncpg.Pool[Any]") -> None:
+    def __init__(self, pool: "asyncpg.Pool[Any]", slots: Slots | None = None, use: Use = "api") -> None:
         self._pool = pool
+        self._slots = slots or Slots(pool.get_max_size())
+        self._use = use
+
+    def reserved(self, use: Use) -> "Database":
+        """The same pool, with the connections that are reserved for this use."""
+        return Database(self._pool, self._slots, use)
 
     @classmethod
-    async def connect(cls, dsn: str, *, connections: int = 12) -> "Database":
+    async def connect(cls, dsn: str, *, connections: int = 16) -> "Database":
         pool = await asyncpg.create_pool(
             dsn,
             min_size=0,
@@ -79,19 +75,36 @@ class Database:
         """Waits for running statements, but not for ever."""
         try:
             await asyncio.wait_for(self._pool.close(), 5)
-        except (TimeoutError, *_AWAY):
+        except (OSError, *DRIVER_ERRORS):  # a timeout among the former
             self._pool.terminate()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator["Connection[Any]"]:
         """A connection without a transaction: for reads, and for single statements."""
+        await self._take_slot()
+        conn: Connection[Any] | None = None
+        closed = True
         try:
-            async with self._pool.acquire(timeout=5) as conn:
-                yield conn
-        except _AWAY as error:
-            if isinstance(error, ValueError):  # the driver's word for an argument that fits no column: not an outage
-                raise
-            raise database_unavailable() from error
+            async with self._pool.acquire(timeout=_PATIENCE) as conn:
+                try:
+                    yield conn
+                except Exception as error:
+                    closed = _is_closed(conn)
+                    if not closed and spoils_connection(error):
+                        conn.terminate()
+                    raise
+        except (OSError, *DRIVER_ERRORS) as error:
+            if conn is None or is_outage(error, closed=closed):  # without a connection, nothing else can be the cause
+                raise database_unavailable() from error
+            raise
+        finally:
+            self._slots.release(self._use)
+
+    async def _take_slot(self) -> None:
+        try:
+            await self._slots.acquire(self._use, _PATIENCE)
+        except TimeoutError:
+            raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["Connection[Any]"]:
@@ -103,6 +116,14 @@ class Database:
 def keys_and_span(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
     """Keys of a batch with the range that they lie in, by which partitions are left out."""
     return keys, min(keys), max(keys)
+
+
+def _is_closed(conn: "Connection[Any]") -> bool:
+    """Whether a connection is lost; one that the pool has taken back before its time is."""
+    try:
+        return conn.is_closed()
+    except asyncpg.InterfaceError:
+        return True
 
 
 async def _leave_as_is(conn: Any) -> None:

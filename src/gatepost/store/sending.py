@@ -46,6 +46,7 @@ class Queued(msgspec.Struct):
     last_in_at: datetime | None
     opened_at: datetime | None
     target: Quoted | None = None
+    sending_at: datetime | None = None  # of its last attempt
     not_before: float = 0.0  # on the owner's monotonic clock
     turn: int = 0  # its place in the owner's queue
     waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
@@ -55,7 +56,7 @@ class Queued(msgspec.Struct):
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.reply_to, m.target_id AS target, m.history,
+              m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target, m.history,
               v.last_in_at, v.opened_at"""
 # Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
@@ -169,6 +170,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
     Whose conversation opens is what the message's own row says: its contact may have been joined with another. It is
     locked first, in order, and then found by its key: somebody may have changed it while we waited for the lock.
+    An owner that repeats an intent did not hear that it was committed, and has not sent: it may go.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     async with db.connection() as conn:
@@ -181,7 +183,8 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
                                        ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
                    FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
                    WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
-                     AND m.state IN (0, 1) AND m.attempt = i.attempt - 1
+                     AND m.state IN (0, 1)
+                     AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
                    RETURNING m.id, m.contact_id
                ), closed AS (
                    SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])

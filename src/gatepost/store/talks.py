@@ -13,13 +13,6 @@ from gatepost.store.contacts import Contact
 from gatepost.store.heads import Scribe
 from gatepost.store.pool import Connection
 
-# Beside the insert of outgoing messages: $24 contacts, in key order, and $25 the newest message of each.
-NOTE_NEWEST = """, talks AS (
-               UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id)
-               FROM unnest($24::uuid[], $25::uuid[]) AS t (contact_id, id)
-               WHERE v.channel_id = $1 AND v.contact_id = t.contact_id AND v.contact_id = ANY ($24)
-           )"""
-
 
 def newest_of(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
     """Each contact once, in key order, with the newest of its messages."""

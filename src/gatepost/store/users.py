@@ -1,4 +1,4 @@
-"""Users: the people who sign in to the dashboard."""
+"""Users: the people who sign in."""
 
 from datetime import datetime
 from typing import Any

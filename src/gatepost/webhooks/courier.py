@@ -17,6 +17,7 @@ from gatepost.webhooks.post import Answer, Poster
 from gatepost.webhooks.retry import Outcome, Verdict, after
 from gatepost.webhooks.sign import Key, delivery_headers
 
+KEPT_OF_SUCCESS = 1024  # bytes of an answer that are kept in the log when it was a success
 _STATES = {
     "delivered": DeliveryState.DELIVERED,
     "retry": DeliveryState.PENDING,
@@ -138,7 +139,7 @@ def _attempt(sent: Sent, item: Due, verdict: Verdict, *, behind: bool) -> Attemp
         url=target.url,
         request_headers=_encode(sent.headers).decode(),
         answer_headers=headers,
-        answer_body=(answer.body or None) if first else None,
+        answer_body=_kept_body(answer.body, verdict) if first else None,
         state=_STATES[verdict.fate],
         next_at=None if behind else verdict.at,
         retried=item.retried,
@@ -146,6 +147,11 @@ def _attempt(sent: Sent, item: Due, verdict: Verdict, *, behind: bool) -> Attemp
         batch_first=unit.items[0].event_id if several else None,
         batch=[one.event_id for one in unit.items] if several and first else None,
     )
+
+
+def _kept_body(body: bytes, verdict: Verdict) -> bytes | None:
+    """What the log keeps of an answer: all that was read where it failed, the beginning where it did not."""
+    return (body[:KEPT_OF_SUCCESS] if verdict.fate == "delivered" else body) or None
 
 
 def lags(sent: Sent) -> list[float]:

@@ -16,6 +16,7 @@ from datetime import datetime
 
 import structlog
 
+from gatepost.background import run_loop
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.store.deliveries import Due, Mark, Target, next_retry, read_pending, read_retries
@@ -124,17 +125,20 @@ class Round:
     async def run(self) -> None:
         """The loop: until stopped, or until the lease is lost."""
         try:
-            while not self._stopping and self._alive():
-                try:
-                    await self._wait(await self.step())
-                except StaleOwner:
-                    break
-                except Unavailable:
-                    self._more, self._retries_known = True, False  # a look that was broken off found nothing
-                    await asyncio.sleep(0.5)
+            going, endpoint = lambda: not self._stopping and self._alive(), self.target.id.hex
+            await run_loop("delivery", self._turn, going=going, ends_on=(StaleOwner,), endpoint=endpoint)
         finally:
             self._post.share.leave(self)
             self._standing.close()
+
+    async def _turn(self) -> None:
+        try:
+            await self._wait(await self.step())
+        except Exception as error:
+            self._more, self._retries_known = True, False  # a look that was broken off found nothing
+            if not isinstance(error, Unavailable):
+                raise
+            await asyncio.sleep(0.5)
 
     async def stop(self) -> None:
         """Starts nothing more, waits for what is under way, and for as long as its rate concerns the next owner."""

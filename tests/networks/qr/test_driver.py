@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -11,12 +12,15 @@ import pytest
 import structlog
 from structlog.testing import LogCapture
 
+from gatepost.background import Loop
 from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unknown
 from gatepost.networks.qr import child
 from gatepost.networks.qr.child import ChildDriver, Devices
 from gatepost.networks.qr.dial import WebSocketDriver
 from gatepost.networks.qr.driver import Driver, Health, next_wait
-from gatepost.networks.qr.link import Deadlines
+from gatepost.networks.qr.frames import Event
+from gatepost.networks.qr.line import Wire
+from gatepost.networks.qr.link import Deadlines, Link
 from tests.networks.qr.scripted import Scripted, running
 
 HEALTH = Health()
@@ -83,6 +87,47 @@ async def test_a_driver_that_answers_no_ping_is_left_and_connected_anew() -> Non
         await again.open("15550002222")
         await script.asked("ping", 4)
         assert script.connections == 2
+
+
+async def test_a_driver_is_connected_again_after_an_error_of_our_own() -> None:
+    script, tries = Scripted(), 0
+
+    async def connect() -> Wire:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise KeyError("something that nobody has thought of")
+        return await script.pair()
+
+    driver = Driver(connect, start_loop=partial(Loop, first_wait=0.001))
+    await driver.start()
+    await driver.link("ch_1").open("15550002222")
+    assert tries == 2
+    await driver.close()
+
+
+class Allergic(Link):
+    """A link that cannot take what its driver says."""
+
+    def take(self, event: Event) -> None:
+        raise KeyError(event)
+
+
+async def test_news_that_one_link_cannot_take_does_not_end_the_others() -> None:
+    script = Scripted()
+    async with running("socketpair", script) as driver:
+        bad, good = Allergic("ch_1", driver.line, Deadlines()), driver.link("ch_2")
+        await bad.open("15550002222")
+        await good.open("15550004444")
+        for session in ("ch_1", "ch_2"):
+            await script.say({"event": "qr", "session": session, "code": "taken"})
+        async with asyncio.timeout(10):
+            async for _, update in good.updates():
+                assert getattr(update, "qr", None) == "taken"
+                break
+            news = [update async for _, update in bad.updates()]
+        assert [getattr(update, "reason", None) for update in news] == ["driver_gone"]
+        assert script.connections == 1
 
 
 @pytest.fixture

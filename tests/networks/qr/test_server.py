@@ -20,6 +20,7 @@ from gatepost.networks.qr.phone.engine import Callbacks
 from gatepost.networks.qr.phone.people import jid, written
 from gatepost.networks.qr.phone.protos import common, e2e, neo
 from gatepost.networks.qr.phone.serve import Server
+from tests.networks.qr.file_host import FileHost, file_host, seal
 from tests.networks.qr.library_events import SHOP, message, said
 from tests.networks.qr.scripted import PairWire
 
@@ -42,12 +43,12 @@ class Library:
 
     own_ids = False
 
-    def __init__(self) -> None:
+    def __init__(self, host: FileHost) -> None:
+        self.host = host
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.to: dict[str, Callbacks] = {}
         self.devices: set[str] = set()
         self.failure: Exception | None = None
-        self.files: dict[bytes, bytes] = {}
         self._ends: dict[str, asyncio.Event] = {}
         self._sent = 0
 
@@ -68,7 +69,7 @@ class Library:
         pass
 
     def phone(self, _life: str) -> NeonizePhone:
-        return NeonizePhone(self, Words)
+        return NeonizePhone(self, Words, self.host.url)
 
     def get_me(self) -> Any:
         return neo.Device(
@@ -93,20 +94,17 @@ class Library:
     def upload(self, content: bytes, kind: Enum) -> Any:
         self.calls.append(("upload", (kind.name, len(content))))
         key = hashlib.sha256(content + kind.name.encode()).digest()
-        self.files[key] = content
+        self.host.files[f"/{key.hex()}"] = seal(content, key, kind.name.removeprefix("Media"))
         sha = hashlib.sha256(content).digest()
         return neo.UploadResponse(
             url="https://mmg.example/f",
-            DirectPath="/f",
+            DirectPath=f"/{key.hex()}",
             Handle="",
             MediaKey=key,
             FileEncSHA256=sha,
             FileSHA256=sha,
             FileLength=len(content),
         )
-
-    def download_any(self, built: Any) -> bytes:
-        return next(self.files[value.mediaKey] for _, value in built.ListFields())
 
     def mark_read(self, *ids: str, chat: Any, sender: Any, receipt: Enum) -> None:
         self.calls.append(("read", (*ids, written(chat), receipt.name)))
@@ -146,8 +144,9 @@ async def wire_to(library: Library) -> Wire:
 
 
 @pytest.fixture
-def library() -> Library:
-    return Library()
+async def library() -> AsyncIterator[Library]:
+    async with file_host() as host:
+        yield Library(host)
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ class Usage(Shape, frozen=True):
     """The month against the plan, what every limit leaves, and messages per day."""
 
     plan: Object
+    storage: Object
     trial: Object
     addons: list[str]
     api_access: bool

@@ -139,6 +139,7 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
             *IDEMPOTENT,
             "malformed_upload",
             "media_too_large",
+            "storage_full",
             "unsupported_media_type",
             "storage_unavailable",
             "overloaded",

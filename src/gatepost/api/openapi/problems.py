@@ -6,6 +6,7 @@ from gatepost.api.openapi.answer_headers import refusal_headers
 from gatepost.api.openapi.routes import Operation
 
 STATUS: dict[str, int] = {
+    "malformed_request": 400,
     "malformed_json": 400,
     "malformed_upload": 400,
     "invalid_cursor": 400,
@@ -18,12 +19,14 @@ STATUS: dict[str, int] = {
     "missing_scope": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "request_timeout": 408,
     "idempotency_in_progress": 409,
     "wrong_state": 409,
     "channel_not_connected": 409,
     "contact_exists": 409,
     "body_too_large": 413,
     "media_too_large": 413,
+    "storage_full": 413,
     "unsupported_media_type": 415,
     "range_not_satisfiable": 416,
     "invalid_phone": 422,
@@ -38,6 +41,9 @@ STATUS: dict[str, int] = {
     "network_refused": 422,
     "rate_limited": 429,
     "plan_quota_exceeded": 429,
+    "too_many_requests": 429,
+    "too_many_connections": 429,
+    "headers_too_large": 431,
     "internal_error": 500,
     "overloaded": 503,
     "network_unavailable": 503,
@@ -51,12 +57,14 @@ REASONS = {
     403: "The key lacks the scope.",
     404: "There is no such thing on this channel.",
     405: "The address does not take that method.",
+    408: "The request took too long to arrive.",
     409: "Not as things stand.",
     413: "Too large.",
     415: "The body is of the wrong type.",
     416: "The file does not have those bytes.",
     422: "Something in the request is wrong; `fields` names it.",
     429: "A limit is reached; `Retry-After` says when to go on.",
+    431: "The headers are too large.",
     500: "A mistake of ours.",
     503: "Not possible at the moment; `Retry-After` says when to try again.",
 }
@@ -71,8 +79,8 @@ KEYED = (
 )
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
 RETRYABLE = frozenset(
-    {"idempotency_in_progress", "rate_limited", "plan_quota_exceeded"}
-    | {code for code, status in STATUS.items() if status == 503}
+    ({"idempotency_in_progress"} | {code for code, status in STATUS.items() if status in (408, 429, 503)})
+    - {"plan_quota_exceeded"}  # not before the next month
 )
 _ALWAYS = ("internal_error", "database_unavailable")
 _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_field", "overloaded")
@@ -81,6 +89,8 @@ _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_
 def codes_of(operation: Operation, noted: tuple[str, ...], query: tuple[str, ...]) -> dict[int, list[str]]:
     """The codes that an operation can answer with, by their status."""
     codes = {*noted, *_ALWAYS, *(KEYED if operation.scope else ()), *(_BODY if operation.body else ())}
+    if operation.costly:
+        codes.add("too_many_requests")
     if operation.parameters:
         codes.add("not_found")
     if query:

@@ -23,6 +23,7 @@ class Operation(msgspec.Struct, frozen=True):
     scope: str | None  # None: no key is needed
     status: int
     body: Any = None  # the type of its JSON body, where it has one
+    costly: bool = False  # whether only so many may run at once
 
     @property
     def key(self) -> str:
@@ -70,6 +71,7 @@ def _read(handler: Any) -> list[Operation]:
             None if handler.opt.get("public") else handler.opt["scope"],
             handler.status_code,
             _body(handler.fn),
+            "costly" in handler.opt,
         )
         for path in sorted(handler.paths)
         for method in sorted(handler.http_methods - {"OPTIONS", "HEAD"})

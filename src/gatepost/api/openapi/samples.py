@@ -106,6 +106,7 @@ VALUES: dict[str, Any] = {
         "left": 7289,
         "resets_at": "2026-12-01T00:00:00.000Z",
     },
+    "Usage.storage": {"limit": 2_147_483_648, "used": 48_211, "left": 2_147_435_437},
     "trial": {"active": True, "ends_at": "2026-11-29T10:00:00.000Z"},
     "addons": [],
     "api_access": False,

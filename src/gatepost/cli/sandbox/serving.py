@@ -3,6 +3,8 @@
 import os
 import signal
 import threading
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,22 +18,34 @@ def sandbox(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8081,
     seed: Annotated[int, typer.Option(help="Where its chance begins; the same seed, the same network.")] = 1,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder to keep the network in; without it, it ends with the program.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name by which the control API may be called, besides localhost. May be repeated."),
+    ] = None,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """The pretend network: run it until it is told to stop, or direct one that runs."""
     if context.invoked_subcommand is None:
         with failing():
-            _serve(host, port, seed, with_parent)
+            _serve(host, port, seed, data, [*(allow_host or ()), host], with_parent)
 
 
-def _serve(host: str, port: int, seed: int, with_parent: bool) -> None:
-    check_port(host, port, "--port")
+def _serve(host: str, port: int, seed: int, data: Path | None, allow_hosts: list[str], with_parent: bool) -> None:
     from gatepost.sandbox import SandboxSettings
     from gatepost.sandbox import serve as serve_sandbox
+    from gatepost.sandbox.storage import wait_until_free
 
     if with_parent:
         threading.Thread(target=_end_with_parent, daemon=True).start()
-    run_loop(serve_sandbox(host, port, SandboxSettings(seed=seed), ready=lambda bound: _tell(host, bound)))
+    if data is not None:
+        wait_until_free(data)  # first: whoever leaves the folder leaves the port with it
+    check_port(host, port, "--port")
+    settings = SandboxSettings(seed=seed)
+    tell = partial(_tell, host)
+    run_loop(serve_sandbox(host, port, settings, data=data, allow_hosts=allow_hosts, ready=tell))
 
 
 def _tell(host: str, port: int) -> None:

@@ -128,9 +128,9 @@ class Reaction(Data, frozen=True):
 class ChangedMessage(Message, frozen=True, kw_only=True):
     """A message as it is now, after it changed."""
 
-    change: Literal["edited", "deleted", "reaction", "media_ready", "media_failed"]
+    change: Literal["edited", "deleted", "reaction", "media_ready", "media_waiting", "media_failed"]
     reaction: Annotated[Reaction | UnsetType, Meta(description="Of `reaction`.")] = UNSET
-    reason: Annotated[str | UnsetType, Meta(description="Of `media_failed`: why.")] = UNSET
+    reason: Annotated[str | UnsetType, Meta(description="Of `media_waiting` and `media_failed`: why.")] = UNSET
 
 
 class MessageError(Data, frozen=True):

@@ -9,6 +9,7 @@ Each update is read on its own, so that one that makes no sense does not spoil i
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,6 +26,7 @@ from gatepost.networks.mend import mended
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
 _DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
+_SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}", re.ASCII)
 _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
 
 
@@ -79,9 +81,14 @@ _decode_value = msgspec.json.Decoder(_Value).decode
 _decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
+def signature_possible(header: str | None) -> bool:
+    """Whether `X-Hub-Signature-256` has the form of a signature: to be known before a body is read."""
+    return header is not None and _SIGNATURE.fullmatch(header) is not None
+
+
 def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
     """Whether `X-Hub-Signature-256` is the HMAC of these very bytes."""
-    if not header or not header.startswith("sha256="):
+    if header is None or not signature_possible(header):
         return False
     wanted = hmac.digest(app_secret.encode(), body, hashlib.sha256).hex()
     return hmac.compare_digest(wanted.encode(), header[7:].encode("utf-8", "replace"))

@@ -89,7 +89,7 @@ class ChildWire:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         code = await ending
-        await self._logging
+        await asyncio.wait({self._logging})
         log.info("driver of links ended", pid=self.pid, code=code)
 
 
@@ -122,7 +122,7 @@ async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildWire:
 async def _log_output(process: asyncio.subprocess.Process) -> None:
     """Puts what the child prints into our log."""
     lines = Lines(_LONGEST_LOG_LINE)
-    if process.stdout:
+    if process.stdout:  # ends with the child
         while data := await process.stdout.read(1 << 14):
             for line in lines.feed(data):
                 log.info("driver of links says", pid=process.pid, line=line.decode(errors="replace").rstrip())

@@ -11,6 +11,7 @@ from contextlib import suppress
 import msgspec
 import structlog
 
+from gatepost.background import Loop
 from gatepost.networks.qr.line import Line, Wire, WireGone
 from gatepost.networks.qr.link import Deadlines, Link
 
@@ -44,26 +45,27 @@ class Driver:
         health: Health | None = None,
         deadlines: Deadlines | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        start_loop: Callable[[str, Callable[[], Awaitable[None]]], Loop] = Loop,
     ) -> None:
+        self._start_loop = start_loop
         self._connect = connect
         self._health = health or Health()
         self._deadlines = deadlines or Deadlines()
         self._sleep = sleep
         self._line: Line | None = None
         self._up = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._loop: Loop | None = None
+        self._waited: float | None = None
 
     async def start(self) -> None:
         """Begins; returns at once."""
-        self._task = asyncio.create_task(self._keep())
+        self._loop = self._start_loop("driver of links", self._turn)
 
     async def close(self) -> None:
         """Ends the connection and all links over it."""
-        if self._task:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        if self._loop:
+            await self._loop.stop()
+            self._loop = None
 
     def link(self, session: str) -> Link:
         """A link for one channel; it has one life, from `open` until its updates end."""
@@ -77,16 +79,16 @@ class Driver:
                 self._up.clear()
         return self._line
 
-    async def _keep(self) -> None:
-        loop, wait = asyncio.get_running_loop(), None
-        while True:
-            started = loop.time()
-            try:
-                await self._live(await self._connect())
-            except (OSError, WireGone, TimeoutError) as error:
-                log.warning("driver of links not reached", error=str(error))
-            wait = next_wait(wait, loop.time() - started, self._health)
-            await self._sleep(wait)
+    async def _turn(self) -> None:
+        """One life of the connection, and the wait before the next."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            await self._live(await self._connect())
+        except (OSError, WireGone, TimeoutError) as error:
+            log.warning("driver of links not reached", error=str(error))
+        self._waited = next_wait(self._waited, loop.time() - started, self._health)
+        await self._sleep(self._waited)
 
     async def _live(self, wire: Wire) -> None:
         self._line = Line(wire)

@@ -139,7 +139,12 @@ class Line:
             if call:
                 call.answers.put_nowait(frame)
         elif frame and (link := self._links.get(frame.session)):
-            link.take(frame)
+            try:
+                link.take(frame)
+            except Exception:  # one session's frame must not end the links of all others
+                self.unreadable += 1
+                log.exception("frame not taken", session=frame.session, passed_over=self.unreadable)
+                link.lose()  # what it did not acknowledge comes again with its next life
 
     def _end(self) -> None:
         self.gone = True

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 import msgspec
 from litestar import get, post
 from litestar.di import NamedDependency
-from litestar.params import JSONBody
+from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import Meta
 
 from gatepost.sandbox.control.problems import ControlError
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.settings import Seconds
 from gatepost.sandbox.world import World
 
@@ -72,17 +73,32 @@ async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dic
     target = find_target(data, clock.now())
     frozen = clock.frozen if data.frozen is None else data.frozen
     clock.run_at(frozen=frozen, speed=data.speed or clock.speed)
-    if target is None:
-        return show(world)
-    return show(world, await clock.move_to(target, network.settled, ordered=data.ordered))
+    fired = 0 if target is None else await clock.move_to(target, network.settled, ordered=data.ordered)
+    await world.followers.changed()
+    return show(world, fired)
+
+
+@get("/control/clock/follow")
+async def follow_clock(
+    world: NamedDependency[World],
+    follower: FromQuery[str],
+    seen: FromQuery[str | None] = None,
+    wait: Annotated[float, QueryParameter(ge=0, le=60)] = 20.0,
+) -> dict[str, Any]:
+    """Wait for the next change of the clock: ?follower=&seen=&wait=; moving the clock waits for its followers."""
+    await world.followers.wait(follower, seen, wait)
+    return {**show(world), "version": world.followers.version}
 
 
 @post("/control/reset", status_code=200)
+@changes
 async def reset(world: NamedDependency[World], data: JSONBody[Reset | None] = None) -> dict[str, Any]:
     """Begin anew: no ledger, people, faults or timers; keeps the numbers if "keep_numbers"."""
     changes = msgspec.to_builtins(data or Reset())
     await world.reset(keep_numbers=changes.pop("keep_numbers", False), changes=changes)
+    if not world.network.clock.replaying:
+        await world.followers.changed()
     return show(world)
 
 
-ROUTES = (move_clock, get_clock, reset)
+ROUTES = (move_clock, get_clock, follow_clock, reset)

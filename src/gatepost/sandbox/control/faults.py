@@ -8,6 +8,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.faults import Armed, Rule, check_rule
 from gatepost.sandbox.world import World
 
@@ -24,6 +25,7 @@ def list_faults(world: NamedDependency[World]) -> list[dict[str, Any]]:
 
 
 @post("/control/faults", status_code=200, sync_to_thread=False)
+@changes
 def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, Any]:
     """Put a rule in force."""
     problem = check_rule(data)
@@ -33,6 +35,7 @@ def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, 
 
 
 @delete("/control/faults/{rule_id:str}", status_code=200)
+@changes
 async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) -> dict[str, bool]:
     """Take a rule out of force."""
     if world.network.faults.remove(rule_id) is None:
@@ -41,6 +44,7 @@ async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) ->
 
 
 @delete("/control/faults", status_code=200)
+@changes
 async def remove_faults(world: NamedDependency[World]) -> dict[str, int]:
     """Take all rules out of force."""
     rules = world.network.faults.all()

@@ -8,6 +8,7 @@ from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.numbers import find_number
 from gatepost.sandbox.control.problems import ControlError
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.incoming import Incoming, arrive, read_incoming
 from gatepost.sandbox.world import World
 
@@ -21,6 +22,7 @@ def read(body: dict[str, Any]) -> Incoming:
 
 
 @post("/control/numbers/{phone_number_id:str}/incoming", status_code=200)
+@changes
 async def send_incoming(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[dict[str, Any]]
 ) -> dict[str, str]:

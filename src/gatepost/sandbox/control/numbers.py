@@ -9,6 +9,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.control.recording import changes, changes_last
 from gatepost.sandbox.ids import stream
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.numbers import Number
@@ -50,6 +51,7 @@ def list_numbers(world: NamedDependency[World]) -> list[dict[str, Any]]:
 
 
 @post("/control/numbers", status_code=200)
+@changes_last
 async def register_number(world: NamedDependency[World], data: JSONBody[dict[str, Any]]) -> dict[str, Any]:
     """Register a number, or replace one; verifies its callback_url unless "verify" is false."""
     verify = data.pop("verify", True)
@@ -66,6 +68,7 @@ def get_number(world: NamedDependency[World], phone_number_id: FromPath[str]) ->
 
 
 @patch("/control/numbers/{phone_number_id:str}")
+@changes_last
 async def change_number(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[dict[str, Any]]
 ) -> dict[str, Any]:
@@ -84,6 +87,7 @@ async def change_number(
 
 
 @delete("/control/numbers/{phone_number_id:str}", status_code=200)
+@changes
 async def remove_number(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, bool]:
     """Forget a number and what was on its way."""
     if not await world.network.remove(phone_number_id):
@@ -98,6 +102,7 @@ def get_settings(world: NamedDependency[World]) -> SandboxSettings:
 
 
 @patch("/control/settings", sync_to_thread=False)
+@changes
 def change_settings(world: NamedDependency[World], data: JSONBody[dict[str, Any]]) -> SandboxSettings:
     """Change some global settings: delays, limits, callbacks, throttle_status, default_character, echo_suffix."""
     fixed = sorted(set(data) & set(_FIXED))

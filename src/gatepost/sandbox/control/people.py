@@ -10,6 +10,7 @@ from litestar.params import FromPath, JSONBody
 from gatepost.sandbox.control.incoming import read
 from gatepost.sandbox.control.numbers import find_number
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.number_forms import network_form
 from gatepost.sandbox.people import Person, check_person, default_name
 from gatepost.sandbox.settings import Phone
@@ -42,6 +43,7 @@ def get_person(world: NamedDependency[World], phone: FromPath[str]) -> Person:
 
 
 @put("/control/people/{phone:str}", sync_to_thread=False)
+@changes
 def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> Person:
     """Introduce a person: name, character, replies, user_id, username, phone_hidden, identity_hash."""
     person = msgspec.convert({"name": default_name(phone), **data, "phone": phone}, Person)
@@ -56,6 +58,7 @@ def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBo
 
 
 @delete("/control/people/{phone:str}", status_code=200, sync_to_thread=False)
+@changes
 def remove_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, bool]:
     """Make a person a stranger again."""
     if not world.network.people.remove(phone):
@@ -64,6 +67,7 @@ def remove_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[s
 
 
 @post("/control/say", status_code=200)
+@changes
 async def say(world: NamedDependency[World], data: JSONBody[Saying]) -> dict[str, str]:
     """Write to a number as a person: {"phone_number_id", "from", "text", "name"?, "reply_to"?}."""
     number = find_number(world.network, data.phone_number_id)

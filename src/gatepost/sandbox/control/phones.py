@@ -9,6 +9,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta
 
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.qr import QrNetwork
 from gatepost.sandbox.qr.handset import FOREVER, Handset, PhoneSpec
 from gatepost.sandbox.qr.incoming import ContactNews, Incoming, LabelNews, check, deliver, tell_contact, tell_label
@@ -92,6 +93,7 @@ def show(qr: QrNetwork, handset: Handset) -> dict[str, Any]:
 
 
 @post("/control/phones", status_code=200, sync_to_thread=False)
+@changes
 def put_phone(world: NamedDependency[World], data: JSONBody[PhoneSpec]) -> dict[str, Any]:
     """Make a phone known, or change it: {"phone", "name"?, "auto_scan"?}."""
     return show(world.qr, world.qr.register(data))
@@ -116,6 +118,7 @@ def list_sessions(world: NamedDependency[World]) -> list[dict[str, Any]]:
 
 
 @post("/control/phones/{phone:str}/scan", status_code=200)
+@changes
 async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Scan]) -> dict[str, Any]:
     """Scan a code with a phone: {"code"} or {"session"}."""
     qr = world.qr
@@ -129,6 +132,7 @@ async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
 
 
 @post("/control/phones/{phone:str}/pair", status_code=200)
+@changes
 async def pair(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Typed]) -> dict[str, Any]:
     """Type a pairing code on a phone: {"code"}."""
     handset = world.qr.handset(phone)
@@ -140,6 +144,7 @@ async def pair(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
 
 
 @post("/control/phones/{phone:str}/incoming", status_code=200)
+@changes
 async def send_incoming(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Incoming]
 ) -> dict[str, Any]:
@@ -152,6 +157,7 @@ async def send_incoming(
 
 
 @post("/control/phones/{phone:str}/contacts", status_code=200)
+@changes
 async def send_contact(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[ContactNews]
 ) -> dict[str, bool]:
@@ -161,6 +167,7 @@ async def send_contact(
 
 
 @post("/control/phones/{phone:str}/labels", status_code=200)
+@changes
 async def send_label(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[LabelNews]
 ) -> dict[str, bool]:
@@ -170,6 +177,7 @@ async def send_label(
 
 
 @post("/control/phones/{phone:str}/receipts", status_code=200)
+@changes
 async def send_receipt(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Receipt]
 ) -> dict[str, bool]:
@@ -180,6 +188,7 @@ async def send_receipt(
 
 
 @post("/control/phones/{phone:str}/drop", status_code=200)
+@changes
 async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[Drop]) -> dict[str, Any]:
     """Take a phone's sessions off the network: {"reason", "seconds"?}."""
     handset = find_phone(world.qr, phone)
@@ -189,6 +198,7 @@ async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBo
 
 
 @post("/control/phones/{phone:str}/cut", status_code=200)
+@changes
 async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Cut the WebSockets that hold a phone's sessions."""
     handset = find_phone(world.qr, phone)
@@ -199,6 +209,7 @@ async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, 
 
 
 @post("/control/phones/{phone:str}/logout", status_code=200)
+@changes
 async def log_out(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Log all sessions out from the phone."""
     handset = find_phone(world.qr, phone)
@@ -208,6 +219,7 @@ async def log_out(world: NamedDependency[World], phone: FromPath[str]) -> dict[s
 
 
 @post("/control/phones/{phone:str}/ban", status_code=200)
+@changes
 async def ban(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
     """Ban a phone: {"seconds"?}, 0 lifts it."""
     handset = world.qr.handset(phone)
@@ -216,6 +228,7 @@ async def ban(world: NamedDependency[World], phone: FromPath[Phone], data: JSONB
 
 
 @post("/control/phones/{phone:str}/lock", status_code=200)
+@changes
 async def lock(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
     """Time-lock a phone, so that it opens no conversations: {"seconds"?}, 0 lifts it."""
     handset = world.qr.handset(phone)

@@ -1,5 +1,6 @@
 """What can go wrong at the control door, and how it is told: {"error": "<what is wrong>"}."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -19,6 +20,14 @@ class ControlError(Exception):
 def not_found(what: str, name: str) -> ControlError:
     """There is no such thing."""
     return ControlError(404, f"there is no {what} {name!r}")
+
+
+async def give_problem(send: Callable[[dict[str, Any]], Awaitable[None]], status: int, message: str) -> None:
+    """Answer a request that reaches no handler."""
+    body = msgspec.json.encode({"error": message})
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _answer(status: int, message: str) -> Response[dict[str, str]]:

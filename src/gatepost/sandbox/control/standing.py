@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from gatepost.sandbox import standing
 from gatepost.sandbox.control.numbers import find_number, show
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.sending import settle_held
 from gatepost.sandbox.settings import Count, Seconds
 from gatepost.sandbox.world import World
@@ -63,6 +64,7 @@ class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @post("/control/numbers/{phone_number_id:str}/tier", status_code=200)
+@changes
 async def set_tier(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Tier]
 ) -> dict[str, Any]:
@@ -73,6 +75,7 @@ async def set_tier(
 
 
 @post("/control/numbers/{phone_number_id:str}/upgrade", status_code=200)
+@changes
 async def upgrade(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Upgrade]
 ) -> dict[str, Any]:
@@ -84,6 +87,7 @@ async def upgrade(
 
 
 @post("/control/numbers/{phone_number_id:str}/quality", status_code=200)
+@changes
 async def rate(world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Rating]) -> dict[str, Any]:
     """Change a number's quality: {"rating", "event"?}."""
     number = find_number(world.network, phone_number_id)
@@ -92,6 +96,7 @@ async def rate(world: NamedDependency[World], phone_number_id: FromPath[str], da
 
 
 @post("/control/numbers/{phone_number_id:str}/status", status_code=200)
+@changes
 async def set_status(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[NewStatus]
 ) -> dict[str, Any]:
@@ -102,6 +107,7 @@ async def set_status(
 
 
 @post("/control/numbers/{phone_number_id:str}/name", status_code=200)
+@changes
 async def rename(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Naming]
 ) -> dict[str, Any]:
@@ -112,6 +118,7 @@ async def rename(
 
 
 @post("/control/numbers/{phone_number_id:str}/alert", status_code=200)
+@changes
 async def alert(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[dict[str, Any]]
 ) -> dict[str, bool]:
@@ -127,6 +134,7 @@ def list_held(world: NamedDependency[World], phone_number_id: FromPath[str]) -> 
 
 
 @post("/control/numbers/{phone_number_id:str}/held", status_code=200)
+@changes
 async def judge_held(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Verdict]
 ) -> dict[str, list[str]]:
@@ -137,6 +145,7 @@ async def judge_held(
 
 
 @post("/control/wabas/{waba_id:str}/news", status_code=200)
+@changes
 async def announce(world: NamedDependency[World], waba_id: FromPath[str], data: JSONBody[News]) -> dict[str, bool]:
     """Send an account's callback addresses any webhook: {"field", "value"}."""
     world.network.announce(waba_id, data.field, data.value)

@@ -8,6 +8,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from gatepost.sandbox.control.problems import ControlError, not_found
+from gatepost.sandbox.control.recording import changes
 from gatepost.sandbox.network import Network
 from gatepost.sandbox.templates.template import Category, Quality, Reason, Status, Template
 from gatepost.sandbox.world import World
@@ -72,6 +73,7 @@ def decide(network: Network, template: Template, verdict: Verdict) -> Template:
 
 
 @get("/control/templates", sync_to_thread=False)
+@changes
 def list_templates(world: NamedDependency[World], waba_id: FromQuery[str | None] = None) -> list[dict[str, Any]]:
     """All templates, of one account or of all."""
     network = world.network
@@ -81,6 +83,7 @@ def list_templates(world: NamedDependency[World], waba_id: FromQuery[str | None]
 
 
 @post("/control/templates/{template_id:str}/review", status_code=200)
+@changes
 async def review_template(
     world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Verdict]
 ) -> dict[str, Any]:
@@ -90,6 +93,7 @@ async def review_template(
 
 
 @post("/control/templates/{template_id:str}/quality", status_code=200)
+@changes
 async def rate_template(
     world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Rating]
 ) -> dict[str, Any]:
@@ -99,6 +103,7 @@ async def rate_template(
 
 
 @post("/control/templates/{template_id:str}/category", status_code=200)
+@changes
 async def move_template(
     world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Move]
 ) -> dict[str, Any]:

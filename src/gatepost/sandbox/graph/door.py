@@ -32,19 +32,37 @@ async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Se
         del parts[0]
     number = find_sender(network, scope, parts)
     if number is not None:
-        answer = _SENDING[parts[1]](network, number, body, request_id)
-        await give(network, answer, scope, receive, send)
+        if network.clock.recorder is not None:
+            network.clock.begin()
+            network.clock.record("send", number.id, parts[1], body, request_id)
+        await give(network, take(network, number, parts[1], body, request_id), scope, receive, send)
         return
-    call = read_call(scope, parts, body)
+    result = await perform(network, read_call(scope, parts, body), request_id)
+    if isinstance(result, Raw):
+        await write(send, 200, result.mime_type.encode(), result.content, request_id)
+    else:
+        await give(network, result, scope, receive, send)
+
+
+def take(network: Network, number: Number, edge: str, body: bytes, request_id: str) -> Answer:
+    """Take a message of a number, or refuse it."""
+    return _SENDING[edge](network, number, body, request_id)
+
+
+async def perform(network: Network, call: Call, request_id: str) -> Answer | Raw:
+    """Do anything but a send."""
+    body = await network.keep_body(call.body)
+    network.clock.begin()
     network.media.root = call.root
     outcome = operate(network, call)
     result = await outcome if isinstance(outcome, Awaitable) else outcome
-    if isinstance(result, Raw):
-        await write(send, 200, result.mime_type.encode(), result.content, request_id)
-    elif isinstance(result, Refusal):
-        await give(network, network.refuse(call.object_id, result, request_id), scope, receive, send)
-    else:
-        await give(network, Answer(200, msgspec.json.encode(result), request_id), scope, receive, send)
+    # An operation that waits (for the handshake of a callback address) changes things after the wait: it is in order.
+    if network.clock.recorder is not None:
+        done = not isinstance(result, Refusal)
+        network.clock.record("call", msgspec.structs.replace(call, body=b""), body, request_id, done)
+    if isinstance(result, Refusal):
+        return network.refuse(call.object_id, result, request_id)
+    return result if isinstance(result, Raw) else Answer(200, msgspec.json.encode(result), request_id)
 
 
 def find_sender(network: Network, scope: Scope, parts: list[str]) -> Number | None:

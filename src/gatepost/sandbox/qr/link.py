@@ -23,39 +23,51 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 SendAsgi = Callable[[dict[str, Any]], Awaitable[None]]
 _UNREADABLE = 1007
+_CHANGES_NOTHING = ("ping", "get")
 
 
 class Link:
     """One connection at work."""
 
-    def __init__(self, qr: QrNetwork, cut: Callable[[], None], auto_scan: float | None) -> None:
+    def __init__(self, qr: QrNetwork, cut: Callable[[], None] | None, auto_scan: float | None) -> None:
         self.uploads = Uploads()
         self.gone = False
+        self.id = qr.keep_link(self, auto_scan)
         self._qr = qr
-        self._cut = cut
+        self._cut = cut  # None in a replay, where there is no connection
         self._auto_scan = auto_scan
-        self._queue: asyncio.Queue[Frame | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[Frame | None] | None = None if cut is None else asyncio.Queue()
 
     def put(self, frame: Frame) -> None:
         """Send a frame, after those before it."""
-        if not self.gone:
+        if self._queue is not None and not self.gone:
             self._queue.put_nowait(frame)
 
     def cut(self) -> None:
         """Lose the connection without a word."""
         if not self.gone:
             self.end()
-            self._cut()
+            if self._cut is not None:
+                self._cut()
 
     def end(self) -> None:
         """No more frames: the sessions lose their wire."""
+        if self.gone:
+            return
+        self._qr.drop_link(self.id)
         self.gone = True
-        self._queue.put_nowait(None)
+        if self._queue is not None:
+            self._queue.put_nowait(None)
         for session in self._qr.sessions.values():
             session.detach(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a replay needs; the connection ends with the process."""
+        return {**vars(self), "_cut": None, "_queue": None}
+
     async def write(self, send: SendAsgi) -> None:
         """Send what is queued until the end."""
+        assert self._queue is not None
         try:
             while (frame := await self._queue.get()) is not None:
                 await send({"type": "websocket.send", "text": msgspec.json.encode(frame).decode()})
@@ -64,6 +76,10 @@ class Link:
 
     def take(self, frame: Frame) -> None:
         """Do what one frame asks."""
+        clock = self._qr.clock
+        if clock.recorder is not None and frame.get("op") not in _CHANGES_NOTHING:
+            clock.begin()
+            clock.record("frame", self.id, frame)
         asked = read_frame(frame)
         if isinstance(asked, str):
             self.put(error(frame.get("ref"), 0, "Malformed frame", asked))
@@ -95,12 +111,10 @@ async def serve_link(qr: QrNetwork, scope: Scope, receive: Receive, send: SendAs
     await send({"type": "websocket.accept"})
     transport: asyncio.Transport = scope["extensions"][TRANSPORT]
     link = Link(qr, transport.abort, auto_scan)
-    qr.links.add(link)
     writer = asyncio.ensure_future(link.write(send))
     try:
         unreadable = await _read(link, receive)
     finally:
-        qr.links.discard(link)
         link.end()
         await writer
     if unreadable:

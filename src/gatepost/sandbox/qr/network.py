@@ -37,7 +37,8 @@ class QrNetwork:
         self.files = Files()
         self.handsets: dict[str, Handset] = {}
         self.sessions: dict[str, Session] = {}
-        self.links: set[Wire] = set()
+        self.links: dict[int, Wire] = {}
+        self._link_serial = 0
         self._troubles = Troubles(network.clock, network.faults)
 
     # -- phones and sessions -------------------------------------------------------------------------------------------
@@ -75,8 +76,21 @@ class QrNetwork:
 
     def close(self) -> None:
         """Lose all links."""
-        for link in list(self.links):
+        for link in list(self.links.values()):
             link.cut()
+
+    def keep_link(self, link: Wire, auto_scan: float | None) -> int:
+        """Note a new connection; returns its number."""
+        self._link_serial += 1
+        self.clock.begin()
+        self.clock.record("link", auto_scan)
+        self.links[self._link_serial] = link
+        return self._link_serial
+
+    def drop_link(self, number: int) -> None:
+        """A connection is gone."""
+        if self.links.pop(number, None) is not None:
+            self.clock.record("unlink", number)
 
     # -- linking -------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from gatepost.store.embedded.lock import LOCK_FILE, make_data_folder
 from gatepost.store.embedded.place import NOTE
 
 # What Gatepost makes in a data folder; drafts of these begin with a dot.
-OURS = ("secret.key", "quickstart.json", LOCK_FILE, NOTE, "postgres", "media", "sandbox")
+OURS = ("secret.key", "quickstart.json", LOCK_FILE, NOTE, "gateway.url", "postgres", "media", "sandbox")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 

@@ -5,12 +5,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import psutil
 import structlog
 
+from gatepost.background import Loop
 from gatepost.store.embedded.account import identity, runner_of
 from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
 from gatepost.store.embedded.errors import EmbeddedPostgresError
@@ -76,7 +78,7 @@ class EmbeddedPostgres:
         self._sockets: Path | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._on_restart = on_restart
-        self._tasks: list[asyncio.Task[None]] = []
+        self._loops: list[Loop] = []
         self._last_words = ""
 
     async def start(self) -> str:
@@ -88,17 +90,17 @@ class EmbeddedPostgres:
         except BaseException:
             await self.stop()
             raise
-        await self._end_tasks()
-        self._tasks = [
-            asyncio.create_task(keep_log_short(place.cluster)),
-            asyncio.create_task(supervise(place.cluster, self._restart, self._on_restart)),
+        await self._end_loops()
+        self._loops = [
+            Loop("trimming of the database's log", partial(keep_log_short, place.cluster)),
+            Loop("supervision of the database", partial(supervise, place.cluster, self._restart, self._on_restart)),
         ]
         log.info("database started", folder=str(place.cluster), seconds=round(time.monotonic() - began, 2))
         return dsn
 
     async def stop(self, patience: float = 60.0) -> None:
         """Stop the server, firmly if it must be, and return when all its processes are gone."""
-        await self._end_tasks()
+        await self._end_loops()
         place, child = self._place, self._child
         postmaster = find_postmaster(place.cluster) if place else None
         if postmaster is None and child is not None and child.poll() is None:
@@ -112,13 +114,12 @@ class EmbeddedPostgres:
             remove_short_sockets(place, self._sockets)
         self._child = self._sockets = None
 
-    async def _end_tasks(self) -> None:
+    async def _end_loops(self) -> None:
         """End the supervision before the server is touched: it would start it again."""
-        tasks, self._tasks = self._tasks, []
-        pending = [task for task in tasks if not task.done()]
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        loops, self._loops = self._loops, []
+        for loop in loops:
+            if loop.running:  # it may have ended with an event loop of before
+                await loop.stop()
 
     async def _restart(self) -> None:
         """Start the server after its unexpected end, with whatever of the old one is left out of the way."""
@@ -190,7 +191,6 @@ def spawn(place: Place, said: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 async def keep_log_short(cluster: Path) -> None:
-    """Delete old logs now and then; the server only ever begins new ones."""
-    while True:
-        await asyncio.sleep(TRIM_EVERY)
-        await asyncio.to_thread(trim_logs, cluster)
+    """Delete old logs, after a while; the server only ever begins new ones."""
+    await asyncio.sleep(TRIM_EVERY)
+    await asyncio.to_thread(trim_logs, cluster)

@@ -87,6 +87,7 @@ async def get(session: Session, frame: Fields) -> list[Fields]:
     file = getattr(message, handles.FIELDS[kind])
     if file.fileLength > frame["most"]:
         raise Refused(troubles.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
+    file.fileLength = file.fileLength or frame["most"]  # the most that is read of it
     whole = await _asked(session.phone.download(kind, message))
     pieces = [whole[start : start + PIECE] for start in range(0, max(len(whole), 1), PIECE)]
     answers: list[Fields] = [{"data": b64encode(piece).decode(), "last": False} for piece in pieces]

@@ -77,6 +77,8 @@ class Node:
                 self._kill()
             except Trouble:
                 pass
+            except Exception as error:  # nobody else would notice a process that hangs
+                print(f"ping failed: {type(error).__name__}: {error}", flush=True)  # noqa: T201
 
     async def _gone_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):

@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from gatepost.networks.qr.phone.by_neonize.files import fetch_file
 from gatepost.networks.qr.phone.engine import Sent, Uploaded, Vote
+from gatepost.networks.qr.phone.handles import FIELDS
 
 _KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "document": "MediaDocument"}
 _COMPOSING, _PAUSED, _TEXT = 0, 1, 0
 
 
 class NeonizePhone:
-    """One linked phone; `words` are the package's enumerations."""
+    """One linked phone; `words` are the package's enumerations, `files` stands for the network's hosts in tests."""
 
-    def __init__(self, client: Any, words: Any) -> None:
+    def __init__(self, client: Any, words: Any, files: str = "") -> None:
         self._client = client
         self._words = words
+        self._files = files
 
     async def me(self) -> Any:
         return await asyncio.to_thread(self._client.get_me)
@@ -52,7 +55,7 @@ class NeonizePhone:
         return Uploaded(done.url, done.DirectPath, *keys, size=done.FileLength)
 
     async def download(self, kind: str, said: Any) -> bytes:
-        return bytes(await asyncio.to_thread(self._client.download_any, said))
+        return await fetch_file(kind, getattr(said, FIELDS[kind]), self._files)
 
     async def vote(self, event: Any) -> Vote:
         opened = await asyncio.to_thread(self._client.decrypt_poll_vote, event)

@@ -1,0 +1,60 @@
+"""Accepting over many channels of one account: what they share must not make them wait for one another."""
+
+import msgspec
+
+from bench import measure
+from bench.accept import Tell
+from bench.folder import data_folder, write_config
+from bench.gateway import Gateway, running_gateway
+from bench.measure import Sample
+from bench.tenant import Tenant, add_channels, make_tenant
+
+CHANNELS = (1, 20, 200)
+CONNECTIONS = 64
+_ROUNDS = 3
+
+
+class ChannelsRow(msgspec.Struct, frozen=True):
+    """Accepting over so many channels of one account."""
+
+    channels: int
+    accept: Sample
+
+
+class ChannelsFindings(msgspec.Struct, frozen=True):
+    rows: list[ChannelsRow]
+    first: Sample  # the first message of the month on each of many channels
+
+
+async def measure_channels(seconds: float, tell: Tell) -> ChannelsFindings:
+    """Against a gateway that only accepts; the same number of connections, spread over more and more channels."""
+    with data_folder() as folder:
+        config = write_config(folder)
+        tell("channels: starting a gateway (role api)")
+        async with running_gateway(folder, config, role="api") as gateway:
+            tenant = await make_tenant(gateway, config)
+            keys = [tenant.key, *await add_channels(gateway, tenant.account_id, CHANNELS[-1] - 1)]
+            rounds = [await _round(gateway, keys, seconds / _ROUNDS, n + 1, tell) for n in range(_ROUNDS)]
+            rows = [measure.merge([samples[i] for samples in rounds]) for i in range(len(CHANNELS))]
+            first = await _first_messages(gateway, tenant, tell)
+    return ChannelsFindings([ChannelsRow(n, row) for n, row in zip(CHANNELS, rows, strict=True)], first)
+
+
+async def _round(gateway: Gateway, keys: list[str], seconds: float, turn: int, tell: Tell) -> list[Sample]:
+    """In turns, so that whatever else the machine does meanwhile falls on all alike."""
+    found = []
+    for channels in CHANNELS:
+        tell(f"channels: {CONNECTIONS} connections over {channels} channels, round {turn} of {_ROUNDS}")
+        used = ",".join(keys[:channels])
+        wished = {"connections": CONNECTIONS, "warm_up": 0.5, "key": used}
+        found.append(await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished))
+    return found
+
+
+async def _first_messages(gateway: Gateway, tenant: Tenant, tell: Tell) -> Sample:
+    """One message on each of many channels that have sent none yet."""
+    many = 5 * CHANNELS[-1]
+    tell(f"channels: the first message on each of {many} channels")
+    keys = await add_channels(gateway, tenant.account_id, many)
+    wished = {"connections": CONNECTIONS, "key": ",".join(keys), "requests": many, "recipients": many}
+    return await measure.load(gateway.port, gateway.cpu, seconds=60, **wished)

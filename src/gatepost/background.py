@@ -1,0 +1,168 @@
+"""Background loops: each survives every error, logs it with its cause, waits longer after each failure, and goes on.
+
+    step ─► step ─► step …
+     │ error: logged
+     └─► wait 1, 2, 4 … 30 s ─► step            (1 s again after a step that succeeded)
+
+`run_loop` is a loop of one channel, until it is stopped or its lease is lost. A `Supervisor` starts the loops that must
+run as long as the process does: if one of them ends all the same, the process stops with an error, so that its service
+manager starts it again. A process that is alive but does no work is worse than one that is gone.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from gatepost.model.errors import GatepostError
+
+log = structlog.get_logger("gatepost.background")
+Step = Callable[[], Awaitable[object]]
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+
+
+def _always() -> bool:
+    return True
+
+
+async def run_loop(
+    name: str,
+    step: Step,
+    *,
+    going: Callable[[], bool] = _always,
+    ends_on: tuple[type[Exception], ...] = (),
+    first_wait: float = FIRST_WAIT,
+    longest_wait: float = LONGEST_WAIT,
+    wake: asyncio.Event | None = None,
+    failed: Callable[[], None] | None = None,
+    **context: str,
+) -> None:
+    """Repeats a step while `going`, whatever it raises; an error of `ends_on` is an ordinary end.
+
+    `wake` cuts the wait after a failure short, `failed` is called for each of them, `context` goes into the log.
+    """
+    wait = 0.0
+    while going():
+        try:
+            await step()
+            wait = 0.0
+            if _being_cancelled():  # and the step has swallowed it, as `asyncio.wait_for` may
+                raise asyncio.CancelledError
+            continue
+        except ends_on:
+            return
+        except asyncio.CancelledError as error:
+            if _being_cancelled():
+                raise
+            log_failure(name, error, **context)  # something it waited for was cancelled, not the loop itself
+        except Exception as error:
+            log_failure(name, error, **context)
+        if failed is not None:
+            failed()
+        wait = min(max(first_wait, wait * 2), longest_wait)
+        await _pause(wait, wake)
+
+
+async def _pause(seconds: float, wake: asyncio.Event | None) -> None:
+    if wake is None:
+        await asyncio.sleep(seconds)
+        return
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(wake.wait(), seconds)
+
+
+async def attempt(name: str, step: Step, **context: str) -> bool:
+    """Does one thing that others must not depend on: an error is logged, and False is returned."""
+    try:
+        await step()
+    except asyncio.CancelledError as error:
+        if _being_cancelled():
+            raise
+        log_failure(name, error, **context)
+    except Exception as error:
+        log_failure(name, error, **context)
+    else:
+        return True
+    return False
+
+
+def log_failure(name: str, error: BaseException, **context: str) -> None:
+    """One line: an error of ours, such as a database that is away, by its words and its cause; any other in full."""
+    if isinstance(error, GatepostError):
+        cause = repr(error.__cause__) if error.__cause__ else None
+        log.warning(f"{name} failed", reason=error.message, cause=cause, **context)
+    else:
+        log.error(f"{name} failed", error=repr(error), exc_info=error, **context)
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+class Loop:
+    """A loop in a task of its own."""
+
+    def __init__(self, name: str, step: Step, ended: Callable[[str], None] | None = None, **options: Any) -> None:
+        self.name = name
+        self._ended = ended
+        self._stopping = False
+        self._task = asyncio.create_task(run_loop(name, step, **options), name=name)
+        self._task.add_done_callback(self._done)
+
+    @property
+    def running(self) -> bool:
+        return not self._task.done()
+
+    def cancel(self) -> None:
+        """Ends it; it is not expected to run any more."""
+        self._stopping = True
+        self._task.cancel()
+
+    async def stop(self) -> None:
+        """Ends it, and waits for its end."""
+        self.cancel()
+        await asyncio.wait([self._task])
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        if self._stopping or (task.cancelled() and self._ended is None):  # at the end of a program, say
+            return
+        error = None if task.cancelled() else task.exception()
+        log.critical("background loop ended", loop=self.name, error=repr(error) if error else None, exc_info=error)
+        if self._ended is not None:
+            self._ended(self.name)
+
+
+class Supervisor:
+    """The loops that a process cannot do without."""
+
+    def __init__(self) -> None:
+        self.ended: str | None = None  # the first loop that ended although nobody stopped it
+        self._loops: list[Loop] = []
+        self._listener: Callable[[], None] | None = None
+
+    def start(self, name: str, step: Step, **options: Any) -> Loop:
+        """Starts a loop; options as of `run_loop`."""
+        loop = Loop(name, step, self._note_end, **options)
+        self._loops.append(loop)
+        return loop
+
+    def on_end(self, listener: Callable[[], None]) -> None:
+        """Whom to call when a loop has ended; at once where that happened already."""
+        self._listener = listener
+        if self.ended is not None:
+            listener()
+
+    async def stop(self) -> None:
+        """Ends all of them."""
+        for loop in self._loops:
+            loop.cancel()
+        for loop in self._loops:
+            await loop.stop()
+
+    def _note_end(self, name: str) -> None:
+        self.ended = self.ended or name
+        if self._listener is not None:
+            self._listener()

@@ -1,0 +1,295 @@
+"""HTTP before the application: limits on headers, on the time that requests take, and on connections.
+
+connection ─► too many: 503 or 429
+headers ────► too many or too large: 431; too slow: 408; not HTTP: 400
+body ───────► too slow: 408
+answer ─────► not taken: closed
+
+All of it is on top of uvicorn's own protocol, which reads requests and writes answers. An answer that begins before its
+request has been read to the end closes the connection, so that nobody has to read the rest. Whatever is refused here
+has the shape of every other error, where an answer can still be sent.
+"""
+
+import asyncio
+import contextlib
+import os
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from gatepost.api.body import Answer
+from gatepost.api.errors import error_answer
+from gatepost.http_connections import BodyRate, Connections
+from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
+
+_LINGER = 2.0  # seconds in which a refused client may read why, while what it still sends is dropped
+_RETRY_AFTER = 1.0
+_BODY = (b"content-length", b"transfer-encoding")  # the headers of a request that has one
+_UPGRADE = (b"connection", b"upgrade", b"http2-settings")
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection of a client."""
+
+    registry: Connections  # of this process; set by `limited_protocol`
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._head_since: float | None = None  # when the headers that are still to come were first waited for
+        self._body_since: float | None = None  # when the body that is still to come was first waited for
+        self._heard = False  # whether some of those headers have come
+        self._head_size = 0
+        self._has_body = False
+        self._keep_alive = False  # whether the connection may go on after this request, once it is read to the end
+        self._received = 0  # bytes of the body
+        self._rate = BodyRate(self.registry.limits.body_rate, self.registry.limits.body_window)
+        self._steps = 0  # that the parser has made
+        self._idle_bytes = 0  # read since its last step
+        self._unsent, self._unsent_since = 0, 0.0
+        self._refusal: GatepostError | None = None
+        self._ending: asyncio.TimerHandle | None = None
+
+    # -- the connection -----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._answering = _Answering(self)
+        self._head_since = self._unsent_since = self.loop.time()
+        refusal = self.registry.add(self, self.client[0] if self.client else None, self.loop)
+        if refusal is not None and self.registry.may_linger(self):
+            self._refuse(refusal)
+        elif refusal is not None:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.registry.remove(self)
+        if self._ending is not None:
+            self._ending.cancel()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        self._keep_alive = False
+        if self._ending is not None:
+            self.transport.abort()
+        else:
+            super().shutdown()
+
+    def check(self, now: float) -> None:
+        """Ends the connection where the time for what it waits for is over."""
+        if self._ending is not None or self.transport.is_closing():
+            return
+        if self._is_stuck(now):
+            self.transport.abort()
+        elif self._head_since is not None:
+            self._check_head(now - self._head_since)
+        elif self._body_since is not None:
+            self._check_body(now)
+
+    def _check_head(self, waited: float) -> None:
+        answering = self.cycle is not None and not self.cycle.response_complete  # nobody waits for the next request yet
+        if answering or waited <= self.registry.limits.header_timeout:
+            return
+        if self._heard:
+            self._time_out(f"The headers took more than {self.registry.limits.header_timeout:g} seconds.")
+        else:
+            self.transport.close()
+
+    def _check_body(self, now: float) -> None:
+        limits, began = self.registry.limits, self._body_since or now
+        if self.flow.read_paused or self.pipeline or self.cycle.waiting_for_100_continue:
+            self._rate.restart()  # it is us who do not read
+        elif self._rate.too_slow(now, self._received):
+            self._time_out(f"The body came with less than {limits.body_rate:g} bytes a second.")
+            return
+        if now - began > limits.body_timeout:
+            self._time_out(f"The body took more than {limits.body_timeout:g} seconds.")
+
+    def _time_out(self, why: str) -> None:
+        self._refuse(RequestTimeout(why, retry_after=_RETRY_AFTER))
+
+    def _is_stuck(self, now: float) -> bool:
+        """Whether there is something to send and the client takes nothing of it."""
+        unsent = self.transport.get_write_buffer_size()
+        if not unsent or unsent < self._unsent:
+            self._unsent_since = now
+        self._unsent = unsent
+        return now - self._unsent_since > self.registry.limits.send_timeout
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        if self._ending is not None or self._refusal is not None:
+            return  # refused: what still comes is dropped
+        self._unset_keepalive_if_required()
+        if self._body_since is None:
+            self._heard = True
+            self._head_since = self._head_since or self.loop.time()
+        steps = self._steps
+        self._feed(data)
+        self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
+        if self._idle_bytes > self.registry.limits.header_limit:  # one endless header, or trailer
+            self._refuse(self._too_large())
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self._refuse(self._refusal or _malformed())
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Reads the request again as one that asks for no upgrade: there is nothing to upgrade to, and the parser
+        would leave its body unread. Some clients ask for HTTP/2 so with their first request."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self._refuse(_malformed())
+            return
+        headers = [header for header in self.headers if header[0] not in _UPGRADE]
+        head = b"".join(b"%s: %s\r\n" % header for header in headers)
+        self.parser = httptools.HttpRequestParser(self)
+        self._feed(b"%s %s HTTP/1.1\r\n%sconnection: close\r\n\r\n%s" % (method, self.url, head, rest))
+
+    def on_message_begin(self) -> None:
+        self._steps += 1
+        self._head_size, self._has_body = 0, False
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._grow(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._grow(len(name) + len(value))
+        super().on_header(name, value)
+        if len(self.headers) > self.registry.limits.headers:
+            self._refusal = HeadersTooLarge(f"A request may have at most {self.registry.limits.headers} headers.")
+            raise ValueError("too many headers")
+        if self.headers[-1][0] in _BODY and value != b"0":
+            self._has_body = True
+
+    def _grow(self, size: int) -> None:
+        self._steps += 1
+        self._head_size += size
+        if self._head_size > self.registry.limits.header_limit:
+            self._refusal = self._too_large()
+            raise ValueError("headers too large")
+
+    def _too_large(self) -> GatepostError:
+        limit = self.registry.limits.header_limit
+        return HeadersTooLarge(f"The address and the headers of a request may have at most {limit:,} bytes.")
+
+    def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
+        super().on_headers_complete()
+        self._head_since, self._heard = None, False
+        cycle = self.cycle
+        cycle.transport = self._answering  # type: ignore[assignment]
+        if self._has_body:
+            self._body_since, self._received = self.loop.time(), 0
+            self._rate.restart()
+            self._keep_alive, cycle.keep_alive = cycle.keep_alive, False
+
+    def on_body(self, body: bytes) -> None:
+        self._steps += 1
+        self._received += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._steps += 1
+        if self.parser.should_upgrade():
+            return
+        self._body_since = None
+        if self._has_body and not self.cycle.response_started:
+            self.cycle.keep_alive = self._keep_alive
+        super().on_message_complete()
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def _refuse(self, error: GatepostError) -> None:
+        """Answers in the place of the application, where that is possible, and ends the connection."""
+        self._refusal, cycle = error, self.cycle
+        if self._ending is not None or self.transport.is_closing():
+            return
+        if cycle is not None and not cycle.response_complete:
+            if self._body_since is None:  # the answer to an earlier request is under way, and is the last one
+                cycle.keep_alive = False
+                return
+            started = cycle.response_started or bool(self.pipeline)
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if started:
+                self.transport.abort()
+                return
+        elif self._body_since is not None:  # answered already, and the rest of the body is still to come
+            self.transport.abort()
+            return
+        request_id = "req_" + os.urandom(12).hex()
+        answer = error_answer(error, request_id, "")
+        self.registry.answered(answer.status)
+        self.transport.write(_written(answer, request_id, bodiless=self._is_head()))
+        self.end_gently()
+
+    def _is_head(self) -> bool:
+        return bool(self._head_size) and self.parser.get_method() == b"HEAD"
+
+    def end_gently(self) -> None:
+        """Closes after what was written. Closed at once, a client that still sends would lose the answer."""
+        if self._ending is None and not self.transport.is_closing():
+            self._unset_keepalive_if_required()
+            self._ending = self.loop.call_later(_LINGER, self._end)
+            self.flow.resume_reading()
+            with contextlib.suppress(OSError, RuntimeError):
+                self.transport.write_eof()
+
+    def _end(self) -> None:
+        """Closes, once the client has taken what was written."""
+        now = self.loop.time()
+        if self.transport.get_write_buffer_size() and not self._is_stuck(now):
+            self._ending = self.loop.call_later(_LINGER, self._end)
+        else:
+            self.transport.abort()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the request has been read to its end."""
+        return self._body_since is None
+
+
+class _Answering:
+    """The transport as answers see it: where the request is not read to its end, closing leaves time to read them."""
+
+    def __init__(self, protocol: LimitedProtocol) -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        protocol = self._protocol
+        if protocol.is_read:
+            protocol.transport.close()
+        else:
+            protocol.end_gently()
+
+
+def _malformed() -> GatepostError:
+    return BadRequest("This is not a valid HTTP request.", "malformed_request")
+
+
+def limited_protocol(connections: Connections) -> type[LimitedProtocol]:
+    """The protocol of a server whose connections are counted there."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections})
+
+
+def _written(answer: Answer, request_id: str, *, bodiless: bool) -> bytes:
+    headers = (
+        (b"content-type", answer.kind),
+        (b"content-length", b"%d" % len(answer.body)),
+        (b"connection", b"close"),
+        (b"x-request-id", request_id.encode()),
+        *answer.headers,
+    )
+    head = b"".join(b"%s: %s\r\n" % header for header in headers)
+    return STATUS_LINE[answer.status] + head + b"\r\n" + (b"" if bodiless else answer.body)

@@ -1,0 +1,48 @@
+"""The month's quota, as pure rules: how large a slice is, and what to do when a channel's slice is too small.
+
+A channel takes a slice of the account's month and counts it down by itself. The less is left of the month, the smaller
+the slices; near its end nothing is granted ahead, and messages are counted one batch at a time.
+"""
+
+from enum import Enum
+
+import msgspec
+
+SLICE_MOST = 1000  # messages granted ahead at most
+SLICE_SHARE = 64  # a slice is this part of what is left of the month
+NO_LIMIT = 2**62
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """An account's month: what was granted, and whether channels may still hold unused parts of it."""
+
+    used: int = 0
+    slices: int = 0
+    reclaimed: int = 0
+
+    @property
+    def rests(self) -> bool:
+        """Whether a channel may hold an unused rest of a slice."""
+        return self.slices > self.reclaimed
+
+
+class Step(Enum):
+    """What a batch that lacks quota does next."""
+
+    RETURN = "give back a rest of another month or limit"
+    TAKE_SLICE = "take a slice"
+    COUNT = "count this batch alone"
+    RECLAIM = "take back what other channels hold"
+    REFUSE = "refuse what does not fit"
+
+
+def next_step(usage: Usage, limit: int, wanted: int) -> Step:
+    """How a batch gets `wanted` more messages than its channel holds."""
+    room = limit - usage.used
+    if room >= wanted + SLICE_SHARE:
+        return Step.TAKE_SLICE
+    if room >= wanted:
+        return Step.COUNT
+    if usage.rests:
+        return Step.RECLAIM
+    return Step.COUNT if room > 0 else Step.REFUSE

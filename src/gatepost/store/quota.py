@@ -1,0 +1,212 @@
+"""The month's count of an account: what is granted to its channels, taken back from them, and shown.
+
+channel_heads.slice_left   what a channel may still accept, counted down in the commit that accepts
+account_usage.used         all that was granted: accepted messages, and the rests that channels hold
+
+Each statement that locks the account's row locks the channel's head before it and is a transaction of its own, except
+`_count_exact`, which runs only near the plan's end. None of them waits for its own flush to disk: whatever is accepted
+on the strength of a grant is committed after it, and a crash keeps both or neither.
+"""
+
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.quota import SLICE_MOST, SLICE_SHARE, Step, Usage, next_step
+from gatepost.store.pool import Connection, Database
+
+_UNFLUSHED = "set_config('synchronous_commit', 'off', true)"
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """Whose month is counted, and how far it goes."""
+
+    account_id: UUID
+    month: date
+    limit: int
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """What a channel holds, as read under the lock of its head."""
+
+    month: date | None
+    limit: int | None
+    left: int
+
+
+class Short(Exception):
+    """A channel holds too little; the transaction is undone, and tried again after `provide`."""
+
+    def __init__(self, step: Step, lacking: int = 0) -> None:
+        super().__init__(step.value)
+        self.step = step
+        self.lacking = lacking
+
+
+def covers(quota: Quota, held: Slice, count: int) -> bool:
+    """Whether a channel can count so many messages by itself."""
+    return not count or (held.left >= count and (held.month, held.limit) == (quota.month, quota.limit))
+
+
+async def spend(conn: "Connection[Any]", quota: Quota, held: Slice, count: int) -> tuple[int, int]:
+    """Counts messages of this transaction: how many of them fit, and what the channel holds after it."""
+    if held.left and (held.month, held.limit) != (quota.month, quota.limit):
+        raise Short(Step.RETURN)
+    lacking = count - held.left
+    if lacking <= 0:
+        return count, -lacking
+    step = next_step(await _read_usage(conn, quota), quota.limit, lacking)
+    if step is Step.REFUSE:
+        return held.left, 0
+    if step is not Step.COUNT:
+        raise Short(step, lacking)
+    counted, usage = await _count_exact(conn, quota, lacking)
+    if counted < lacking and usage.rests:
+        raise Short(Step.RECLAIM)
+    return held.left + counted, 0
+
+
+async def provide(db: Database, channel_id: UUID, quota: Quota, short: Short) -> None:
+    """Does what a batch lacks before it is tried again."""
+    if short.step is Step.RETURN:
+        await return_rest(db, channel_id, quota.account_id)
+    elif short.step is Step.RECLAIM:
+        await reclaim_rests(db, quota.account_id, quota.month)
+    else:
+        await take_slice(db, channel_id, quota, short.lacking)
+
+
+async def refill(db: Database, channel_id: UUID, quota: Quota, held: Slice, count: int) -> bool:
+    """Gets a channel a slice that covers so many messages, where the month has room for slices; False where not."""
+    left = held.left
+    if left and not covers(quota, held, left):
+        await return_rest(db, channel_id, quota.account_id)
+        left = 0
+    async with db.connection() as conn:
+        usage = await _read_usage(conn, quota)
+    if next_step(usage, quota.limit, count - left) is not Step.TAKE_SLICE:
+        return False
+    await take_slice(db, channel_id, quota, count - left)
+    return True
+
+
+async def _read_usage(conn: "Connection[Any]", quota: Quota) -> Usage:
+    """Where the month stands, without a lock."""
+    row = await conn.fetchrow(
+        "SELECT used, slices, reclaimed FROM account_usage WHERE account_id = $1 AND month = $2",
+        quota.account_id,
+        quota.month,
+    )
+    return Usage(**dict(row.items())) if row else Usage()
+
+
+async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) -> None:
+    """Grants a channel what it wants and some more, if the month has room for both; otherwise nothing.
+
+    A rest of another month, or of another limit, is given back first by `return_rest`.
+    """
+    values = (channel_id, quota.account_id, quota.month, quota.limit, wanted)
+    async with db.connection() as conn:
+        if await conn.fetchval(_TAKE, *values) is None:
+            await _begin_month(conn, quota)
+            await conn.fetchval(_TAKE, *values)
+
+
+_TAKE = f"""WITH head AS (
+       SELECT 1 FROM channel_heads
+       WHERE channel_id = $1 AND (slice_left = 0 OR slice_month = $3 AND slice_limit = $4) FOR NO KEY UPDATE
+   ), usage AS (
+       UPDATE account_usage u SET
+           used = used + $5 + least({SLICE_MOST}, ($4 - used) / {SLICE_SHARE}),
+           granted = $5 + least({SLICE_MOST}, ($4 - used) / {SLICE_SHARE}),
+           slices = slices + 1
+       FROM head WHERE account_id = $2 AND month = $3 AND $4::bigint - used >= $5::bigint + {SLICE_SHARE}
+       RETURNING granted
+   )
+   UPDATE channel_heads SET slice_month = $3, slice_limit = $4, slice_left = slice_left + usage.granted
+   FROM usage WHERE channel_id = $1 RETURNING {_UNFLUSHED}"""
+
+
+async def return_rest(db: Database, channel_id: UUID, account_id: UUID) -> None:
+    """Gives back what a channel has not used of its slice, to the month that it is of."""
+    async with db.connection() as conn:
+        await conn.fetchval(_RETURN, channel_id, account_id)
+
+
+_RETURN = f"""WITH head AS (
+       SELECT slice_month, slice_left FROM channel_heads WHERE channel_id = $1 AND slice_left > 0 FOR NO KEY UPDATE
+   ), usage AS (
+       UPDATE account_usage u SET used = used - head.slice_left
+       FROM head WHERE u.account_id = $2 AND u.month = head.slice_month
+   )
+   UPDATE channel_heads h SET slice_left = 0 FROM head WHERE h.channel_id = $1 RETURNING {_UNFLUSHED}"""
+
+
+async def reclaim_rests(db: Database, account_id: UUID, month: date) -> None:
+    """Takes back what the channels of an account hold of a month, one head at a time.
+
+    Slices that are granted meanwhile may be missed; they have numbers beyond the one that is noted at the end.
+    """
+    async with db.connection() as conn:
+        slices = await conn.fetchval(
+            "SELECT slices FROM account_usage WHERE account_id = $1 AND month = $2", account_id, month
+        )
+        rows = await conn.fetch(
+            """SELECT h.channel_id FROM channels c JOIN channel_heads h ON h.channel_id = c.id
+               WHERE c.account_id = $1 AND h.slice_month = $2 AND h.slice_left > 0""",
+            account_id,
+            month,
+        )
+    for row in rows:
+        await return_rest(db, row["channel_id"], account_id)
+    async with db.connection() as conn:
+        await conn.fetchval(
+            f"""UPDATE account_usage SET reclaimed = greatest(reclaimed, $3)
+                WHERE account_id = $1 AND month = $2 RETURNING {_UNFLUSHED}""",
+            account_id,
+            month,
+            slices,
+        )
+
+
+async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tuple[int, Usage]:
+    """Counts up to `wanted` messages of this transaction; returns how many, and the month after it.
+
+    The account's row stays locked until the transaction ends.
+    """
+    values = (quota.account_id, quota.month, quota.limit, wanted)
+    row = await conn.fetchrow(_COUNT, *values)
+    if row is None:
+        await _begin_month(conn, quota)
+        row = await conn.fetchrow(_COUNT, *values)
+    assert row is not None
+    return row["granted"], Usage(row["used"], row["slices"], row["reclaimed"])
+
+
+_COUNT = """UPDATE account_usage SET granted = greatest(0, least($4::bigint, $3::bigint - used)),
+                   used = used + greatest(0, least($4, $3 - used))
+            WHERE account_id = $1 AND month = $2 RETURNING granted, used, slices, reclaimed"""
+
+
+async def _begin_month(conn: "Connection[Any]", quota: Quota) -> None:
+    await conn.execute(
+        "INSERT INTO account_usage (account_id, month, used) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
+        quota.account_id,
+        quota.month,
+    )
+
+
+async def used_in_month(db: Database, account_id: UUID, month: date) -> int:
+    """Messages that an account has sent in the month that begins on that day."""
+    async with db.connection() as conn:
+        used = await conn.fetchval(
+            """SELECT used - coalesce((
+                   SELECT sum(h.slice_left) FROM channels c JOIN channel_heads h ON h.channel_id = c.id
+                   WHERE c.account_id = $1 AND h.slice_month = $2), 0)::bigint
+               FROM account_usage WHERE account_id = $1 AND month = $2""",
+            account_id,
+            month,
+        )
+    return used or 0

@@ -1,0 +1,84 @@
+"""Which work may use how many database connections at once. No use can take what is reserved for another.
+
+one pool of N connections
+    reserved   a few slots per use, which no other use can take
+    shared     the rest: whoever asks first
+
+api       requests of customers, but for sends        accept   key checks and sends
+receive   updates of the networks                     own      leases, sweep, looking for news
+work      sending, delivering, files, upkeep
+
+A slot is granted when the use is below its own reserve, or when the pool still holds everybody else's reserve. So reads
+and exports, however many, never keep the gateway from accepting, receiving or renewing its leases.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections import deque
+from collections.abc import Mapping
+from typing import Literal
+
+Use = Literal["api", "accept", "receive", "own", "work"]
+_SMALL: Mapping[Use, int] = {"own": 1, "accept": 1, "receive": 1}
+_USUAL: Mapping[Use, int] = {"own": 2, "accept": 2, "receive": 1, "work": 2, "api": 1}
+
+
+def reserves(connections: int) -> Mapping[Use, int]:
+    """How many slots are reserved for each use, of so many in all; none where there are too few to divide."""
+    if connections < 4:
+        return {}
+    return _SMALL if connections < 12 else _USUAL
+
+
+class Slots:
+    """Hands out slots, first come, first served among those whose use may have one."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._reserved = reserves(total)
+        self._used: dict[Use, int] = {}
+        self._waiting: dict[Use, deque[tuple[int, asyncio.Future[None]]]] = {}
+        self._numbers = itertools.count()
+
+    async def acquire(self, use: Use, seconds: float) -> None:
+        """Takes a slot, to be released; TimeoutError where none is free in time."""
+        queue = self._waiting.setdefault(use, deque())
+        if not queue and self._grant(use):
+            return
+        turn = next(self._numbers), asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn[1]
+        except BaseException:
+            if turn[1].cancelled():
+                with contextlib.suppress(ValueError):
+                    queue.remove(turn)
+            else:  # granted in the moment in which the caller gave up
+                self.release(use)
+            raise
+
+    def release(self, use: Use) -> None:
+        """Gives a slot back, to whoever waits for the longest and may have it."""
+        self._used[use] -= 1
+        for queue in self._waiting.values():
+            while queue and queue[0][1].cancelled():
+                queue.popleft()
+        waiting = sorted((queue[0][0], one) for one, queue in self._waiting.items() if queue)
+        for _, one in waiting:
+            if self._grant(one):
+                self._waiting[one].popleft()[1].set_result(None)
+                return  # one was given back: no more than one can be granted
+
+    def _grant(self, use: Use) -> bool:
+        used = self._used.get(use, 0)
+        if used >= self._reserved.get(use, 0) and self._bound() >= self._total:
+            return False
+        self._used[use] = used + 1
+        return True
+
+    def _bound(self) -> int:
+        """Slots that are in use or kept for somebody."""
+        uses = self._used.keys() | self._reserved.keys()
+        return sum(max(self._used.get(use, 0), self._reserved.get(use, 0)) for use in uses)

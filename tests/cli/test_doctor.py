@@ -1,0 +1,72 @@
+"""`gatepost doctor`: every trouble is named with its cure, and nothing is changed by looking."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from tests.cli.conftest import Ran, Run, invoke
+
+
+def found(ran: Ran) -> dict[str, Any]:
+    """The findings by what was checked."""
+    return {one["check"]: one for one in json.loads(ran.out)}
+
+
+async def break_things(database_url: str) -> None:
+    conn = await asyncpg.connect(database_url)
+    await conn.execute("UPDATE endpoints SET state = 'paused', reason = 'It failed.'")
+    await conn.execute("UPDATE channel_heads SET work_at = now() - interval '5 minutes'")
+    await conn.close()
+
+
+def test_a_gateway_that_does_not_run_is_a_problem(run: Run, channel: str) -> None:
+    ran = run("doctor", "--json")
+    assert ran.code == 1
+    checks = found(ran)
+    assert (checks["database"]["state"], checks["data folder"]["state"]) == ("ok", "ok")
+    assert checks["gateway"]["state"] == "problem"
+    assert checks["gateway"]["fix"] == "gatepost serve"
+    assert checks[f"channel {channel}"]["state"] == "warning"
+    assert checks[f"channel {channel}"]["fix"] == f"gatepost channel link {channel}"
+
+
+def test_every_trouble_is_named(run: Run, account: str, channel: str, database_url: str, tmp_path: Path) -> None:
+    run("account", "trial", account, "--end")
+    run("webhook", "create", channel, "https://shop.example.com/hook")
+    asyncio.run(break_things(database_url))
+    (tmp_path / "quickstart.json").write_text("{}")
+    (tmp_path / "quickstart.json").chmod(0o644)
+    checks = found(run("doctor", "--json"))
+    assert checks[f"account {account}"]["fix"] == f'gatepost account addon add {account} "API Access"'
+    (hook,) = [one for name, one in checks.items() if name.startswith("webhook we_")]
+    assert (hook["state"], hook["found"]) == ("warning", "It is paused. It failed.")
+    assert (checks["work"]["state"], channel in checks["work"]["found"]) == ("problem", True)
+    assert checks["quickstart.json"]["fix"].startswith("chmod 600")
+
+
+def test_a_missing_key_is_a_problem_and_none_is_made(run: Run, account: str, tmp_path: Path) -> None:
+    number = ("--phone-number-id", "1", "--token", "t", "--app-secret", "s")
+    made = run("channel", "create", account, "--kind", "official", "--phone", "15550001112", *number, "--json")
+    assert made.code == 0, made.err
+    assert "secret key" not in found(run("doctor", "--json"))
+    (tmp_path / "secret.key").unlink()
+    checks = found(run("doctor", "--json"))
+    assert checks["secret key"]["state"] == "problem"
+    assert not (tmp_path / "secret.key").exists()
+
+
+def test_a_folder_without_a_gateway(tmp_path: Path) -> None:
+    ran = invoke("doctor", "--data", str(tmp_path / "nothing"), "--json")
+    assert ran.code == 1
+    assert found(ran)["data folder"]["state"] == "problem"
+    assert found(ran)["database"]["found"] == "There is no embedded database yet."
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_people_get_a_table(run: Run) -> None:
+    ran = run("doctor")
+    assert "problem" in ran.out
+    assert "to fix." in ran.out

@@ -1,0 +1,180 @@
+"""A channel whose parts fail: it is given back all the same, and the others are looked after."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.holding import Duty, Holding
+from gatepost.outbound.lane import Lane
+from gatepost.outbound.ledger import Ledger
+from gatepost.owner import Owner
+from gatepost.settings import Lease
+from gatepost.store.deliveries import Target
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from gatepost.webhooks.deliver import Round
+from tests.outbound.stage import FAST, NOW, RULES, Stage, make_stage
+
+LEASE = Lease(ttl=3600, renew=5, sweep=1, idle=60)
+
+
+class Faulty:
+    """A duty that ends by itself, and whose end fails."""
+
+    idle = True
+    next_work: datetime | None = None
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    async def run(self) -> None:
+        raise self._error
+
+    async def stop(self) -> None:
+        raise self._error
+
+    def ring(self) -> None:
+        """Nobody hears."""
+
+
+class Unreadable:
+    """A duty that cannot say how it stands."""
+
+    next_work: datetime | None = None
+
+    @property
+    def idle(self) -> bool:
+        raise ValueError("no")
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        """Nothing to end."""
+
+    def ring(self) -> None:
+        """Nobody hears."""
+
+
+class Owning:
+    """An owner whose sweeps the test does by hand."""
+
+    def __init__(self, db: Database, stage: Stage) -> None:
+        self.db = db
+        self.stage = stage
+        self.duty: Duty | None = None
+        self.counted: list[str] = []
+        self.owner = Owner(db, stage.clock, LEASE, self.make_lane, self.make_round, self.tune, self.counted.append)
+
+    async def make_lane(self, holding: Holding) -> Lane:
+        if self.duty is not None and holding.lease.channel_id == self.stage.channel_id:
+            holding.duties = [self.duty]
+        ledger = Ledger(self.db, self.stage.clock, 0.0, lambda _: None)
+        lease, network = holding.lease, self.stage.network
+        return Lane(ledger, self.stage.clock, lease, self.stage.ref, network, FAST, RULES, holding.alive)
+
+    def make_round(self, _holding: Holding, _target: Target) -> Round:
+        raise AssertionError("nobody has an endpoint here")
+
+    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+        """Nothing changes."""
+
+    async def owners(self) -> dict[UUID, UUID | None]:
+        async with self.db.connection() as conn:
+            rows = await conn.fetch("SELECT channel_id, owner FROM channel_heads")
+        return {row["channel_id"]: row["owner"] for row in rows}
+
+    async def leases(self) -> dict[UUID, datetime]:
+        async with self.db.connection() as conn:
+            rows = await conn.fetch("SELECT channel_id, expires_at FROM channel_heads")
+        return {row["channel_id"]: row["expires_at"] for row in rows}
+
+    async def until_free(self) -> None:
+        async with asyncio.timeout(30):
+            while (await self.owners())[self.stage.channel_id] is not None:
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def owning(database_url: str) -> AsyncIterator[Owning]:
+    db = await Database.connect(database_url, connections=4)
+    await make_partitions(db, NOW, days=7)
+    one = Owning(db, await make_stage(db))
+    yield one
+    await one.owner.stop(5)
+    await db.close()
+
+
+@pytest.mark.parametrize("fault", [ValueError("no"), asyncio.CancelledError()])
+async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, fault: BaseException) -> None:
+    owning.duty = Faulty(fault)
+    await owning.stage.accept("5511999998888")
+    async with asyncio.timeout(30):
+        while not owning.counted:
+            await owning.owner.sweep()
+    await owning.until_free()
+    assert (owning.owner.owned, owning.counted) == (0, ["dropped"])
+    owning.duty = None
+    id_ = await owning.stage.accept("5511999998888")
+    await owning.owner.sweep()  # whoever claims it next goes on
+    async with asyncio.timeout(30):
+        while await owning.stage.status(id_) != "SENT":
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stop_gives_back_what_fails_in_its_end(owning: Owning) -> None:
+    owning.duty = Faulty(ValueError("no"))
+    await owning.stage.accept("5511999998888")
+    await owning.owner.sweep()
+    await owning.owner.stop(5)
+    assert set((await owning.owners()).values()) == {None}
+
+
+async def test_a_stop_gives_back_what_was_claimed_and_not_yet_known(owning: Owning) -> None:
+    """A sweep may be broken off between the commit of a claim and its answer."""
+    async with owning.db.connection() as conn:
+        await conn.execute("UPDATE channel_heads SET owner = $1, expires_at = now() + '1 hour'", owning.owner.id)
+    await owning.owner.stop(5)
+    assert set((await owning.owners()).values()) == {None}
+
+
+async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning: Owning) -> None:
+    other = await make_stage(owning.db)
+    owning.duty = Unreadable()
+    await owning.stage.accept("5511999998888")
+    await other.accept("5511999997777")
+    await owning.owner.sweep()
+    assert owning.owner.owned == 2
+    async with asyncio.timeout(30):
+        while owning.owner.owned == 2:  # once there is nothing new: is it idle?
+            await owning.owner.sweep()
+            await asyncio.sleep(0.01)
+    await owning.until_free()
+    assert (await owning.owners())[other.channel_id] == owning.owner.id
+
+
+async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(owning: Owning, database_url: str) -> None:
+    other = await make_stage(owning.db)
+    await owning.stage.accept("5511999998888")
+    await other.accept("5511999997777")
+    await owning.owner.sweep()
+    before = await owning.leases()
+    blocker = await asyncpg.connect(database_url)
+    try:
+        async with asyncio.timeout(30), blocker.transaction():
+            lock = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE"
+            await blocker.execute(lock, owning.stage.channel_id)
+            renewing = asyncio.create_task(owning.owner.renew())
+            while (await owning.leases())[other.channel_id] == before[other.channel_id]:
+                await asyncio.sleep(0.01)
+            assert (await owning.leases())[owning.stage.channel_id] == before[owning.stage.channel_id]
+            assert not renewing.done()
+    finally:
+        await blocker.close()
+    await asyncio.wait_for(renewing, 30)
+    assert (await owning.leases())[owning.stage.channel_id] > before[owning.stage.channel_id]
+    assert owning.owner.owned == 2

@@ -1,0 +1,99 @@
+"""Incoming files of an account whose storage is full: the message is there, and its file waits for room."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatepost.desk.media import check_ready, show_media
+from gatepost.inbound.fetch import FULL_DELAY, NETWORK_MEMORY, Fetcher
+from gatepost.model import ids
+from gatepost.model.account import Plan
+from gatepost.model.errors import Conflict
+from gatepost.store.heads import Lease
+from gatepost.store.pool import Database
+from gatepost.store.storage import stored_bytes
+from tests.desk.shelf import Shelf, make_shelf
+
+CONTENT = b"x" * 100
+PLANS = {"unlimited": Plan("Small", storage_bytes=1000)}
+
+
+@pytest.fixture
+async def shelf(db: Database, tmp_path: Path) -> Shelf:
+    """Give a channel with its own files and network."""
+    one = await make_shelf(db, tmp_path)
+    one.network.on_get = lambda _: CONTENT
+    return one
+
+
+async def step(shelf: Shelf, lease: Lease) -> datetime | None:
+    fetcher = Fetcher(
+        shelf.db,
+        shelf.objects,
+        shelf.clock,
+        lambda _: None,
+        most=1000,
+        attempts=3,
+        timeout=5,
+        in_flight=8,
+        plans=PLANS,
+    )
+    return await fetcher.step(lease, shelf.ref, shelf.network)
+
+
+def changes(events: list[Any]) -> list[tuple[str, str | None]]:
+    return [(event["data"]["change"], event["data"].get("reason")) for event in events]
+
+
+@pytest.mark.parametrize(("taken", "state"), [(899, "ready"), (900, "ready"), (901, "waiting")])
+async def test_a_file_is_fetched_while_there_is_room(shelf: Shelf, taken: int, state: str) -> None:
+    await shelf.store(b"x" * taken)
+    media = await shelf.expect(CONTENT)
+    await step(shelf, await shelf.own())
+    assert (await shelf.get(media.id)).state == state
+    assert len(shelf.network.asked) == (state == "ready")  # what does not fit is not even asked for
+    assert await stored_bytes(shelf.db, shelf.account_id) == taken + (100 if state == "ready" else 0)
+    async with shelf.db.connection() as conn:
+        assert not await conn.fetch("SELECT 1 FROM storage_reservations")
+
+
+async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) -> None:
+    old, lease = await shelf.store(b"x" * 1000), await shelf.own()
+    media = await shelf.expect(CONTENT)
+    for _ in range(5):  # more often than a file may fail
+        again = await step(shelf, lease)
+        assert again == shelf.clock.now() + timedelta(seconds=FULL_DELAY)
+        shelf.clock.advance(FULL_DELAY)
+    waiting = await shelf.get(media.id)
+    assert (waiting.state, waiting.attempts) == ("waiting", 0)
+    assert "no room" in show_media(waiting)["error"]
+    with pytest.raises(Conflict, match="no room for this file"):
+        check_ready(waiting, shelf.clock.now())
+    assert shelf.network.asked == []
+    await shelf.files.delete(shelf.channel_id, ids.show("med", old.id))
+    assert await step(shelf, lease) is None
+    assert (await shelf.get(media.id)).state == "ready"
+    told = changes(await shelf.events())
+    assert [change for change, _ in told] == ["media_waiting", "media_ready"]
+    assert "no room" in (told[0][1] or "")
+
+
+async def test_a_file_of_unknown_size_that_turns_out_too_large_waits_too(shelf: Shelf) -> None:
+    await shelf.store(b"x" * 950)
+    media = await shelf.expect(CONTENT, size=None)
+    await step(shelf, await shelf.own())
+    assert (await shelf.get(media.id)).state == "waiting"
+    assert len(shelf.bytes_kept()) == 1
+
+
+async def test_when_the_network_forgets_the_file_it_has_failed(shelf: Shelf) -> None:
+    await shelf.store(b"x" * 1000)
+    media, lease = await shelf.expect(CONTENT), await shelf.own(NETWORK_MEMORY.total_seconds() * 2)
+    await step(shelf, lease)
+    shelf.clock.advance(NETWORK_MEMORY.total_seconds() - FULL_DELAY)
+    assert await step(shelf, lease) is None
+    failed = await shelf.get(media.id)
+    assert (failed.state, "no room" in (failed.error or "")) == ("failed", True)
+    assert [change for change, _ in changes(await shelf.events())] == ["media_waiting", "media_failed"]

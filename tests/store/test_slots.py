@@ -1,0 +1,119 @@
+"""Connections by their use: nobody takes what is reserved for another, and no slot is lost."""
+
+import asyncio
+import itertools
+from typing import get_args
+
+import pytest
+
+from gatepost.model.errors import Unavailable
+from gatepost.store.pool import Database
+from gatepost.store.slots import Slots, Use, reserves
+
+USES: tuple[Use, ...] = get_args(Use)
+NOW = 0.001
+
+
+async def fill(slots: Slots, use: Use) -> int:
+    """Takes all that a use can have; returns how many."""
+    for count in itertools.count():
+        try:
+            await slots.acquire(use, NOW)
+        except TimeoutError:
+            return count
+    raise AssertionError
+
+
+@pytest.mark.parametrize("total", [*range(1, 20), 50])
+def test_reserves_leave_something_for_everybody(total: int) -> None:
+    reserved = reserves(total)
+    assert sum(reserved.values()) < total
+    assert all(count > 0 for count in reserved.values())
+
+
+@pytest.mark.parametrize(("total", "api"), [(1, 1), (3, 3), (4, 1), (11, 8), (12, 5), (16, 9)])
+async def test_how_many_requests_of_customers_may_use(total: int, api: int) -> None:
+    assert await fill(Slots(total), "api") == api
+
+
+@pytest.mark.parametrize("greedy", USES)
+@pytest.mark.parametrize("total", [4, 12, 16])
+async def test_one_use_cannot_take_what_is_reserved_for_the_others(total: int, greedy: Use) -> None:
+    slots, reserved = Slots(total), reserves(total)
+    taken = await fill(slots, greedy)
+    for use in USES:
+        if use != greedy:
+            assert await fill(slots, use) == reserved.get(use, 0)
+            taken += reserved.get(use, 0)
+    assert taken == total
+
+
+async def test_all_slots_can_be_used_and_never_more() -> None:
+    slots = Slots(16)
+    taken = [await fill(slots, use) for use in reversed(USES)]
+    assert sum(taken) == 16
+
+
+async def test_who_waits_for_the_longest_is_next() -> None:
+    slots = Slots(3)  # nothing is reserved
+    assert await fill(slots, "api") == 3
+    order: list[str] = []
+
+    async def wait(use: Use, name: str) -> None:
+        await slots.acquire(use, 10)
+        order.append(name)
+
+    waiting = []
+    for use, name in (("work", "first"), ("api", "second"), ("work", "third")):
+        waiting.append(asyncio.create_task(wait(use, name)))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+    for count in (1, 2, 3):
+        slots.release("api")
+        await asyncio.wait(waiting[:count])
+    assert order == ["first", "second", "third"]
+
+
+async def test_who_gives_up_leaves_no_slot_behind() -> None:
+    slots = Slots(1)
+    await slots.acquire("api", NOW)
+    waiting = [asyncio.create_task(slots.acquire("api", 10)) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()  # not yet run to its end when the slot becomes free
+    slots.release("api")
+    waiting[1].cancel()  # granted, and cancelled in the same moment
+    await asyncio.wait(waiting, timeout=10)
+    assert [task.cancelled() for task in waiting] == [True, True, False]
+    slots.release("api")
+    assert await fill(slots, "api") == 1
+
+
+async def test_a_database_keeps_connections_for_each_use(database_url: str) -> None:
+    db = await Database.connect(database_url, connections=4)
+    own = db.reserved("own")
+    try:
+        async with db.connection():
+            for use in ("own", "accept", "receive"):
+                async with db.reserved(use).connection() as conn:
+                    assert await conn.fetchval("SELECT 1") == 1
+        async with own.connection(), own.connection():
+            pass
+    finally:
+        await db.close()
+
+
+async def test_without_a_free_connection_the_answer_is_503(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.store.pool._PATIENCE", 0.05)
+    db = await Database.connect(database_url, connections=4)
+    try:
+        async with db.connection():
+            with pytest.raises(Unavailable) as refused:
+                async with db.connection():
+                    raise AssertionError
+            assert refused.value.code == "overloaded"
+            with pytest.raises(ZeroDivisionError):
+                async with db.reserved("own").connection():
+                    raise ZeroDivisionError
+        async with db.connection() as conn:
+            assert await conn.fetchval("SELECT 1") == 1
+    finally:
+        await db.close()

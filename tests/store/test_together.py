@@ -1,0 +1,191 @@
+"""Sends of several channels in one commit: one that is held, gone or short of quota does not hold up the others."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from gatepost.model.errors import GatepostError, database_unavailable
+from gatepost.store.batch import TOGETHER, Batch
+from gatepost.store.channels import delete_channel
+from tests.outbound.stage import Stage
+from tests.store.test_quota import acceptor, more_channels, send, used, written
+
+
+class Writer:
+    """Notes what it is asked to write, and does what the test says."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, list[int]]] = []
+        self.leave_out: set[str] = set()
+        self.poison: int | None = None
+        self.error: GatepostError | None = None
+        self.hold: asyncio.Event | None = None
+
+    async def one(self, key: str, items: Sequence[int]) -> list[int | Exception]:
+        return (await self._write({key: items}))[key]
+
+    async def several(self, batches: Mapping[str, Sequence[int]]) -> dict[str, list[int | Exception]]:
+        kept = {key: items for key, items in batches.items() if key not in self.leave_out}
+        return await self._write(kept)
+
+    async def _write(self, batches: Mapping[str, Sequence[int]]) -> dict[str, list[int | Exception]]:
+        self.calls.append({key: list(items) for key, items in batches.items()})
+        await asyncio.sleep(0)
+        if self.hold:
+            await self.hold.wait()
+        if self.error:
+            raise self.error
+        if any(item == self.poison for items in batches.values() for item in items):
+            raise ValueError("poison")
+        return {key: [item * 10 for item in items] for key, items in batches.items()}
+
+
+def new_batch(writer: Writer, lanes: int = 1) -> Batch[str, int, int]:
+    return Batch(writer.one, lanes=lanes, size=20, together=writer.several)
+
+
+async def put_all(batch: Batch[str, int, int], items: Mapping[str, Sequence[int]]) -> list[int | BaseException]:
+    futures = [batch.enqueue(key, item) for key, some in items.items() for item in some]
+    return await asyncio.gather(*futures, return_exceptions=True)
+
+
+async def test_small_batches_of_many_keys_are_written_at_once() -> None:
+    writer = Writer()
+    assert await put_all(new_batch(writer), {"a": [1, 2], "b": [3], "c": [4]}) == [10, 20, 30, 40]
+    assert writer.calls == [{"a": [1, 2], "b": [3], "c": [4]}]
+
+
+async def test_no_more_keys_and_items_than_fit() -> None:
+    writer = Writer()
+    await put_all(new_batch(writer), {str(key): [1] for key in range(TOGETHER + 1)})
+    assert [len(call) for call in writer.calls] == [TOGETHER, 1]
+    writer.calls.clear()
+    await put_all(new_batch(writer), {"a": [1] * 15, "b": [1] * 5, "c": [1]})
+    assert [list(call) for call in writer.calls] == [["a", "b"], ["c"]]
+
+
+async def test_a_key_that_is_left_out_is_written_by_itself() -> None:
+    writer = Writer()
+    writer.leave_out = {"b", "c"}
+    assert await put_all(new_batch(writer), {"a": [1], "b": [2], "c": [3]}) == [10, 20, 30]
+    assert [call for call in writer.calls if call] == [{"a": [1]}, {"b": [2]}, {"c": [3]}]
+
+
+async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_were_left_out() -> None:
+    writer, release = Writer(), asyncio.Event()
+    writer.leave_out = {"b", "c", "d"}
+
+    async def one(key: str, items: Sequence[int]) -> list[int | Exception]:
+        if key == "b":
+            await release.wait()
+        return await writer.one(key, items)
+
+    batch: Batch[str, int, int] = Batch(one, lanes=2, size=20, together=writer.several)
+    futures = {key: batch.enqueue(key, number) for number, key in enumerate("abcd")}
+    async with asyncio.timeout(5):
+        assert [await futures[key] for key in "acd"] == [0, 20, 30]
+    assert not futures["b"].done()
+    late = batch.enqueue("b", 7)
+    release.set()
+    assert [await futures["b"], await late] == [10, 70]  # in their order
+    await batch.drain()
+    assert batch.waiting == 0
+
+
+async def test_an_item_that_spoils_it_for_all_fails_alone() -> None:
+    writer = Writer()
+    writer.poison = 3
+    one, two, three, four = await put_all(new_batch(writer), {"a": [1], "b": [2, 3], "c": [4]})
+    assert (one, two, four) == (10, 20, 40)
+    assert isinstance(three, ValueError)
+
+
+async def test_a_database_that_is_away_is_everybodys_error() -> None:
+    writer = Writer()
+    writer.error = database_unavailable()
+    assert await put_all(new_batch(writer), {"a": [1], "b": [2]}) == [writer.error] * 2
+    assert len(writer.calls) == 1  # what may have been committed is not written again
+
+
+async def test_whoever_waits_when_it_is_cancelled_is_told() -> None:
+    writer, batch = Writer(), None
+    writer.hold = asyncio.Event()
+    batch = new_batch(writer)
+    putting = asyncio.create_task(put_all(batch, {"a": [1], "b": [2]}))
+    while not writer.calls:
+        await asyncio.sleep(0)
+    for task in batch._running:
+        task.cancel()
+    told = await putting
+    assert [getattr(one, "code", None) for one in told] == ["overloaded"] * 2
+
+
+# -- against the database ---------------------------------------------------------------------------------------------
+
+
+async def commits(stage: Stage) -> int:
+    """Transactions that wrote the account's messages."""
+    async with stage.db.connection() as conn:
+        count: int = await conn.fetchval(
+            """SELECT count(DISTINCT xmin::text) FROM messages
+               WHERE channel_id IN (SELECT id FROM channels WHERE account_id = $1)""",
+            stage.caller.account_id,
+        )
+    return count
+
+
+async def test_one_commit_for_several_channels(stage: Stage) -> None:
+    one, callers = acceptor(stage, None), await more_channels(stage, 8)
+    assert await asyncio.gather(*(send(one, caller) for caller in callers)) == ["accepted"] * 8
+    assert await commits(stage) < 8  # also where each of them needs its first slice
+    before = await commits(stage)
+    assert await asyncio.gather(*(send(one, caller) for caller in callers)) == ["accepted"] * 8
+    assert await commits(stage) - before < 8
+    for caller in callers:
+        async with stage.db.connection() as conn:
+            rows = await conn.fetch("SELECT seq FROM events WHERE channel_id = $1 ORDER BY seq", caller.channel_id)
+            head = await conn.fetchval("SELECT seq FROM channel_heads WHERE channel_id = $1", caller.channel_id)
+        assert [row["seq"] for row in rows] == list(range(1, head + 1))
+    assert await used(stage) == 16
+
+
+async def test_a_channel_that_somebody_holds_does_not_hold_up_the_others(stage: Stage) -> None:
+    """Two are held, and others have yet to get their first slice."""
+    one, callers = acceptor(stage, None), await more_channels(stage, 8)
+    await asyncio.gather(*(send(one, caller) for caller in callers[:4]))
+    held = (1, 2)
+    async with stage.db.transaction() as conn:
+        await conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        for at in held:
+            await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", callers[at].channel_id)
+        sends = [asyncio.create_task(send(one, caller)) for caller in callers]
+        async with asyncio.timeout(20):
+            for at in (0, 3, 4, 5, 6, 7):
+                assert await sends[at] == "accepted"
+        assert not any(sends[at].done() for at in held)
+    assert [await sends[at] for at in held] == ["accepted"] * 2
+    assert await used(stage) == await written(stage)
+
+
+async def test_a_channel_that_is_gone_is_told_and_the_others_are_accepted(stage: Stage) -> None:
+    one, callers = acceptor(stage, None), await more_channels(stage, 4)
+    await delete_channel(stage.db, stage.caller.account_id, callers[1].channel_id)
+    told = await asyncio.gather(*(send(one, caller) for caller in callers))
+    assert told == ["accepted", "not_found", "accepted", "accepted"]
+
+
+@pytest.mark.parametrize("spoil", ["a\x00b"])
+async def test_what_the_database_cannot_take_spoils_only_itself(stage: Stage, spoil: str) -> None:
+    one, callers = acceptor(stage, None), await more_channels(stage, 4)
+
+    async def send_to(at: int) -> str:
+        try:
+            return await send(one, callers[at], client_ref=spoil if at == 1 else "fine")
+        except Exception as error:
+            return type(error).__name__
+
+    told = await asyncio.gather(*(send_to(at) for at in range(4)))
+    assert [told[0], told[2], told[3]] == ["accepted"] * 3
+    assert told[1] != "accepted"
+    assert await used(stage) == await written(stage) == 3

@@ -1,0 +1,140 @@
+"""No background loop but those of `gatepost.background`, read from the source itself.
+
+A task that somebody starts by hand, and a loop without an end of its own, have a line here that says why they end. A
+new one without a line fails: what has to run for ever goes through `Loop`, `Supervisor.start` or `run_loop`.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1] / "src"
+# The simulated network and the client are other programs; a command ends with its terminal.
+ELSEWHERE = ("sandbox", "client", "cli")
+
+TASKS = {  # started by hand, and why that is enough
+    "background.Loop.__init__": "the mechanism itself",
+    "api.cache.TimedCache.get": "one question; whoever waits for it gets its error",
+    "api.events._ending_with": "one request",
+    "holding.Holding.begin": "run_loop of the lane and of each duty; one that ends is dropped by the sweep",
+    "holding.Holding.refresh": "one look after another, until nothing is stale; each of them survives",
+    "holding.Holding._refresh": "run_loop of an endpoint; one that ends is replaced at the next look",
+    "inbound.fetch.Fetcher._take_off": "one file",
+    "inbound.link.Keeper._listen": "one life of a link",
+    "inbound.link.Keeper._take_in": "one update",
+    "networks.qr.child.ChildWire.__init__": "until the child ends",
+    "networks.qr.child.ChildWire.close": "until the child ends",
+    "networks.qr.driver.Driver._live": "one connection",
+    "outbound.attach.Attacher._name": "one file; whoever waits for it gets its error",
+    "outbound.lane.Lane._spawn": "one message",
+    "owner.Owner.stop": "the last statement of a process",
+    "owner.Owner._end_apart": "the end of one channel",
+    "serving._serve_http": "the server; its end is the end of the process",
+    "store.batch.Batch._start_lane": "while there is something to write; each batch survives",
+    "store.bell.Bell.ring": "what has gathered",
+    "webhooks.deliver.Round._launch": "one POST",
+    "webhooks.guard.Guard.check": "one question; whoever waits for it gets its error",
+    "webhooks.resolver.Resolver._start": "one lookup; whoever waits for it gets its error",
+    # In the child process that holds links: its end is noticed, and it is started again.
+    "networks.qr.phone.by_baileys.engine.Baileys.node": "one connection",
+    "networks.qr.phone.by_baileys.engine.Baileys._take": "one question",
+    "networks.qr.phone.by_baileys.engine.Baileys._close": "one farewell",
+    "networks.qr.phone.serve.Server._send_once": "one message",
+    "networks.qr.phone.session.Session.__init__": "survives every event that cannot be told",
+    "networks.qr.phone.session.Session.start": "one connection",
+    "networks.qr.phone.wire.Requests.take": "one request",
+    "networks.qr.phone.wire.serve": "the farewell of the process",
+}
+LOOPS = {  # loops without an end of their own, and what ends them
+    "background.run_loop": "the mechanism itself",
+    "api.still_allowed.checked_pieces": "the last piece of an answer",
+    "desk.export._pieces": "the last page",
+    "desk.feed.follow": "the request",
+    "desk.feed.next_piece": "the request",
+    "desk.link.current_code": "the request",
+    "desk.media._in_time": "the last piece of a file",
+    "desk.search_index.SearchIndex.work": "nothing more to write, or the lease",
+    "inbound.fetch.Fetcher.step": "no more files",
+    "inbound.link.Keeper._pause": "a timeout",
+    "networks.qr.driver.Driver.line": "a connection",
+    "networks.qr.driver.Driver._watch": "the end of the connection",
+    "networks.qr.link.Link.get_media": "the last piece",
+    "opening._running_or_locked": "a timeout",
+    "outbound.cancel.cancel_selection": "the last piece, or a timeout",
+    "outbound.carry.Carrier._commit": "the lease, or success",
+    "outbound.throttle.Throttle._free": "its turn",
+    "owner.Owner._release": "the lease, or success",
+    "store.embedded.supervise.supervise": "a Loop runs it",
+    "store.embedded.supervise.bring_back": "success",
+    "store.upkeep.forget_idempotency_keys": "nothing more to delete",
+    "store.upkeep.forget_lost_retries": "nothing more to delete",
+    "webhooks.deliver.Round._record": "the lease, or success",
+    "webhooks.recovery.insist": "the lease, or success",
+    "webhooks.recovery.Recovery.pull": "nothing more to make due, or the lease",
+    "webhooks.standing.Standing._insist": "the lease, or success",
+    "networks.qr.phone.by_baileys.node.Node._line": "the end of the child's child",
+    "networks.qr.phone.by_baileys.node.Node.watch": "the end of the child's child",
+    "networks.qr.phone.session.Session._tell": "survives every event that cannot be told",
+}
+_FLAGS = {"_stopping", "_alive", "going", "gone", "ended", "_gone_within"}
+
+
+def functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every function of a module with its dotted name; those inside of another count as part of it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{prefix}.{node.name}")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{prefix}.{node.name}", node
+
+
+def starts_task(function: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in ("create_task", "ensure_future") for node in ast.walk(function)
+    )
+
+
+def loops_endlessly(function: ast.AST) -> bool:
+    """Whether it has a loop whose condition is no fact about its own work, and that waits in it."""
+    return any(
+        isinstance(node, ast.While)
+        and _without_end(node.test)
+        and any(isinstance(n, ast.Await) for n in ast.walk(node))
+        for node in ast.walk(function)
+    )
+
+
+def _without_end(test: ast.expr) -> bool:
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    named = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
+    named |= {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    return bool(named & _FLAGS)
+
+
+def all_functions() -> dict[str, ast.AST]:
+    found: dict[str, ast.AST] = {}
+    for path in sorted((ROOT / "gatepost").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT / "gatepost").with_suffix("").parts)
+        if module.split(".")[0] not in ELSEWHERE:
+            found.update(functions(ast.parse(path.read_text()), module))
+    return found
+
+
+def test_every_task_that_is_started_by_hand_ends_by_itself() -> None:
+    assert {name for name, function in all_functions().items() if starts_task(function)} - set(TASKS) == set()
+
+
+def test_every_endless_loop_goes_through_the_one_mechanism() -> None:
+    assert {name for name, function in all_functions().items() if loops_endlessly(function)} - set(LOOPS) == set()
+
+
+def test_both_are_found() -> None:
+    def first(text: str) -> ast.AST:
+        return dict(functions(ast.parse(text), "x"))["x.f"]
+
+    assert starts_task(first("async def f():\n    asyncio.create_task(work())"))
+    assert loops_endlessly(first("async def f():\n    while True:\n        await work()"))
+    assert loops_endlessly(first("async def f(self):\n    while not self._stopping:\n        await work()"))
+    assert not loops_endlessly(first("async def f():\n    while True:\n        pass"))
+    assert not loops_endlessly(first("async def f():\n    while page:\n        page = await work()"))
