@@ -82,7 +82,11 @@ async def wait_for_state(house: House, channel: str, state: str) -> None:
             await asyncio.sleep(0.05)
 
 
-CONNECTED = {"event": "connection", "state": "connected", "reason": None}
+CONNECTED = {
+    "event": "connection",
+    "state": "connected",
+    "reason": "The phone is linked and the network answers.",
+}
 
 
 async def test_a_code_is_shown_until_the_phone_scans_it(house: House, channel: str) -> None:

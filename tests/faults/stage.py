@@ -39,6 +39,7 @@ SECRET_KEY = base64.b64encode(b"k" * 32).decode()
 NUMBER_ID = "100000000000001"
 APP_SECRET = "app-secret"
 # Leases are short, so that a take-over is quick; the time of grace is longer than the network's retry of a callback.
+METRICS_TOKEN = "figures-please"
 SHORT = QUICK | {
     "lease.ttl": 1.2,
     "lease.renew": 0.25,
@@ -48,6 +49,7 @@ SHORT = QUICK | {
     "server.port": 0,
     "server.drain_seconds": 3,
     "security.secret_key": SECRET_KEY,
+    "metrics.token": METRICS_TOKEN,
     "log.format": "json",
 }
 # Started once for all gateways, with everything imported and the web framework set up: a gateway is
@@ -240,7 +242,7 @@ async def set_stage(
         with tempfile.TemporaryDirectory() as folder:
             wishes = SHORT | {"data": folder, "database.url": database_url}
             wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
-            db = await Database.connect(database_url, connections=4)
+            db = await Database.connect(database_url, connections=16)
             async with ClientBuilder().no_proxy().timeout(timedelta(seconds=8)).build() as client:
                 stage = Stage(sandbox_url, db, receiver, client, wishes)
                 try:

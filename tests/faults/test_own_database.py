@@ -17,7 +17,7 @@ from gatepost.store.embedded.postmaster import find_postmaster
 from tests.conftest import Receiver, scratch_folder
 from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, Order, plan
-from tests.faults.stage import SHORT, Node, Stage, set_stage
+from tests.faults.stage import METRICS_TOKEN, SHORT, Node, Stage, set_stage
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ async def test_a_killed_server_is_started_again_and_nothing_is_lost(folder: Path
         [died] = [line for line in node.said() if "ended unexpectedly" in line["event"]]
         assert (died["level"], died["folder"]) == ("error", str(folder / "postgres"))
         assert Path(died["server_log"]).is_file()
-        figures = await stage.call("GET", "/metrics", key="")
+        figures = await stage.call("GET", "/metrics", key=METRICS_TOKEN)
         assert b"gatepost_database_restarts_total 1.0" in figures.body
         assert await node.stop() == 0
         assert running_dsn(folder) is None

@@ -13,7 +13,7 @@ from gatepost.admin import channels, endpoints
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from tests.conftest import Answer, Received, Receiver, scratch_folder
-from tests.faults.stage import APP_SECRET, Node, Stage, set_stage
+from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, set_stage
 from tests.house import FAST_NETWORK
 
 PHONE = "5511955550000"
@@ -44,7 +44,7 @@ async def until_said(node: Node, event: str) -> dict[str, Any]:
 
 async def counted(stage: Stage, url: str, event: str) -> float:
     """How often a node has counted it."""
-    text = (await stage.call("GET", url + "/metrics", key="")).body.decode()
+    text = (await stage.call("GET", url + "/metrics", key=METRICS_TOKEN)).body.decode()
     [line] = [line for line in text.splitlines() if line.startswith(f'gatepost_lease_events_total{{event="{event}"}}')]
     return float(line.split()[-1])
 

@@ -101,7 +101,7 @@ class Owning:
 
 @pytest.fixture
 async def owning(database_url: str) -> AsyncIterator[Owning]:
-    db = await Database.connect(database_url, connections=4)
+    db = await Database.connect(database_url, connections=16)
     await make_partitions(db, NOW, days=7)
     one = Owning(db, await make_stage(db))
     yield one

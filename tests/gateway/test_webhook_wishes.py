@@ -40,7 +40,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"batch": {"wait": -0.001}}, "batch.wait"),
     ({"batch": {"wait": 1.001}}, "batch.wait"),
     ({"batch": {"wait": "1"}}, "batch.wait"),
-    ({"batch": {"size": 5}}, "size"),
+    ({"batch": {"size": 5}}, "batch.size"),
     ({"batch": 5}, "batch"),
     ({"rate_limit": 0}, "rate_limit"),
     ({"rate_limit": 1001}, "rate_limit"),

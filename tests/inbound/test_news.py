@@ -157,7 +157,7 @@ async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:
     assert states == [("banned", before), ("connected", "banned")]
     reasons = [e["reason"] for e in await data(stage, "ack", "connection")]
     assert "banned" in str(reasons[0])
-    assert reasons[1] is None
+    assert reasons[1] == "The network accepts messages from this number."
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from gatepost.store.waiting import Standing
 from tests.outbound.stage import Stage
 from tests.outbound.test_queue import queued
 
-OLD, NEW, OTHER = "551199998888", "5511999998888", "5511777770000"
+OLD, NEW, OTHER = "49015199998888", "4915199998888", "4915177770000"
 ONE_A_DAY = Limits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=1)
 
 

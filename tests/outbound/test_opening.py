@@ -12,7 +12,7 @@ from gatepost.store.sending import Intended, Intent, mark_sending
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_deleted_endpoints import until_waiting
 
-STAYS, GOES = "5511999998888", "551199998888"
+STAYS, GOES = "4915199998888", "49015199998888"
 
 
 async def opened(stage: Stage) -> list[bool]:

@@ -131,7 +131,7 @@ def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bo
     """What there is to tell, if anything; the same news has the same words."""
     state = {"event": "connection", "state": config.connection, "reason": config.reason}
     if config.connection in _UP:
-        more = f" {cell(config.reason)}" if config.reason else ""
+        more = f" {cell(config.reason)}" if config.reason and config.connection == "limited" else ""
         return Line(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
     if not codes and row.pairing_code:
         data = {"event": "pairing_code", "code": row.pairing_code}

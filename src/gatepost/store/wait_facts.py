@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.message import State
+from gatepost.store.heads import no_such_channel
 from gatepost.store.messages import StoredMessage
 from gatepost.store.pool import Database
 
@@ -46,7 +47,8 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
             channel_id,
             message.contact_id,
         )
-        assert head is not None
+        if head is None:  # the channel is being deleted
+            raise no_such_channel()
         line = await conn.fetch(
             """SELECT id, bulk, state, send_at, next_at FROM messages
                WHERE contact_id = $2 AND channel_id = $1 AND id > $3 AND NOT incoming AND state IN (0, 1)
