@@ -33,6 +33,7 @@ from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -301,7 +302,7 @@ class Receiver:
         """Give up all delays, so that a slow answer does not hold up the end of a test."""
         self._closing.set()
 
-    async def wait_for(self, count: int, timeout: float = 10.0) -> list[Received]:
+    async def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
         """Wait until at least so many requests have come."""
         async with asyncio.timeout(timeout), self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)

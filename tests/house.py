@@ -30,6 +30,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
 from tests.conftest import serve_app, serve_config
 from tests.events import check_all_events
+from tests.patience import PATIENCE
 
 QUICK = {
     "sending.unknown_grace": 0.5,
@@ -122,7 +123,7 @@ class House:
         status: str = (await self.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]["status"]
         return status
 
-    async def until_status(self, message_id: str, wanted: str, seconds: float = 10.0) -> None:
+    async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> None:
         """Waits until a message has a status."""
         async with asyncio.timeout(seconds):
             while await self.status(message_id) != wanted:

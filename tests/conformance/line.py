@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from tests.house import Answer, House
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 FILE_TYPES = ("image", "video", "audio", "document", "sticker")
@@ -56,7 +57,7 @@ def new_person() -> str:
     return f"4917{next(_people):08d}"
 
 
-async def until(look: Callable[[], Awaitable[T]], seconds: float = 45.0) -> T:
+async def until(look: Callable[[], Awaitable[T]], seconds: float = PATIENCE) -> T:
     """Waits until there is something to see; returns it."""
     async with asyncio.timeout(seconds):
         while not (found := await look()):
@@ -104,7 +105,7 @@ class Line(ABC):
     async def message(self, message_id: str) -> Any:
         return await self.get(f"/messages/{message_id}")
 
-    async def until_status(self, message_id: str, wanted: str, seconds: float = 45.0) -> Any:
+    async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> Any:
         """Waits for a status; returns the message."""
 
         async def look() -> Any:
@@ -161,7 +162,7 @@ class Line(ABC):
         """What the feed tells of the connection, in order."""
         return [event["data"] for event in await self.events() if event["action"] == "connection"]
 
-    async def until_state(self, wanted: str, seconds: float = 45.0) -> Any:
+    async def until_state(self, wanted: str, seconds: float = PATIENCE) -> Any:
         """Waits for a state of the connection; returns the channel."""
 
         async def look() -> Any:

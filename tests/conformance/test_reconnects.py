@@ -20,7 +20,7 @@ async def test_an_answer_lost_after_acceptance_is_not_sent_twice(line: Line) -> 
     await line.fault(fault="accept_drop", to=person, nth=2)
     sent = [await line.send(person, body=f"Number {number}") for number in range(4)]
     for message_id in sent:
-        await line.until_status(message_id, "READ", 30)
+        await line.until_status(message_id, "READ")
     assert [taken.id for taken in await line.taken() if taken.to == person] == sent
     assert (await line.offered(sent[1])) <= 2
 
@@ -33,7 +33,7 @@ async def test_thirty_go_out_over_a_cut(line: Line) -> None:
     sent += [(person, await line.send(person, body=body)) for person, body in turns[15:]]
     await line.mend()
     for _, message_id in sent:
-        await line.until_status(message_id, "READ", 30)
+        await line.until_status(message_id, "READ")
     taken = [(one.to, one.id) for one in await line.taken() if one.to in people]
     assert set(Counter(taken).values()) == {1}
     assert order_of(taken, people) == order_of(sent, people)

@@ -15,6 +15,7 @@ import msgspec
 from gatepost.model.message import State
 from tests.conftest import Received
 from tests.faults.stage import Stage
+from tests.patience import PATIENCE
 
 FORWARD = ["PENDING", "SENT", "DELIVERED", "READ"]
 
@@ -31,7 +32,7 @@ class Books(msgspec.Struct, frozen=True):
     callbacks: list[dict[str, Any]]
 
 
-async def until_settled(stage: Stage, count: int, seconds: float = 40.0) -> None:
+async def until_settled(stage: Stage, count: int, seconds: float = PATIENCE) -> None:
     """Waits until so many messages have come to their end, and every event to its receiver."""
     give_up = asyncio.get_running_loop().time() + seconds
     while not await _is_settled(stage, count):

@@ -8,6 +8,7 @@ from tests.conftest import Answer, Received, Receiver
 from tests.faults.books import check, in_doubt, open_books, picture, until_settled
 from tests.faults.clients import Clients, Order, plan
 from tests.faults.stage import Node, Stage, set_stage
+from tests.patience import PATIENCE
 
 HELD = "5511977770000"
 # The old owner's call hangs and no status tells of it; the new owner's try is refused, so that the message waits.
@@ -61,7 +62,7 @@ async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_
             await asyncio.sleep(0.01)
         first, doubted = await epoch(stage), await in_doubt(stage)
         stage.launch(role="worker")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await sending
             await until_settled(stage, 15)
         *books, calls = await everything(stage)
@@ -107,7 +108,7 @@ async def inside_a_transaction(stage: Stage) -> bool:
 async def stop_in_the_middle(stage: Stage) -> Node:
     """An owner that has much to send, calls under way to the network, and posts under way to the receiver."""
     node = stage.launch(role="worker")
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while not await stage.ledger("accepted", to=HELD) or not stage.receiver.requests:
             await asyncio.sleep(0.005)
         node.signal(signal.SIGSTOP)
@@ -128,7 +129,7 @@ async def epoch(stage: Stage) -> int:
 
 async def until_only_one_waits(stage: Stage, first: int) -> str:
     """The new owner has done everything but one message, which it has tried and will try again."""
-    give_up = asyncio.get_running_loop().time() + 30
+    give_up = asyncio.get_running_loop().time() + PATIENCE
     while True:
         rows = await stage.rows("SELECT id, state, attempt, epoch FROM messages WHERE state <> 4")
         [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state = 0")
@@ -141,7 +142,7 @@ async def until_only_one_waits(stage: Stage, first: int) -> str:
 
 async def until_it_gave_up(node: Node) -> None:
     """The old owner has found out, and what it had under way has come to its end."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not any(line["event"] == "channel dropped" for line in node.said()):
             await asyncio.sleep(0.02)
     await asyncio.sleep(0.3)

@@ -7,6 +7,7 @@ from tests.conftest import Receiver
 from tests.faults.books import check, in_doubt, open_books, repeated, until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import Stage, set_stage
+from tests.patience import PATIENCE
 
 SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the first message
 
@@ -18,7 +19,7 @@ async def die_after_the_first_yes(stage: Stage) -> None:
     stage_is_dark = asyncio.create_task(doomed.ended())
     await Clients(stage).ask(plan(1, 1)[0][0])
     assert await stage_is_dark == -signal.SIGKILL
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (await stage.sandbox("GET", "/control/faults"))[0]["struck"] < 3:
             await asyncio.sleep(0.01)
 
@@ -62,7 +63,7 @@ async def test_a_status_within_the_time_of_grace_spares_the_second_send(database
         message_id = await stage.send(phone="5511900000000", body="Message 0")
         assert await doomed.ended() == -signal.SIGKILL
         await stage.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] != 2:
                 await asyncio.sleep(0.01)
         assert await stage.status(message_id) == "PENDING", "the status came before the new owner: nothing was tested"

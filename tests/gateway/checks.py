@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.house import Answer, House
+from tests.patience import PATIENCE
 
 SEND = "/api/v1/message/send"
 PERSON = "5511999998888"
@@ -56,7 +57,7 @@ def _is_about(event: Any, message_id: str) -> bool:
     return bool(event["data"].get("key", {}).get("id") == message_id)
 
 
-async def until(true: Callable[[], Any], seconds: float = 10.0) -> Any:
+async def until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Waits until an awaited answer is true; returns it."""
     async with asyncio.timeout(seconds):
         while not (found := await true()):

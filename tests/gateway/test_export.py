@@ -12,6 +12,7 @@ from gatepost.desk.export import COLUMNS, PAGE, csv_lines, safe_cell
 from gatepost.store.pool import Database
 from tests.gateway.checks import PERSON, SEND, check_refused
 from tests.house import House
+from tests.patience import PATIENCE
 
 EXPORT = "/api/v1/messages/export"
 OTHER = "5511999997777"
@@ -107,12 +108,12 @@ async def test_others_are_served_meanwhile_and_a_client_may_leave(house: House) 
     readers = [await _begin(house) for _ in range(house.settings.database.connections + 1)]
     for reader, _ in readers:
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert (await house.call("POST", SEND, {"phone": PERSON, "body": "meanwhile"})).status == 200
     tasks = len(asyncio.all_tasks())
     for _, writer in readers:
         writer.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while len(asyncio.all_tasks()) > tasks - len(readers):
             await asyncio.sleep(0.02)
 

@@ -10,6 +10,7 @@ import pytest
 from pyreqwest.client import Client, ClientBuilder
 
 from gatepost.sandbox import SandboxSettings, serve
+from tests.patience import PATIENCE
 
 from .driver import START, Driver, Receiver
 
@@ -23,7 +24,7 @@ def running(settings: SandboxSettings) -> Iterator[int]:
     thread = threading.Thread(target=_finish, args=(loop, serving))
     thread.start()
     try:
-        yield ports.get(timeout=20)
+        yield ports.get(timeout=PATIENCE)
     finally:
         loop.call_soon_threadsafe(serving.cancel)
         thread.join()

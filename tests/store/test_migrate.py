@@ -16,6 +16,7 @@ from gatepost.store.migrate import (
     read_migrations,
     shipped,
 )
+from tests.patience import PATIENCE
 
 
 def write(folder: Path, **sql: str) -> Path:
@@ -85,7 +86,7 @@ async def test_the_lock_ends_with_a_failed_run(empty_database_url: str, tmp_path
     with pytest.raises(MigrationFailed):
         await migrate(empty_database_url, source)
     locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await fetch(empty_database_url, locks) != [(0,)]:
             await asyncio.sleep(0.01)
 

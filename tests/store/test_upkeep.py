@@ -11,6 +11,7 @@ from gatepost.model import ids
 from gatepost.store.bell import Bell
 from gatepost.store.pool import Database
 from gatepost.store.upkeep import forget_idempotency_keys, forget_parked_statuses, ping
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 CHANNEL = UUID(int=5)
@@ -62,7 +63,7 @@ async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, databas
     listening = [asyncio.create_task(bell.listen()) for bell in bells]
     wanted = {UUID(int=number) for number in range(1, 301)}
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not (heard[0] and heard[1]):  # until both listen
                 bells[0].ring(UUID(int=999))
                 await asyncio.sleep(0.03)

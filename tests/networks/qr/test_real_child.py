@@ -16,6 +16,7 @@ from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unsent
 from gatepost.networks.qr.child import PROGRAM, ChildDriver, Devices, environment
 from gatepost.networks.qr.driver import Health
 from gatepost.networks.qr.link import Link
+from tests.patience import PATIENCE
 
 DEVICE = "15550002222:7@s.whatsapp.net"
 
@@ -47,7 +48,7 @@ async def driver(store: str) -> AsyncIterator[ChildDriver]:
 
 async def news_until(link: Link, reason: str) -> list[ConnectionNews]:
     seen: list[ConnectionNews] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         async for _, update in link.updates():
             assert isinstance(update, ConnectionNews)
             seen.append(update)
