@@ -33,7 +33,7 @@ from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 T = TypeVar("T")
 
@@ -304,7 +304,7 @@ class Receiver:
 
     async def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
         """Wait until at least so many requests have come."""
-        async with asyncio.timeout(timeout), self._news:
+        async with patience(lambda: f"{len(self.requests)} of {count} requests have come", timeout), self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)
         return self.requests
 

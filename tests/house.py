@@ -22,6 +22,7 @@ from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
+from gatepost.inbound import link as inbound_link
 from gatepost.model import ids
 from gatepost.sandbox import SandboxSettings, create_app
 from gatepost.sandbox.server import server_config
@@ -30,7 +31,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
 from tests.conftest import serve_app, serve_config
 from tests.events import check_all_events
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 QUICK = {
     "sending.unknown_grace": 0.5,
@@ -125,8 +126,9 @@ class House:
 
     async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> None:
         """Waits until a message has a status."""
-        async with asyncio.timeout(seconds):
-            while await self.status(message_id) != wanted:
+        status = ""
+        async with patience(lambda: f"message {message_id} is {status}, not {wanted}", seconds):
+            while (status := await self.status(message_id)) != wanted:
                 await asyncio.sleep(0.02)
 
     async def new_account(self, plan: str = "unlimited", trial_days: int = 14) -> UUID:
@@ -246,9 +248,12 @@ async def running_house(
 
 @contextmanager
 def _looking_often() -> Iterator[None]:
-    """An owner sees a changed endpoint within a tenth of a second, not within a second, which many tests would wait."""
+    """An owner sees a changed endpoint within a tenth of a second, a link comes back soon: many tests would wait."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, "_REFRESH_EVERY", 0.1)
+        # A link that breaks again within a minute waits 1, 2, 4 … 60 s. Tests that share a link break it more often.
+        patch.setattr(inbound_link, "_FIRST_WAIT", 0.1)
+        patch.setattr(inbound_link, "_LONGEST_WAIT", 0.5)
         yield
 
 

@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from tests.conformance.conftest import over
 from tests.conformance.line import Line, new_person
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -42,7 +41,6 @@ async def test_thirty_go_out_over_a_cut(line: Line) -> None:
         assert told == [step for step in ("SENT", "DELIVERED", "READ") if step in told]
 
 
-@over("cloud", "qr")  # the phone: what comes again after a kill is in tests/networks/qr/test_baileys.py
 async def test_thirty_come_in_over_a_cut(line: Line) -> None:
     people = [new_person() for _ in range(PEOPLE)]
     said = [(person, f"Number {number}") for number in range(EACH) for person in people]

@@ -55,10 +55,10 @@ async def test_fail_sends_it_never_again(database_url: str, receiver: Receiver) 
 
 
 async def test_a_status_within_the_time_of_grace_spares_the_second_send(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__unknown_grace=4) as stage:
+    async with set_stage(database_url, receiver, sending__unknown_grace=PATIENCE) as stage:
         await stage.furnish()
         await stage.sandbox("POST", "/control/faults", {"fault": "suppress", "labels": ["sent", "delivered"]})
-        await stage.sandbox("POST", "/control/faults", {"fault": "delay", "seconds": 2.5})
+        await stage.sandbox("POST", "/control/faults", {"fault": "delay", "seconds": 3600})
         doomed = await stage.start(point="CloudNetwork.send:after:1")
         message_id = await stage.send(phone="5511900000000", body="Message 0")
         assert await doomed.ended() == -signal.SIGKILL
@@ -67,8 +67,9 @@ async def test_a_status_within_the_time_of_grace_spares_the_second_send(database
             while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] != 2:
                 await asyncio.sleep(0.01)
         assert await stage.status(message_id) == "PENDING", "the status came before the new owner: nothing was tested"
+        await stage.sandbox("POST", "/control/clock", {"advance": 3600})
         await stage.until_status(message_id, "READ")
-        next_id = await stage.send(phone="5511900000000", body="Message 1")
         await stage.sandbox("DELETE", "/control/faults")
+        next_id = await stage.send(phone="5511900000000", body="Message 1")
         await stage.until_status(next_id, "READ")
         assert [row["content"]["body"] for row in await stage.ledger("accepted")] == ["Message 0", "Message 1"]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.house import Answer, House
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 SEND = "/api/v1/message/send"
 PERSON = "5511999998888"
 TEXT = {"phone": PERSON, "body": "Hello"}
-_COUNTED = ("messages", "events", "contacts", "conversations", "scheduled", "idempotency_keys")
+_COUNTED = ("messages", "contacts", "conversations", "scheduled", "idempotency_keys")
 
 
 def check_refused(answer: Answer, status: int, code: str, field: str | None = None, about: Any = "") -> Any:
@@ -29,9 +29,10 @@ def check_refused(answer: Answer, status: int, code: str, field: str | None = No
 
 
 async def written(house: House) -> dict[str, int]:
-    """How much there is of everything that a send would write."""
+    """How much there is of everything that a send would write at once. Its statuses come when they come."""
     async with house.db.connection() as conn:
         counts = {table: await conn.fetchval(f"SELECT count(*) FROM {table}") for table in _COUNTED}
+        counts["events"] = await conn.fetchval("SELECT count(*) FROM events WHERE type <> 'ack_notification'")
         counts["used"] = int(await conn.fetchval("SELECT coalesce(sum(used), 0) FROM account_usage"))
     return counts
 
@@ -59,7 +60,8 @@ def _is_about(event: Any, message_id: str) -> bool:
 
 async def until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Waits until an awaited answer is true; returns it."""
-    async with asyncio.timeout(seconds):
+    found: Any = None
+    async with patience(lambda: f"{true.__qualname__} gives {found!r}", seconds):
         while not (found := await true()):
             await asyncio.sleep(0.02)
     return found

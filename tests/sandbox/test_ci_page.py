@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "testing-in-ci.md").read_text()
 
@@ -37,7 +39,7 @@ def test_every_example_runs(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=3 * PATIENCE,  # some twenty programs start one after the other
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

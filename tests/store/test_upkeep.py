@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.errors import Unavailable
 from gatepost.store.bell import Bell
 from gatepost.store.pool import Database
 from gatepost.store.upkeep import forget_idempotency_keys, forget_parked_statuses, ping
@@ -53,8 +54,12 @@ async def test_statuses_that_found_no_message_are_forgotten_after_a_day(db: Data
     assert [NOW - ids.time_of(row["id"]) for row in rows] == [timedelta(hours=23)]
 
 
-async def test_a_ping_is_answered(db: Database) -> None:
+async def test_a_ping_is_answered_while_the_database_is_there(db: Database) -> None:
     await ping(db)
+    await db.close()
+    with pytest.raises(Unavailable) as gone:
+        await ping(db)
+    assert gone.value.code == "database_unavailable"
 
 
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
