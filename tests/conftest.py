@@ -211,8 +211,12 @@ class TestServer(uvicorn.Server):
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
                 while state.connections or state.tasks:
                     await asyncio.sleep(0.002)
-        for task in state.tasks:
+        left = list(state.tasks)
+        for task in left:
             task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for connection in list(state.connections):  # of clients that neither read nor leave: or they would stay open
+            connection.transport.abort()
         await self.lifespan.shutdown()
 
     @contextmanager

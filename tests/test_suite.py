@@ -121,7 +121,8 @@ def short_waits(source: str) -> list[int]:
                 limits = [word.value for word in node.keywords if word.arg == "timeout"]
             case _:
                 continue
-        if any(isinstance(limit, ast.Constant) and 1 < (limit.value or PATIENCE) < PATIENCE for limit in limits):
+        numbers = [limit.value for limit in limits if isinstance(limit, ast.Constant)]
+        if any(isinstance(number, int | float) and 1 < number < PATIENCE for number in numbers):
             lines.append(node.lineno)
     return lines
 

@@ -21,7 +21,16 @@ from gatepost.model.event import ChannelRef
 from gatepost.outbound.lane import Lane
 from gatepost.settings import Lease as LeaseSettings
 from gatepost.store.deliveries import Mark, Target, read_targets, save_cursors
-from gatepost.store.heads import End, Lease, claim_channel, ends_of, release_channel, renew_leases, wanting_owner
+from gatepost.store.heads import (
+    End,
+    Lease,
+    claim_channel,
+    end_stalled_sessions,
+    ends_of,
+    release_channel,
+    renew_leases,
+    wanting_owner,
+)
 from gatepost.store.pool import Database
 from gatepost.webhooks.deliver import Round
 
@@ -29,6 +38,7 @@ log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
 _REFRESH_EVERY = 1.0
 _AVOID = 10.0  # seconds before a channel that could not be served is tried again
+_STALLED = 5.0  # seconds that a session may wait for the rest of a statement: as long as for the rest of a transaction
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 
 
@@ -218,7 +228,8 @@ class Owner:
         self._endings: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        self._loops = [asyncio.create_task(self._sweep_loop()), asyncio.create_task(self._renew_loop())]
+        loops = self._sweep_loop(), self._renew_loop(), self._stall_loop()
+        self._loops = [asyncio.create_task(loop) for loop in loops]
 
     @property
     def healthy(self) -> bool:
@@ -348,6 +359,18 @@ class Owner:
             if self._holdings:
                 with contextlib.suppress(GatepostError):
                     await self.renew()
+
+    async def _stall_loop(self) -> None:
+        """Apart from the other loops, which may wait for the very locks that a stalled session holds."""
+        while True:
+            await asyncio.sleep(_STALLED / 2)
+            try:
+                if ended := await end_stalled_sessions(self._db, _STALLED):
+                    log.warning("stalled sessions ended", sessions=ended)
+            except GatepostError as error:
+                log.warning("stalled sessions not looked for", reason=error.message)
+            except Exception:
+                log.exception("stalled sessions not looked for")
 
     async def renew(self) -> None:
         """Keeps the leases. A lease that another took meanwhile ends here and now."""

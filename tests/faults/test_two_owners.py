@@ -20,7 +20,7 @@ FAULTS: list[dict[str, Any]] = [
 
 
 async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__retry_base=60, lease__ttl=4, lease__renew=0.4) as stage:
+    async with set_stage(database_url, receiver, sending__retry_base=60, lease__ttl=3, lease__renew=0.4) as stage:
         await stage.furnish(throughput=60)
         for fault in FAULTS:
             await stage.sandbox("POST", "/control/faults", fault)

@@ -64,7 +64,7 @@ async def test_a_status_within_the_time_of_grace_spares_the_second_send(database
         assert await doomed.ended() == -signal.SIGKILL
         await stage.start()
         async with asyncio.timeout(PATIENCE):
-            while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] != 2:
+            while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] < 2:
                 await asyncio.sleep(0.01)
         assert await stage.status(message_id) == "PENDING", "the status came before the new owner: nothing was tested"
         await stage.sandbox("POST", "/control/clock", {"advance": 3600})
