@@ -35,6 +35,7 @@ from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
+from tests.patience import PATIENCE, patience
 
 T = TypeVar("T")
 
@@ -217,8 +218,12 @@ class TestServer(uvicorn.Server):
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
                 while state.connections or state.tasks:
                     await asyncio.sleep(0.002)
-        for task in state.tasks:
+        left = list(state.tasks)
+        for task in left:
             task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for connection in list(state.connections):  # of clients that neither read nor leave: or they would stay open
+            connection.transport.abort()
         await self.lifespan.shutdown()
 
     @contextmanager
@@ -308,9 +313,9 @@ class Receiver:
         """Give up all delays, so that a slow answer does not hold up the end of a test."""
         self._closing.set()
 
-    async def wait_for(self, count: int, timeout: float = 10.0) -> list[Received]:
+    async def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
         """Wait until at least so many requests have come."""
-        async with asyncio.timeout(timeout), self._news:
+        async with patience(lambda: f"{len(self.requests)} of {count} requests have come", timeout), self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)
         return self.requests
 

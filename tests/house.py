@@ -23,6 +23,7 @@ from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
+from gatepost.inbound import link as inbound_link
 from gatepost.model import ids
 from gatepost.sandbox import SandboxSettings, create_app
 from gatepost.sandbox.server import server_config
@@ -31,6 +32,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
 from tests.conftest import serve_config
 from tests.events import check_all_events
+from tests.patience import PATIENCE, patience
 
 QUICK = {
     "sending.unknown_grace": 0.5,
@@ -125,10 +127,11 @@ class House:
         status: str = (await self.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]["status"]
         return status
 
-    async def until_status(self, message_id: str, wanted: str, seconds: float = 10.0) -> None:
+    async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> None:
         """Waits until a message has a status."""
-        async with asyncio.timeout(seconds):
-            while await self.status(message_id) != wanted:
+        status = ""
+        async with patience(lambda: f"message {message_id} is {status}, not {wanted}", seconds):
+            while (status := await self.status(message_id)) != wanted:
                 await asyncio.sleep(0.02)
 
     async def new_account(self, plan: str = "unlimited", trial_days: int = 14) -> UUID:
@@ -255,9 +258,12 @@ def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 
 @contextmanager
 def _looking_often() -> Iterator[None]:
-    """An owner sees a changed endpoint within a tenth of a second, not within a second, which many tests would wait."""
+    """An owner sees a changed endpoint within a tenth of a second, a link comes back soon: many tests would wait."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(holding, "_REFRESH_EVERY", 0.1)
+        # A link that breaks again within a minute waits 1, 2, 4 … 60 s. Tests that share a link break it more often.
+        patch.setattr(inbound_link, "_FIRST_WAIT", 0.1)
+        patch.setattr(inbound_link, "_LONGEST_WAIT", 0.5)
         yield
 
 

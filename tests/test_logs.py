@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
+
 _PROGRAM = """
 import structlog
 from gatepost.{module} import {name} as set_up
@@ -30,7 +32,7 @@ except ValueError as error:
 )
 def test_a_traceback_shows_no_variables(module: str, name: str, arguments: tuple[str, ...]) -> None:
     program = _PROGRAM.format(module=module, name=name, arguments=arguments).replace("gpk_s3cret", '" + "gpk_s3cret')
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert "request failed" in done.stderr
     assert "ValueError: broken" in done.stderr
     assert "gpk_s3cret" not in done.stderr.replace('" + "gpk_s3cret', "")

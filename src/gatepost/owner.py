@@ -27,6 +27,7 @@ from gatepost.store.heads import (
     End,
     Lease,
     claim_channel,
+    end_stalled_sessions,
     ends_of,
     release_all,
     release_channel,
@@ -39,6 +40,7 @@ from gatepost.webhooks.deliver import Round
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
 _AVOID = 10.0  # seconds before a channel that could not be served is tried again
+_STALLED = 5.0  # seconds that a session may wait for the rest of a statement: as long as for the rest of a transaction
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 _SWEEP_AGAIN = 2.0  # seconds at most between sweeps that fail
 _RELEASE_AGAIN = 1.0  # seconds between tries to give a channel back
@@ -87,6 +89,7 @@ class Owner:
                 longest_wait=renew / 2,
                 failed=self._note_unrenewed,
             ),
+            supervisor.start("look for stalled sessions", self._stall_step, longest_wait=_STALLED),
         ]
 
     @property
@@ -260,6 +263,12 @@ class Owner:
         self._count("renewal_failed")
         if self._unrenewed_since is None:
             self._unrenewed_since = self._clock.monotonic()
+
+    async def _stall_step(self) -> None:
+        """Apart from the other loops, which may wait for the very locks that a stalled session holds."""
+        await asyncio.sleep(_STALLED / 2)
+        if ended := await end_stalled_sessions(self._db, _STALLED):
+            log.warning("stalled sessions ended", sessions=ended)
 
     async def renew(self) -> None:
         """Keeps the leases. A lease that another took meanwhile ends here and now.

@@ -17,6 +17,7 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.cli.conftest import Run
 from tests.conftest import run_apart
+from tests.patience import PATIENCE
 from tests.store import told
 
 NOW = datetime.now(UTC)
@@ -56,7 +57,7 @@ class Scene:
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
         duty = Recovering(db, SystemClock(), lease, lambda: True, lambda: None)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while "done" not in await duty.step():
                 await asyncio.sleep(0.05)
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.conftest import Run
+from tests.patience import PATIENCE
 
 
 async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, database_url: str, tmp_path: Path) -> None:
@@ -23,17 +24,17 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
     )
     try:
         assert program.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (found := re.search(rb"http://127\.0\.0\.1:([0-9]+)", await program.stdout.readline())):
                 pass
         reader, writer = await asyncio.open_connection("127.0.0.1", int(found.group(1)), family=socket.AF_INET)
         head = f"GET /api/v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
         writer.write(head.encode())
-        assert b"retry: 2000" in await asyncio.wait_for(reader.readuntil(b"\n\n"), 30)
+        assert b"retry: 2000" in await asyncio.wait_for(reader.readuntil(b"\n\n"), PATIENCE)
         program.send_signal(signal.SIGTERM)
-        rest = await asyncio.wait_for(reader.read(), 60)
+        rest = await asyncio.wait_for(reader.read(), PATIENCE)
         assert rest.endswith(b"0\r\n\r\n")  # a clean end, not a cut
-        assert await asyncio.wait_for(program.wait(), 60) == 0
+        assert await asyncio.wait_for(program.wait(), PATIENCE) == 0
         writer.close()
     finally:
         if program.returncode is None:

@@ -15,6 +15,7 @@ from gatepost.cli.output import Line, LinePrinter
 from gatepost.model import ids
 from tests.cli.conftest import Ran, Run, invoke
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 PHONE = "15550003333"
 
@@ -46,7 +47,7 @@ class Linking:
     async def line_with(self, words: str) -> str:
         """The next line with these words; all lines stay in `out`."""
         assert self._program.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while line := (await self._program.stdout.readline()).decode():
                 self.out += line
                 if words in line:
@@ -59,7 +60,7 @@ class Linking:
 
     async def end(self) -> tuple[int, str]:
         """Its exit code and what it said of errors."""
-        out, err = await asyncio.wait_for(self._program.communicate(), 20)
+        out, err = await asyncio.wait_for(self._program.communicate(), PATIENCE)
         self.out += out.decode()
         assert self._program.returncode is not None
         return self._program.returncode, err.decode()
@@ -77,7 +78,7 @@ async def scan(house: House, code: str) -> None:
 
 
 async def wait_for_state(house: House, channel: str, state: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (await run_beside(house, "show", channel, "--json")).json()["connection"] != state:
             await asyncio.sleep(0.05)
 

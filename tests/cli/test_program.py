@@ -11,19 +11,24 @@ import pytest
 
 from gatepost.cli.up import call
 from tests.cli.conftest import Run, invoke
+from tests.patience import PATIENCE
 
 HEAVY = ("asyncpg", "litestar", "cryptography", "argon2", "structlog", "uvicorn", "rich.table")
 
 
 def gatepost(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "gatepost.cli", *arguments], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "gatepost.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 
 def test_the_program_starts_light() -> None:
     code = f"import sys, gatepost.cli.root; print([name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout.strip() == "[]"
 
 
@@ -118,7 +123,7 @@ def test_a_sandbox_ends_even_when_its_parent_is_killed(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path / "sandbox")], stdout=subprocess.PIPE, text=True
     )
     # The sandbox shares no output with us, so the end of this pipe is the end of the parent alone.
-    out, _ = parent.communicate(timeout=30)
+    out, _ = parent.communicate(timeout=PATIENCE)
     assert parent.returncode == -signal.SIGKILL
     wait_until_refused(out.strip())
 

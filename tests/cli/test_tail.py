@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Run, invoke
 from tests.gateway.checks import TEXT, feed
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ class Tail:
 
     async def line(self) -> str:
         assert self._program.stdout is not None
-        return (await asyncio.wait_for(self._program.stdout.readline(), 30)).decode().rstrip("\n")
+        return (await asyncio.wait_for(self._program.stdout.readline(), PATIENCE)).decode().rstrip("\n")
 
     async def events(self, count: int) -> list[Any]:
         return [json.loads(await self.line()) for _ in range(count)]
@@ -38,7 +39,7 @@ class Tail:
     async def interrupt(self) -> tuple[int | None, bytes]:
         """Ctrl-C; returns how it ended."""
         self._program.send_signal(signal.SIGINT)
-        _, err = await asyncio.wait_for(self._program.communicate(), 30)
+        _, err = await asyncio.wait_for(self._program.communicate(), PATIENCE)
         return self._program.returncode, err
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from gatepost.cli.sandbox.door import Door
 from gatepost.cli.up import call
+from tests.patience import PATIENCE
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def started(database_url: str, data: Path) -> Iterator[str]:
         yield said
     finally:
         program.send_signal(signal.SIGINT)
-        _, told = program.communicate(timeout=30)
+        _, told = program.communicate(timeout=PATIENCE)
     assert program.returncode == 0, told
 
 
@@ -60,7 +61,7 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
         assert f"Authorization: Bearer {key}" in send
         answer = ask(send[2], key, json.loads(send[-1]))
         id_ = answer["data"]["key"]["id"]
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + PATIENCE
         while ask(read[2].replace("ID", id_), key)["data"]["status"] != "READ":
             assert time.monotonic() < deadline
             time.sleep(0.05)

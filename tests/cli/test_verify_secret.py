@@ -16,6 +16,7 @@ from gatepost.cli.root import app
 from gatepost.model.signing import new_secret
 from gatepost.webhooks.sign import signature_headers
 from tests.cli.test_webhook_signing import BODY
+from tests.patience import PATIENCE
 
 VARIABLE = "GATEPOST_WEBHOOK_SECRET"
 
@@ -84,7 +85,7 @@ def test_whoever_sits_there_is_asked_and_nothing_is_shown(body: str) -> None:
     while b"Secret: " not in shown:
         shown += os.read(main, 1000)
     os.write(main, secret.encode() + b"\n")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE)
     os.close(main)
     assert json.loads(out)["valid"] is True
     assert secret.encode() not in shown

@@ -20,6 +20,7 @@ from gatepost.client.operations import Operations
 from gatepost.webhooks.sign import new_secret, signature_headers
 from tests.client.test_verify import BODY
 from tests.house import House
+from tests.patience import PATIENCE
 
 PAGES = Path(__file__).parents[2] / "docs" / "clients"
 PLACES = {re.sub(r"\{\w+:str\}", "*", path) for route in ROUTES for path in route.paths} | {"/api/v1/message/send"}
@@ -40,7 +41,7 @@ async def run(*command: str, folder: Path, **env: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    written, _ = await asyncio.wait_for(process.communicate(), 30)
+    written, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, written.decode()
     return written.decode()
 

@@ -14,6 +14,7 @@ from tests.client.driver import Kind, Naps, driving
 from tests.conftest import Answer, Received, Receiver
 from tests.gateway.checks import TEXT
 from tests.house import House
+from tests.patience import PATIENCE
 
 BODY = (
     b'{"id":"evt_%d","type":"t","action":"a","timestamp":"2026-11-15T10:00:00Z","sequence":%d,'
@@ -46,7 +47,7 @@ async def test_what_happens_while_one_listens(house: House, kind: Kind, name: st
         listening = asyncio.create_task(take(driver.client, 4, name, after=last, **given))
         await asyncio.sleep(0.1)
         await house.send(**TEXT)
-        heard = await asyncio.wait_for(listening, 20)
+        heard = await asyncio.wait_for(listening, PATIENCE)
     assert [event.sequence for event in heard] == list(range(heard[0].sequence, heard[0].sequence + 4))
 
 

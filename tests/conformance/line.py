@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from tests.house import Answer, House
+from tests.patience import PATIENCE, patience
 
 T = TypeVar("T")
 FILE_TYPES = ("image", "video", "audio", "document", "sticker")
@@ -56,9 +57,11 @@ def new_person() -> str:
     return f"4917{next(_people):08d}"
 
 
-async def until(look: Callable[[], Awaitable[T]], seconds: float = 45.0) -> T:
+async def until(
+    look: Callable[[], Awaitable[T]], seconds: float = PATIENCE, what: Callable[[], object] | None = None
+) -> T:
     """Waits until there is something to see; returns it."""
-    async with asyncio.timeout(seconds):
+    async with patience(what or (lambda: look.__qualname__), seconds):
         while not (found := await look()):
             await asyncio.sleep(0.02)
     return found
@@ -104,14 +107,17 @@ class Line(ABC):
     async def message(self, message_id: str) -> Any:
         return await self.get(f"/messages/{message_id}")
 
-    async def until_status(self, message_id: str, wanted: str, seconds: float = 45.0) -> Any:
+    async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> Any:
         """Waits for a status; returns the message."""
 
+        found: Any = {}
+
         async def look() -> Any:
+            nonlocal found
             found = await self.message(message_id)
             return found if found["status"] == wanted else None
 
-        return await until(look, seconds)
+        return await until(look, seconds, lambda: f"message {message_id} is {found.get('status')}, not {wanted}")
 
     async def upload(self, file: File) -> str:
         """Stores a file at the gateway; returns its id."""
@@ -161,14 +167,17 @@ class Line(ABC):
         """What the feed tells of the connection, in order."""
         return [event["data"] for event in await self.events() if event["action"] == "connection"]
 
-    async def until_state(self, wanted: str, seconds: float = 45.0) -> Any:
+    async def until_state(self, wanted: str, seconds: float = PATIENCE) -> Any:
         """Waits for a state of the connection; returns the channel."""
 
+        channel: Any = {}
+
         async def look() -> Any:
+            nonlocal channel
             channel = await self.get("/channel")
             return channel if channel["connection"]["state"] == wanted else None
 
-        return await until(look, seconds)
+        return await until(look, seconds, lambda: f"the channel is {channel.get('connection')}, not {wanted}")
 
     # -- the network's side -------------------------------------------------------------------------------------------
 

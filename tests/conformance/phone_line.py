@@ -223,5 +223,4 @@ class PhoneLine(LinkedLine):
         await self.do("drop")
 
     async def mend(self) -> None:
-        """The waits between tries grow with each cut, and the line has seen some."""
-        await self.until_state("connected", 60)
+        await self.until_state("connected")

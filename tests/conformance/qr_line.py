@@ -9,6 +9,7 @@ from websockets.asyncio.client import connect
 
 from tests.conformance.line import File, Sample, Taken
 from tests.conformance.linked_line import LinkedLine
+from tests.patience import PATIENCE
 
 OWN: tuple[Sample, ...] = (
     Sample(
@@ -136,7 +137,7 @@ class QrLine(LinkedLine):
     async def open_file(self, file: dict[str, str]) -> bytes:
         """By a second device of the same phone, which may read what the first one sent."""
         url, reader = f"ws{self.house.sandbox_url.removeprefix('http')}/qr/link", f"reader of {self.session}"
-        async with connect(url, proxy=None) as socket, asyncio.timeout(10):
+        async with connect(url, proxy=None) as socket, asyncio.timeout(PATIENCE):
             await socket.send(_frame("open", 1, reader, phone=self.phone))
             await _until(socket, event="qr")
             await self.phone_does("scan", {"session": reader})

@@ -67,7 +67,7 @@ async def test_a_crash_while_sending_neither_loses_nor_doubles(place: Phones, li
     await line.network.saw("message", lambda one: one["id"] == sent)
     kill_child(place)
     await line.network.do("silence", on=False)
-    await line.until_status(sent, "READ", 90)
+    await line.until_status(sent, "READ")
     assert await line.acks(sent) == ["SENT", "DELIVERED", "READ"]
     assert [one["id"] for one in line.network.seen if one.get("phone") == person and one["saw"] == "message"] == [
         sent,
@@ -85,7 +85,7 @@ async def test_what_is_not_committed_is_not_confirmed_and_comes_again(place: Pho
         await line.network.saw("gone", lambda one: one["device"].startswith(line.phone))
         assert await line.unacknowledged() == 1
     (event,) = await line.heard(person, 1)
-    await line.until_state("connected", 30)
+    await line.until_state("connected")
     await line.until_acknowledged()
     assert (await line.message(event["data"]["key"]["id"]))["network_id"] == network_id
     await line.say(person, "text", {"body": "And this"})

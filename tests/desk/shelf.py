@@ -28,6 +28,7 @@ from gatepost.store.heads import Lease, claim_channel
 from gatepost.store.media import Media, get_media
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 MOST = 1000
@@ -82,7 +83,7 @@ class Shelf:
         self.channel_id = channel_id
         self.ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
         self.objects = Objects.open("", folder)
-        self.files = Files(db, self.objects, clock, most=MOST, timeout=5)
+        self.files = Files(db, self.objects, clock, most=MOST, timeout=PATIENCE)
         self.network = FileNetwork()
 
     async def own(self, ttl: float = 3600) -> Lease:

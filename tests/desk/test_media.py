@@ -18,6 +18,7 @@ from gatepost.store.answers import Key
 from gatepost.store.objects import Objects
 from gatepost.store.pool import Database
 from tests.desk.shelf import MOST, NOW, Shelf, make_shelf, pieces
+from tests.patience import PATIENCE
 
 KEY = Key("/api/v1/media", "order-17", b"")
 
@@ -78,7 +79,7 @@ async def test_a_bad_upload_leaves_nothing(
 
 
 async def test_an_upload_that_breaks_off_after_many_parts_leaves_nothing(shelf: Shelf) -> None:
-    files = Files(shelf.db, shelf.objects, shelf.clock, most=1 << 30, timeout=5)
+    files = Files(shelf.db, shelf.objects, shelf.clock, most=1 << 30, timeout=PATIENCE)
     new = msgspec.structs.replace(shelf.new(), limit=1 << 30)
     with pytest.raises(BadRequest):
         await files.upload(new, pieces([bytes(1 << 20)] * 12 + [BadRequest("broke off")]))
@@ -240,7 +241,7 @@ async def test_a_storage_that_is_away_says_so(shelf: Shelf) -> None:
     away = Objects.open("", shelf.folder / media.key.split("/")[0] / "blocked")
     os.rmdir(shelf.folder / media.key.split("/")[0] / "blocked")
     (shelf.folder / media.key.split("/")[0] / "blocked").write_bytes(b"a file where a folder should be")
-    files = Files(shelf.db, away, shelf.clock, most=MOST, timeout=5)
+    files = Files(shelf.db, away, shelf.clock, most=MOST, timeout=PATIENCE)
     with pytest.raises(Exception, match="cannot be reached") as refused:
         await files.upload(shelf.new(), pieces([b"abc"]))
     assert refused.value.code == "storage_unavailable"  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from gatepost.store.channels import get_config
 from gatepost.store.news import STALE_NUMBER
 from gatepost.store.pool import Database
 from tests.desk.shelf import Shelf, make_shelf
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -81,7 +82,7 @@ class Watched:
             raise Unavailable("The network is away")
 
     async def until(self, reads: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while self.reads < reads:
                 await asyncio.sleep(0.005)
 
@@ -121,7 +122,7 @@ async def test_news_keep_the_channel_until_they_were_followed(
     await one.until(3)
     assert not watch.idle, "tried again and again"
     one.away = False
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not watch.idle:
             await asyncio.sleep(0.005)
     config = await get_config(shelf.db, shelf.channel_id)

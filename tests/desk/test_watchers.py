@@ -18,6 +18,7 @@ from gatepost.store.connection import tell_connection
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
+from tests.patience import PATIENCE
 
 KEY = UUID(int=1)
 
@@ -42,8 +43,8 @@ async def test_a_ring_between_the_look_and_the_waiting_is_not_lost(stage: Stage)
     with watchers.watching(stage.channel_id, KEY) as watcher:
         watcher.expect()
         watchers.ring(stage.channel_id)
-        async with asyncio.timeout(5):
-            await watcher.wait(60)
+        async with asyncio.timeout(PATIENCE):
+            await watcher.wait(10 * PATIENCE)
         watchers.ring(uuid4())
         watcher.expect()
         await watcher.wait(0.01)
@@ -54,7 +55,7 @@ async def test_what_nobody_rang_for_is_found_by_looking(stage: Stage) -> None:
     with watchers.watching(stage.channel_id, KEY) as watcher:
         await watchers.look()
         waiting = asyncio.create_task(
-            next_piece(stage.db, Wanted(stage.channel_id, ids.ZERO), watcher, most=10, seconds=60)
+            next_piece(stage.db, Wanted(stage.channel_id, ids.ZERO), watcher, most=10, seconds=10 * PATIENCE)
         )
         await asyncio.sleep(0.05)
         await watchers.look()
@@ -62,7 +63,7 @@ async def test_what_nobody_rang_for_is_found_by_looking(stage: Stage) -> None:
         assert not waiting.done()
         await write(stage)
         await watchers.look()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert [event.seq for event in (await waiting).events] == [1]
 
 
@@ -74,9 +75,9 @@ async def test_the_loop_looks_while_somebody_watches(stage: Stage) -> None:
         for _ in range(2):  # and again after nobody did
             with watchers.watching(stage.channel_id, KEY) as watcher:
                 wanted = Wanted(stage.channel_id, last)
-                waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=60))
+                waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=10 * PATIENCE))
                 await write(stage)
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE):
                     last = (await waiting).reached
             await asyncio.sleep(0.3)
     finally:
@@ -117,12 +118,12 @@ async def test_an_end_wakes_all_and_lets_nobody_in(stage: Stage) -> None:
     watchers = Watchers(stage.db, 10)
     with watchers.watching(stage.channel_id, KEY) as watcher:
         wanted = Wanted(stage.channel_id, ids.ZERO)
-        waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=60))
+        waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=10 * PATIENCE))
         await asyncio.sleep(0.05)
         watchers.end()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert (await waiting).events == []
-        assert [piece async for piece in follow(stage.db, wanted, watcher, beat=60)] == []
+        assert [piece async for piece in follow(stage.db, wanted, watcher, beat=10 * PATIENCE)] == []
     with pytest.raises(Unavailable):
         watchers.open(stage.channel_id, KEY)
 
@@ -145,6 +146,6 @@ async def test_a_ring_right_after_the_read_is_heard(stage: Stage) -> None:
     watchers = Watchers(stage.db, 10)
     with watchers.watching(stage.channel_id, KEY) as watcher:
         db = _Meanwhile(stage.db, watcher.wake, watcher.end)
-        async with asyncio.timeout(5):
-            piece = await next_piece(db, Wanted(stage.channel_id, ids.ZERO), watcher, 10, 60)
+        async with asyncio.timeout(PATIENCE):
+            piece = await next_piece(db, Wanted(stage.channel_id, ids.ZERO), watcher, 10, 10 * PATIENCE)
         assert piece.events == []

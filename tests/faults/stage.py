@@ -33,6 +33,7 @@ from gatepost.store.pool import Database
 from tests.conftest import Receiver
 from tests.faults.doomed import run
 from tests.house import FAST_NETWORK, QUICK, House
+from tests.patience import PATIENCE
 
 NOBODY = "http://127.0.0.1:9"
 SECRET_KEY = base64.b64encode(b"k" * 32).decode()
@@ -69,7 +70,7 @@ class Node:
         self._log = log
         self.url = ""
 
-    async def ready(self, seconds: float = 20.0) -> str:
+    async def ready(self, seconds: float = PATIENCE) -> str:
         """Its address, once it listens."""
         async with asyncio.timeout(seconds):
             self.url = await _hear(self._told, self)
@@ -88,7 +89,7 @@ class Node:
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
-    async def ended(self, seconds: float = 20.0) -> int:
+    async def ended(self, seconds: float = PATIENCE) -> int:
         """Its exit code, once it has ended: -9 when it was killed."""
         async with asyncio.timeout(seconds):
             while self.alive:
@@ -211,7 +212,7 @@ async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve_sandbox("127.0.0.1", 0, settings, ready=port.set_result, signals=False))
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             bound = await port
         yield f"http://127.0.0.1:{bound}"
     finally:

@@ -13,6 +13,7 @@ from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.callbacks import post_callback, text
 from tests.faults.clients import Clients, Order, plan
 from tests.faults.stage import Stage, set_stage
+from tests.patience import PATIENCE
 
 HUNG = "5511966660000"
 
@@ -50,11 +51,11 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
             assert clients.told == accepted
             assert set(clients.refused) == {503}
             await server.start()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await until_ready(stage)
                 sent = await stage.send(phone="5511966662222", body="Message 0", client_ref="x")
                 await stage.until_status(sent, "READ")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await late
         finally:
             late.cancel()
@@ -65,7 +66,7 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
 
 
 async def until_the_network_has(stage: Stage, phone: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not await stage.ledger("accepted", to=phone):
             await asyncio.sleep(0.01)
 

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Receiver
 from tests.faults.books import read_feed
 from tests.faults.stage import Stage, set_stage
+from tests.patience import PATIENCE
 
 ANA, BEN, EVE = "5511955550001", "5511955550002", "5511955550003"
 ATTEMPTS, GRACE = 3, 0.6
@@ -151,7 +152,7 @@ async def test_one_recipient_who_always_fails_holds_back_nobody(stage: Stage) ->
 
 
 async def until_refused(stage: Stage) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not await stage.ledger("refused"):
             await asyncio.sleep(0.01)
 
@@ -219,14 +220,14 @@ async def test_a_failure_that_comes_before_the_answer_keeps_its_reason(stage: St
 
 
 async def until_parked(stage: Stage, wanted: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while len(await stage.rows("SELECT 1 FROM parked_statuses")) != wanted:
             await asyncio.sleep(0.01)
 
 
 async def until_all_told(stage: Stage) -> None:
     """Nothing more is on its way from the network."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (await stage.sandbox("GET", "/control/clock"))["waiting"]:
             await asyncio.sleep(0.02)
     told, now = -1, 0

@@ -18,6 +18,7 @@ from tests.conftest import Receiver, scratch_folder
 from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, Order, plan
 from tests.faults.stage import METRICS_TOKEN, SHORT, Node, Stage, set_stage
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ async def test_a_killed_gateway_leaves_a_folder_that_the_next_one_can_use(folder
         await stage.turn_to(first.url)
         clients = Clients(stage)
         sending = asyncio.create_task(clients.send(plan(recipients=6, each=5)))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while len(await stage.ledger("accepted")) < 10:
                 await asyncio.sleep(0.01)
         await first.kill()

@@ -12,11 +12,12 @@ from gatepost.store.heads import claim_channel
 from gatepost.store.sending import Intent, mark_sending
 from tests.conftest import Receiver
 from tests.faults.stage import Stage, set_stage
+from tests.patience import PATIENCE
 
 
 async def until_waiting(stage: Stage, wanted: int) -> None:
     """So many statements wait for a lock."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             [row] = await stage.rows(
                 """SELECT count(*) AS n FROM pg_stat_activity

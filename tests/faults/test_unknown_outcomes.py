@@ -7,6 +7,7 @@ from tests.conftest import Receiver
 from tests.faults.books import check, in_doubt, open_books, repeated, until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import Stage, set_stage
+from tests.patience import PATIENCE
 
 SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the first message
 
@@ -18,7 +19,7 @@ async def die_after_the_first_yes(stage: Stage) -> None:
     stage_is_dark = asyncio.create_task(doomed.ended())
     await Clients(stage).ask(plan(1, 1)[0][0])
     assert await stage_is_dark == -signal.SIGKILL
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (await stage.sandbox("GET", "/control/faults"))[0]["struck"] < 3:
             await asyncio.sleep(0.01)
 
@@ -54,20 +55,21 @@ async def test_fail_sends_it_never_again(database_url: str, receiver: Receiver) 
 
 
 async def test_a_status_within_the_time_of_grace_spares_the_second_send(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__unknown_grace=4) as stage:
+    async with set_stage(database_url, receiver, sending__unknown_grace=PATIENCE) as stage:
         await stage.furnish()
         await stage.sandbox("POST", "/control/faults", {"fault": "suppress", "labels": ["sent", "delivered"]})
-        await stage.sandbox("POST", "/control/faults", {"fault": "delay", "seconds": 2.5})
+        await stage.sandbox("POST", "/control/faults", {"fault": "delay", "seconds": 3600})
         doomed = await stage.start(point="CloudNetwork.send:after:1")
         message_id = await stage.send(phone="5511900000000", body="Message 0")
         assert await doomed.ended() == -signal.SIGKILL
         await stage.start()
-        async with asyncio.timeout(10):
-            while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] != 2:
+        async with asyncio.timeout(PATIENCE):
+            while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] < 2:
                 await asyncio.sleep(0.01)
         assert await stage.status(message_id) == "PENDING", "the status came before the new owner: nothing was tested"
+        await stage.sandbox("POST", "/control/clock", {"advance": 3600})
         await stage.until_status(message_id, "READ")
-        next_id = await stage.send(phone="5511900000000", body="Message 1")
         await stage.sandbox("DELETE", "/control/faults")
+        next_id = await stage.send(phone="5511900000000", body="Message 1")
         await stage.until_status(next_id, "READ")
         assert [row["content"]["body"] for row in await stage.ledger("accepted")] == ["Message 0", "Message 1"]

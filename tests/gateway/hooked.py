@@ -44,7 +44,7 @@ async def settled(house: House, delivery: str, status: str) -> Any:
         one = await look(house, f"/{delivery}")
         return one if one["status"] == status else None
 
-    return await until(found, 20)
+    return await until(found)
 
 
 async def failed(house: House, receiver: Receiver, hook: str, attempts: int = 1) -> Any:

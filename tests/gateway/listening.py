@@ -11,6 +11,7 @@ from pyreqwest.client import ClientBuilder
 from gatepost.app import Gatepost
 from tests.conftest import serve_app
 from tests.house import House
+from tests.patience import PATIENCE
 
 STREAM = "/api/v1/events/stream"
 
@@ -26,7 +27,7 @@ class Ear:
 
     async def block(self) -> dict[str, str] | None:
         """The next block, a comment under the name ""; None at the end."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while b"\n\n" not in self._rest:
                 piece = await self._reader.read_chunk()
                 if piece is None:

@@ -11,6 +11,7 @@ import pytest
 
 from gatepost.api.compress import LEAST, Packing, accepts_gzip
 from tests.house import Answer, House
+from tests.patience import PATIENCE
 
 GZIP = {"accept-encoding": "gzip"}
 
@@ -135,7 +136,7 @@ async def _get(house: House, path: str, accepts: str) -> Answer:
     """As it comes over the wire: the client of the house unpacks by itself."""
 
     def ask() -> Answer:
-        connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=20)
+        connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=PATIENCE)
         headers = {"authorization": f"Bearer {house.key}", "accept-encoding": accepts}
         with contextlib.closing(connection):
             connection.request("GET", path, headers=headers)

@@ -32,8 +32,11 @@ def _check_silent(answer: Answer) -> None:
     assert not set(SAID) & set(answer.headers)
 
 
-def test_nothing_ends_today_and_whatever_is_listed_holds() -> None:
-    check_endings(ENDINGS, {operation.key for operation in list_operations(ROUTES)})
+def test_a_route_is_named_as_the_reference_names_it() -> None:
+    routes = {operation.key for operation in list_operations(ROUTES)}
+    check_endings(ENDINGS | {LABEL: END, MESSAGE: END}, routes)
+    with pytest.raises(ValueError, match="no such route"):
+        check_endings({LABEL.replace("GET", "PUT"): END}, routes)
 
 
 def test_an_end_is_told_half_a_year_ahead() -> None:

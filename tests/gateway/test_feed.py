@@ -6,6 +6,7 @@ from typing import Any
 from gatepost.model.event import TYPES
 from tests.gateway.checks import SEND, TEXT, check_refused, feed
 from tests.house import House
+from tests.patience import PATIENCE
 
 EVENTS = "/api/v1/events"
 
@@ -127,7 +128,7 @@ async def test_a_reader_beside_many_writers_misses_nothing(house: House) -> None
     writers = [asyncio.create_task(write(number)) for number in range(count // 10)]
     seen: list[Any] = []
     after = ""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while sum(event["data"].get("status") == "READ" for event in seen) < count:
             page = await _page(house, f"?limit=7{after}")
             seen += page["data"]

@@ -11,6 +11,7 @@ from gatepost.api.endings import Ending
 from gatepost.api.openapi.routes import list_operations
 from tests.gateway.checks import TEXT
 from tests.house import Answer, House, running_house
+from tests.patience import PATIENCE
 
 CHANGING = {"x-request-id", "ratelimit", "date", "content-disposition", "transfer-encoding"}
 # A count or an hour in the body may move from one request to the next, and the length with it.
@@ -24,7 +25,7 @@ def stable(answer: Answer, path: str) -> dict[str, str]:
 
 
 async def both(house: House, path: str, key: str | None = None) -> tuple[Answer, Answer]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         plain = {"accept-encoding": "identity"}
         got = await house.call("GET", path, key=key, headers=plain)
         return got, await house.call("HEAD", path, key=key, headers=plain)
@@ -57,11 +58,11 @@ async def test_no_byte_of_a_body_follows_on_the_wire(house: House) -> None:
     reader, writer = await asyncio.open_connection(host, int(port))
     for path in ("/healthz", "/api/v1/channel", "/api/v1/message/send", "/nowhere", "/callbacks/cloud/ch_x", "/docs"):
         writer.write(f"HEAD {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
         assert head.startswith("HTTP/1.1 "), path  # else the body of the one before was in the way
     writer.write(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert (await reader.read()).startswith(b"HTTP/1.1 200")
     writer.close()
     await writer.wait_closed()
@@ -76,7 +77,7 @@ async def test_a_route_without_get_has_no_head(house: House) -> None:
 async def test_a_stream_is_neither_held_nor_left_open(database_url: str) -> None:
     async with running_house(database_url, api__streams=2) as house:
         for _ in range(4):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 headed = await house.call("HEAD", "/api/v1/events/stream")
             assert (headed.status, headed.body) == (200, b"")
             assert headed.headers["content-type"].startswith("text/event-stream")
@@ -84,8 +85,11 @@ async def test_a_stream_is_neither_held_nor_left_open(database_url: str) -> None
 
 
 async def test_a_long_poll_does_not_wait(house: House) -> None:
-    async with asyncio.timeout(10):
-        assert (await house.call("HEAD", "/api/v1/events?wait=30")).status == 200
+    waiting = asyncio.create_task(house.call("GET", "/api/v1/events?wait=30"))
+    await asyncio.sleep(0.3)  # it waits by now
+    assert (await house.call("HEAD", "/api/v1/events?wait=30")).status == 200
+    assert not waiting.done()
+    waiting.cancel()
 
 
 async def test_a_key_is_asked_for_and_head_counts_against_its_rate(database_url: str) -> None:

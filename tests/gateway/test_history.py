@@ -11,6 +11,7 @@ from gatepost.model import ids, times
 from gatepost.store.search import read_closed
 from tests.gateway.checks import PERSON, SEND, check_refused, until
 from tests.house import House
+from tests.patience import PATIENCE
 
 MESSAGES = "/api/v1/messages"
 OTHER = "5511999997777"
@@ -95,7 +96,7 @@ async def test_what_people_write_is_found_too(house: House) -> None:
     await house.until_status(sent, "READ")
     said = {"phone_number_id": "100000000000001", "from": PERSON, "text": "À la maison"}
     await house.sandbox("POST", "/control/say", said)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not (heard := await found(house, direction="in", q="a la MAIS")):
             await asyncio.sleep(0.02)
     assert heard == await found(house, status="RECEIVED", phone=PERSON)

@@ -70,9 +70,9 @@ async def test_canceling(house: House) -> None:
     assert event["data"]["key"]["id"] == message_id
     assert (event["data"]["status"], event["data"]["ack"]) == ("CANCELED", -1)
     assert event["data"]["client_ref"] == "order-1"
-    before = await written(house)
+    before, told = await written(house), await feed(house)
     check_refused(await house.call("POST", cancel), 409, "wrong_state")
-    assert await written(house) == before
+    assert (await written(house), await feed(house)) == (before, told)
     assert before["scheduled"] == 0
 
 

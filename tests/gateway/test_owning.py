@@ -1,7 +1,6 @@
 """Who sends, and what first: chat before bulk, and one node accepting what another sends."""
 
 import asyncio
-import time
 from typing import Any
 
 from gatepost.app import Gatepost
@@ -41,7 +40,7 @@ async def test_messages_to_one_person_keep_their_order(house: House) -> None:
 
 
 async def test_one_node_accepts_and_another_sends(parted_database_url: str, receiver: Receiver) -> None:
-    async with running_house(parted_database_url, role="api", lease__sweep=5) as house:
+    async with running_house(parted_database_url, role="api", lease__sweep=3600) as house:
         waiting = await house.send(**TEXT)
         assert (await house.call("GET", "/readyz", key="")).status == 200
         db = await Database.connect(parted_database_url, connections=4)
@@ -50,10 +49,8 @@ async def test_one_node_accepts_and_another_sends(parted_database_url: str, rece
         try:
             await house.until_status(waiting, "READ")
             await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
-            began = time.monotonic()
             message_id = await house.send(**TEXT)
-            await house.until_status(message_id, "READ")
-            assert time.monotonic() - began < 3  # the bell: a sweep alone would take five seconds
+            await house.until_status(message_id, "READ")  # told by the bell: the next sweep is an hour away
             await receiver.wait_for(4)
         finally:
             await worker.stop()

@@ -40,7 +40,8 @@ def _check_over(answer: Answer, now: datetime) -> None:
 
 
 async def test_one_unit_left_and_two_hundred_who_want_it(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, **SMALL) as house:
+    clock = MovableClock(datetime.now(UTC))
+    async with running_house(parted_database_url, clock=clock, **SMALL) as house:
         account_id, (key,) = await _tenant(house)
         for _ in range(4):
             assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
@@ -50,7 +51,7 @@ async def test_one_unit_left_and_two_hundred_who_want_it(parted_database_url: st
         assert Counter(answer.status for answer in answers) == {200: 1, 429: 199}
         for answer in answers:
             if answer.status == 429:
-                _check_over(answer, datetime.now(UTC))
+                _check_over(answer, clock.now())
         counts = await written(house)
         assert (counts["messages"], counts["contacts"], counts["used"]) == (5, 2, 5)
         assert await _used(house, account_id) == 5
@@ -95,10 +96,11 @@ async def test_a_new_month_begins_anew(database_url: str) -> None:
 
 
 async def test_a_larger_plan_helps_at_once(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, security__key_cache_seconds=0, **SMALL) as house:
+    clock = MovableClock(datetime.now(UTC))
+    async with running_house(parted_database_url, clock=clock, security__key_cache_seconds=0, **SMALL) as house:
         account_id, (key,) = await _tenant(house)
         answers = [await house.call("POST", SEND, TEXT, key=key) for _ in range(6)]
-        _check_over(answers[-1], datetime.now(UTC))
+        _check_over(answers[-1], clock.now())
         await accounts.change_plan(house.db, account_id, "starter", plans=house.settings.plans)
         assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
         assert await _used(house, account_id) == 6

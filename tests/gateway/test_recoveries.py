@@ -22,7 +22,7 @@ async def recovered(house: House, hook: str, **wish: Any) -> Any:
         found = (await house.call("GET", f"{HOOKS}/{hook}/recoveries/{begun['id']}")).json()["data"]
         return found if found["status"] == "done" else None
 
-    return await until(done, 20)
+    return await until(done)
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -40,7 +40,7 @@ async def test_an_endpoint_that_was_off_gets_every_event_once(house: House, rece
     missing = len(events) - 6 - 4
     done = await recovered(house, hook)
     assert (done["recovered"], done["progress"], done["statuses"]) == (missing, 1.0, None)
-    requests = await receiver.wait_for(len(events), 20)
+    requests = await receiver.wait_for(len(events))
     told = Counter(request.json()["id"] for request in requests)
     assert told == Counter(event["id"] for event in events)
     await until(lambda: _none_waits(house))

@@ -23,6 +23,7 @@ from schemathesis.checks import (
 
 from tests.gateway.reference import Tenant, move_in, routes_of, served
 from tests.house import House
+from tests.patience import PATIENCE
 
 EXAMPLES = 4
 AGREED = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -81,7 +82,7 @@ def _try(operation: Any, mode: GenerationMode, url: str, session: requests.Sessi
                 name: tenant.things.get(name, value) for name, value in case.path_parameters.items()
             }
         _stay_home(case)
-        response = case.call(base_url=url, session=session, timeout=20)
+        response = case.call(base_url=url, session=session, timeout=PATIENCE)
         case.validate_response(response, checks=AGREED)
         assert response.headers.get("x-request-id"), "there is no request id"
 

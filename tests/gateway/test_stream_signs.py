@@ -5,6 +5,7 @@ import asyncio
 from tests.gateway.checks import TEXT, feed
 from tests.gateway.listening import listening
 from tests.house import running_house
+from tests.patience import PATIENCE
 
 
 async def test_where_it_stands_is_told_once(database_url: str) -> None:
@@ -14,7 +15,7 @@ async def test_where_it_stands_is_told_once(database_url: str) -> None:
         for _ in range(2):
             await house.until_status(await house.send(**TEXT), "READ")
             end = (await feed(house))[-1]["id"]
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 while ear.last != end:
                     places.append((await ear.block() or {}).get("id", ""))
             signs = [await ear.block() for _ in range(3)]

@@ -146,7 +146,7 @@ async def test_an_endpoint_made_while_the_channel_is_busy(house: House, receiver
     await house.until_status(await house.send(**TEXT), "READ")
     hook = await _make(house, receiver.url + "/hook", events=MESSAGES)
     message_id = await house.send(**TEXT)
-    (told,) = await receiver.wait_for(1, timeout=5)
+    (told,) = await receiver.wait_for(1)
     assert told.json()["data"]["key"]["id"] == message_id
     await house.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": False})
     await house.until_status(await house.send(**TEXT), "READ")

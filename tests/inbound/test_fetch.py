@@ -14,6 +14,7 @@ from gatepost.store.heads import Lease, StaleOwner, release_channel
 from gatepost.store.media import Media
 from gatepost.store.pool import Database
 from tests.desk.shelf import NOW, Shelf, failing, make_shelf
+from tests.patience import PATIENCE
 
 CONTENT = b"a photo"
 PATIENT = 100
@@ -272,7 +273,7 @@ async def test_a_slow_file_does_not_hold_up_one_that_came_later(shelf: Shelf) ->
     while not shelf.network.asked:
         await asyncio.sleep(0.005)
     quick = await shelf.expect(CONTENT)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (await shelf.get(quick.id)).state != "ready":
             await asyncio.sleep(0.02)
     assert (await shelf.get(slow.id)).state == "waiting"

@@ -17,6 +17,7 @@ from gatepost.clock import SystemClock
 from gatepost.sandbox import SandboxSettings
 from tests.house import FAST_NETWORK, House, running_house
 from tests.outbound.test_campaign import most_in_a_day, people
+from tests.patience import PATIENCE
 
 WABA, NUMBER = "200000000000001", "100000000000007"
 HALF_DAY = 12 * 3600
@@ -69,7 +70,7 @@ async def accepted(house: House) -> list[Any]:
 
 
 async def until(check: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while not await check():
             await asyncio.sleep(0.05)
 
@@ -99,7 +100,7 @@ async def test_the_network_counts_as_we_do_and_its_word_on_the_tier_is_taken(hou
     await house.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": "447700900123", "text": "Hello?"})
     await until_open(house, "447700900123")
     reply = await house.send(phone="447700900123", body="Good morning")
-    await house.until_status(reply, "READ", 3)
+    await house.until_status(reply, "READ")
 
     await half_a_day_later(house)
     await until_sent(house, 20 + 1 + 20)

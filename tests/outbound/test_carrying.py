@@ -9,6 +9,7 @@ import pytest
 
 from gatepost.networks.base import Network, NetworkError, Outgoing, Reaction, Receipt, Refused, Sent, Unknown, Unsent
 from tests.outbound.stage import FAST, Stage
+from tests.patience import PATIENCE
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
 TOO_LARGE = Refused(NetworkError(131053, "Media upload error", "Too large"), Reaction.FINAL)
@@ -144,7 +145,7 @@ async def test_what_a_slow_commit_held_up_does_not_reach_the_network_all_at_once
             stage.clock.advance(0.1)
         await asyncio.sleep(0.05)
         assert stage.network.calls == []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while len(stage.network.calls) < 12:
             stage.clock.advance(0.05)
             await asyncio.sleep(0.005)
@@ -163,7 +164,7 @@ async def test_a_lane_whose_lease_ends_in_the_line_before_the_call_sends_no_more
         for _ in range(4):
             await stage.lane.step()
             stage.clock.advance(0.5)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while len(stage.network.calls) < 2:
             await asyncio.sleep(0.005)
         alive = False

@@ -16,6 +16,7 @@ from gatepost.store.retrying import wake
 from gatepost.store.sending import Intent, mark_sending
 from tests.conftest import run_apart
 from tests.outbound.stage import FAST, Stage
+from tests.patience import PATIENCE
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
 
@@ -61,7 +62,7 @@ async def test_a_crash_during_a_send_is_an_unknown_outcome(stage: Stage) -> None
     crashed = await stage.take_over()
     told, untold, behind = [await stage.accept(phone) for phone in (PHONES[0], PHONES[1], PHONES[1])]
     await crashed.step()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while len(stage.network.calls) < 2:
             await asyncio.sleep(0.005)
     stage.network.answer = taken
@@ -121,7 +122,7 @@ async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
     await stale.settled()
     assert stage.network.calls == []
     assert (await stage.rows("messages"), await stage.rows("events")) == before
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE):
         await stale.run()  # ends by itself
     assert await stage.status(id_) == "PENDING"
 

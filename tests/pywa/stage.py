@@ -16,6 +16,8 @@ from pywa.client import WhatsApp
 from pywa.handlers import RawUpdateHandler
 from starlette.applications import Starlette
 
+from tests.patience import PATIENCE
+
 NUMBER = "106540352242922"
 PHONE = "15550783881"
 TOKEN = "EAAtoken"
@@ -73,7 +75,7 @@ def hooks_running() -> Iterator[Hooks]:
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    hooks.url = f"http://127.0.0.1:{ports.get(timeout=20)}"
+    hooks.url = f"http://127.0.0.1:{ports.get(timeout=PATIENCE)}"
     try:
         yield hooks
     finally:
@@ -93,7 +95,7 @@ class Stage:
 
     def client(self, **options: Any) -> WhatsApp:
         """A pywa client that listens at the server from now on."""
-        session = httpx.Client(transport=ToSandbox(self._port), trust_env=False, timeout=20)
+        session = httpx.Client(transport=ToSandbox(self._port), trust_env=False, timeout=PATIENCE)
         self.sessions.append(session)
         self.hooks.app = app = Starlette()
         told: dict[str, Any] = {

@@ -10,6 +10,7 @@ from pywa.errors import WhatsAppError
 from pywa.types.others import Command, Industry, UserIdentityChangeSettings, UsernameStatusType
 
 from pywa import utils
+from tests.patience import PATIENCE
 
 from .stage import APP, BUSINESS, NUMBER, PERSON, PHONE, SECRET, VERIFY, WABA, Stage
 
@@ -114,7 +115,7 @@ def test_the_account(stage: Stage) -> None:
 
 
 def eventually(true: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -128,7 +129,7 @@ def test_pywa_registers_its_address_by_itself(stage: Stage, scope: utils.Callbac
     url = f"{stage.hooks.url}/"
     eventually(lambda: stage.control("GET", f"numbers/{NUMBER}/file")["callback_url"] == url)
     stage.incoming("text", {"body": "hi"})
-    heard = stage.raw.get(timeout=5)
+    heard = stage.raw.get(timeout=PATIENCE)
     assert heard["entry"][0]["changes"][0]["value"]["metadata"] == {
         "display_phone_number": PHONE,
         "phone_number_id": NUMBER,

@@ -10,6 +10,7 @@ from pywa.types.message import DeletedMessage, Message
 from pywa.types.user_preferences import UserMarketingPreferences
 
 from pywa import handlers
+from tests.patience import PATIENCE
 
 from .stage import PERSON, Stage
 
@@ -37,7 +38,7 @@ def heard(stage: Stage) -> Queue[Any]:
 
 def test_a_text_with_its_sender(stage: Stage, heard: Queue[Any]) -> None:
     wamid = stage.incoming("text", {"body": "Grüße 👋"}, name="Ana")
-    message = heard.get(timeout=5)
+    message = heard.get(timeout=PATIENCE)
     assert isinstance(message, Message)
     assert (message.id, message.text, message.from_user.name) == (wamid, "Grüße 👋", "Ana")
     assert (message.from_user.wa_id, message.from_user.country_code) == (PERSON, "US")
@@ -46,7 +47,7 @@ def test_a_text_with_its_sender(stage: Stage, heard: Queue[Any]) -> None:
 def test_a_reply_that_pywa_answers(stage: Stage, heard: Queue[Any]) -> None:
     sent = stage.wa.send_message(PERSON, "Well?")
     stage.incoming("text", {"body": "Yes"}, reply_to=sent.id)
-    message = heard.get(timeout=5)
+    message = heard.get(timeout=PATIENCE)
     assert message.reply_to_message.id == sent.id
     answer = message.reply("Thanks", quote=True)
     assert message.mark_as_read()
@@ -58,7 +59,7 @@ def test_a_reply_that_pywa_answers(stage: Stage, heard: Queue[Any]) -> None:
 def test_files_are_parsed_and_downloaded(stage: Stage, heard: Queue[Any], kind: str) -> None:
     content = {"content": base64.b64encode(PNG).decode()}
     stage.incoming(kind, content | ({"caption": "Look"} if kind in ("image", "video", "document") else {}))
-    message = heard.get(timeout=5)
+    message = heard.get(timeout=PATIENCE)
     media = message.media
     assert message.type == ("audio" if kind == "voice" else kind)
     assert media.get_bytes() == PNG
@@ -70,14 +71,14 @@ def test_files_are_parsed_and_downloaded(stage: Stage, heard: Queue[Any], kind: 
 
 def test_a_place(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("location", {"latitude": 37.4, "longitude": -122.1, "name": "Here", "address": "Road 1"})
-    place = heard.get(timeout=5).location
+    place = heard.get(timeout=PATIENCE).location
     assert (place.latitude, place.longitude, place.name) == (37.4, -122.1, "Here")
 
 
 def test_contact_cards(stage: Stage, heard: Queue[Any]) -> None:
     card = {"name": {"formatted_name": "Ana Silva", "first_name": "Ana"}, "phones": [{"phone": "+55", "wa_id": PERSON}]}
     stage.incoming("contacts", [card])
-    [contact] = heard.get(timeout=5).contacts
+    [contact] = heard.get(timeout=PATIENCE).contacts
     assert (contact.name.formatted_name, contact.phones[0].wa_id) == ("Ana Silva", PERSON)
 
 
@@ -85,22 +86,22 @@ def test_contact_cards(stage: Stage, heard: Queue[Any]) -> None:
 def test_a_reaction_and_its_removal(stage: Stage, heard: Queue[Any], emoji: str) -> None:
     sent = stage.wa.send_message(PERSON, "Well?")
     stage.incoming("reaction", {"message_id": sent.id, "emoji": emoji})
-    reaction = heard.get(timeout=5).reaction
+    reaction = heard.get(timeout=PATIENCE).reaction
     assert (reaction.message_id, reaction.emoji or "") == (sent.id, emoji)
 
 
 def test_a_button_a_row_and_a_quick_reply(stage: Stage, heard: Queue[Any]) -> None:
     sent = stage.wa.send_message(PERSON, "Well?", buttons=[Button("Yes", callback_data="y")])
     stage.incoming("button_reply", {"id": "y", "title": "Yes"}, reply_to=sent.id)
-    button = heard.get(timeout=5)
+    button = heard.get(timeout=PATIENCE)
     assert isinstance(button, CallbackButton)
     assert (button.data, button.title) == ("y", "Yes")
     stage.incoming("list_reply", {"id": "a", "title": "A", "description": "x"}, reply_to=sent.id)
-    row = heard.get(timeout=5)
+    row = heard.get(timeout=PATIENCE)
     assert isinstance(row, CallbackSelection)
     assert (row.data, row.title, row.description) == ("a", "A", "x")
     stage.incoming("button", {"payload": "stop", "text": "Stop"}, reply_to=sent.id)
-    quick = heard.get(timeout=5)
+    quick = heard.get(timeout=PATIENCE)
     assert isinstance(quick, CallbackButton)
     assert (quick.data, quick.title) == ("stop", "Stop")
 
@@ -108,14 +109,14 @@ def test_a_button_a_row_and_a_quick_reply(stage: Stage, heard: Queue[Any]) -> No
 def test_a_form_that_was_filled_in(stage: Stage, heard: Queue[Any]) -> None:
     sent = stage.wa.send_message(PERSON, "Well?")
     stage.incoming("nfm_reply", {"response_json": {"flow_token": "t", "size": "L"}}, reply_to=sent.id)
-    form = heard.get(timeout=5)
+    form = heard.get(timeout=PATIENCE)
     assert (form.token, form.response["size"]) == ("t", "L")
 
 
 def test_an_order(stage: Stage, heard: Queue[Any]) -> None:
     item = {"product_retailer_id": "SKU1", "quantity": 2, "item_price": 7.99, "currency": "USD"}
     stage.incoming("order", {"catalog_id": "194", "text": "Please", "product_items": [item]})
-    order = heard.get(timeout=5).order
+    order = heard.get(timeout=PATIENCE).order
     assert (order.catalog_id, order.text, order.products[0].sku, order.products[0].quantity) == (
         "194",
         "Please",
@@ -127,53 +128,53 @@ def test_an_order(stage: Stage, heard: Queue[Any]) -> None:
 def test_a_message_that_came_by_an_ad(stage: Stage, heard: Queue[Any]) -> None:
     ad = {"source_url": "https://fb.me/1", "source_id": "1", "source_type": "ad", "headline": "Sale", "body": "Now"}
     stage.incoming("text", {"body": "hi"}, referral={**ad, "media_type": "image", "ctwa_clid": "abc"})
-    assert heard.get(timeout=5).referral.source_id == "1"
+    assert heard.get(timeout=PATIENCE).referral.source_id == "1"
 
 
 def test_a_forwarded_message(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("text", {"body": "hi"}, context={"frequently_forwarded": True})
-    assert heard.get(timeout=5).forwarded_many_times
+    assert heard.get(timeout=PATIENCE).forwarded_many_times
 
 
 def test_something_unsupported(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("unsupported", {"type": "poll"})
-    message = heard.get(timeout=5)
+    message = heard.get(timeout=PATIENCE)
     assert (message.type, message.unsupported.type, message.error.code) == ("unsupported", "poll", 131051)
 
 
 def test_a_new_number_and_a_new_identity(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("system", {"type": "user_changed_number", "wa_id": "5511999991111"})
-    change = heard.get(timeout=5)
+    change = heard.get(timeout=PATIENCE)
     assert (change.old_wa_id, change.new_wa_id) == (PERSON, "5511999991111")
     stage.incoming("system", {"type": "customer_identity_changed"}, identity_key_hash="abc=")
-    assert heard.get(timeout=5).identity.hash == "abc="
+    assert heard.get(timeout=PATIENCE).identity.hash == "abc="
 
 
 def test_edits_and_deletions(stage: Stage, heard: Queue[Any]) -> None:
     wamid = stage.incoming("text", {"body": "helo"})
-    heard.get(timeout=5)
+    heard.get(timeout=PATIENCE)
     new = {"type": "text", "text": {"body": "hello"}}
     stage.incoming("edit", {"original_message_id": wamid, "message": new})
-    edited = heard.get(timeout=5)
+    edited = heard.get(timeout=PATIENCE)
     assert (edited.original_message_id, edited.message.text) == (wamid, "hello")
     stage.incoming("revoke", {"original_message_id": wamid})
-    assert isinstance(heard.get(timeout=5), DeletedMessage)
+    assert isinstance(heard.get(timeout=PATIENCE), DeletedMessage)
 
 
 def test_somebody_stops_marketing(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("user_preferences", {"value": "stop"})
-    wish = heard.get(timeout=5)
+    wish = heard.get(timeout=PATIENCE)
     assert isinstance(wish, UserMarketingPreferences)
     assert not wish
 
 
 def test_what_was_sent_from_the_phone(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("echo", {"type": "text", "text": {"body": "from my phone"}})
-    assert heard.get(timeout=5).text == "from my phone"
+    assert heard.get(timeout=PATIENCE).text == "from my phone"
 
 
 def test_a_stranger_is_answered_by_user_id(stage: Stage, heard: Queue[Any]) -> None:
     stage.incoming("text", {"body": "hi"})
-    message = heard.get(timeout=5)
+    message = heard.get(timeout=PATIENCE)
     stage.wa.send_message(message.from_user.bsuid, "Hello")
     assert stage.accepted()[-1]["to"] == PERSON

@@ -8,6 +8,8 @@ from pywa.handlers import MessageStatusHandler
 from pywa.types.message_status import MessageStatusType, PricingCategory
 from pywa.types.templates import BodyText, TemplateLanguage
 
+from tests.patience import PATIENCE
+
 from .stage import PERSON, Stage
 
 OGG = b"OggS" + bytes(32)
@@ -20,7 +22,7 @@ def listen(stage: Stage) -> Queue[Any]:
 
 
 def take(heard: Queue[Any], count: int) -> list[Any]:
-    return [heard.get(timeout=5) for _ in range(count)]
+    return [heard.get(timeout=PATIENCE) for _ in range(count)]
 
 
 def test_sent_delivered_and_read(stage: Stage) -> None:
@@ -69,7 +71,7 @@ def test_a_template_with_variables_and_its_price(stage: Stage) -> None:
 def test_pywa_waits_for_a_status(stage: Stage) -> None:
     stage.control("POST", "clock", {"frozen": False, "speed": 50})
     sent = stage.wa.send_message(PERSON, "Hello")
-    assert sent.wait_until_delivered(timeout=5).status == MessageStatusType.DELIVERED
+    assert sent.wait_until_delivered(timeout=PATIENCE).status == MessageStatusType.DELIVERED
 
 
 def test_a_wrong_signature_is_not_heard(stage: Stage) -> None:

@@ -9,6 +9,7 @@ from pywa.types import templates as t
 from pywa.types.others import Pagination
 
 from pywa import handlers
+from tests.patience import PATIENCE
 
 from .stage import PERSON, Stage
 
@@ -52,7 +53,7 @@ def test_a_template_from_creation_to_the_phone(stage: Stage) -> None:
     made = stage.wa.create_template(template)
     assert (made.status, made.category) == (t.TemplateStatus.PENDING, t.TemplateCategory.UTILITY)
     stage.advance(5)
-    told = heard.get(timeout=5)
+    told = heard.get(timeout=PATIENCE)
     assert (told.template_id, told.new_status, told.template_name) == (made.id, t.TemplateStatus.APPROVED, "parcel")
     details = made.get()
     assert (details.status, details.parameter_format) == (t.TemplateStatus.APPROVED, t.ParamFormat.NAMED)
@@ -72,7 +73,7 @@ def test_pywa_waits_for_the_approval(stage: Stage) -> None:
     stage.control("PATCH", "settings", {"management": {"review_delay": 1}})
     made = stage.wa.create_template(parcel())
     stage.control("POST", "clock", {"frozen": False, "speed": 10})
-    assert made.wait_until_approved(timeout=5).new_status == t.TemplateStatus.APPROVED
+    assert made.wait_until_approved(timeout=PATIENCE).new_status == t.TemplateStatus.APPROVED
 
 
 def test_a_header_with_a_picture_is_uploaded_in_pieces(stage: Stage) -> None:
@@ -145,7 +146,7 @@ def test_edits(stage: Stage) -> None:
         stage.wa.update_template(made.id, new_components=[t.BodyText("No, it is gone.")])
     assert told.value.subcode == 2388039
     stage.advance(5)
-    assert heard.get(timeout=5).template_element == "Your parcel is still here."
+    assert heard.get(timeout=PATIENCE).template_element == "Your parcel is still here."
 
 
 def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
@@ -157,12 +158,12 @@ def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
     )
     made = stage.wa.create_template(plain("Your parcel is here."))
     stage.advance(5)
-    assert heard.get(timeout=5).new_status == t.TemplateStatus.APPROVED
+    assert heard.get(timeout=PATIENCE).new_status == t.TemplateStatus.APPROVED
     stage.control("POST", f"templates/{made.id}/category", {"category": "MARKETING"})
-    moved = heard.get(timeout=5)
+    moved = heard.get(timeout=PATIENCE)
     assert (moved.previous_category, moved.new_category) == (t.TemplateCategory.UTILITY, t.TemplateCategory.MARKETING)
     stage.control("POST", f"templates/{made.id}/quality", {"quality": "RED"})
-    found = {type(update): update for update in (heard.get(timeout=5), heard.get(timeout=5))}
+    found = {type(update): update for update in (heard.get(timeout=PATIENCE), heard.get(timeout=PATIENCE))}
     assert found[t.TemplateQualityUpdate].new_quality_score == t.QualityScoreType.RED
     paused = found[t.TemplateStatusUpdate]
     assert (paused.new_status, paused.other_info.title) == (t.TemplateStatus.PAUSED, "FIRST_PAUSE")
@@ -171,7 +172,7 @@ def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
     assert told.value.code == 132015
     assert not paused.unpause().success
     stage.control("POST", f"templates/{made.id}/review", {"decision": "disable"})
-    disabled = heard.get(timeout=5)
+    disabled = heard.get(timeout=PATIENCE)
     assert (disabled.new_status, disabled.disable_info is not None) == (t.TemplateStatus.DISABLED, True)
 
 
@@ -180,7 +181,7 @@ def test_a_rejection_is_heard(stage: Stage) -> None:
     made = stage.wa.create_template(parcel())
     verdict = {"decision": "reject", "reason": "INVALID_FORMAT", "recommendation": "Write more."}
     stage.control("POST", f"templates/{made.id}/review", verdict)
-    told = heard.get(timeout=5)
+    told = heard.get(timeout=PATIENCE)
     assert (told.reason, told.rejection_info.recommendation) == (
         t.TemplateRejectionReason.INVALID_FORMAT,
         "Write more.",

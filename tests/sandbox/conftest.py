@@ -11,6 +11,7 @@ import pytest
 from pyreqwest.client import Client, ClientBuilder
 
 from gatepost.sandbox import SandboxSettings, serve
+from tests.patience import PATIENCE
 
 from .driver import START, Driver, Receiver
 
@@ -24,7 +25,7 @@ def running(settings: SandboxSettings, data: Path | None = None) -> Iterator[int
     thread = threading.Thread(target=_finish, args=(loop, serving))
     thread.start()
     try:
-        yield ports.get(timeout=20)
+        yield ports.get(timeout=PATIENCE)
     finally:
         loop.call_soon_threadsafe(serving.cancel)
         thread.join()

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatepost.sandbox.wire import text_update, webhook_body
+from tests.patience import PATIENCE
 
 from .driver import NUMBER, PHONE, START, VERIFY, WABA, Driver, Receiver
 
@@ -195,7 +196,7 @@ async def test_on_a_running_clock_statuses_come_by_themselves(sandbox: Driver, r
     await sandbox.control("POST", "clock", {"frozen": False, "speed": 20})
     for index in range(20):
         await sandbox.text(f"55119999900{index:02}")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while len(receiver.updates()) < 60:
             await asyncio.sleep(0.01)
     assert sorted(receiver.labels()) == ["delivered"] * 20 + ["read"] * 20 + ["sent"] * 20

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import scratch_folder
+from tests.patience import PATIENCE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "testing-in-ci.md").read_text()
@@ -58,7 +59,7 @@ def test_every_example_runs(workplace: Path, half: str) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3 * PATIENCE,  # some twenty programs start one after the other
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

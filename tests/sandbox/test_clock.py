@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gatepost.sandbox.clock import Clock
+from tests.patience import PATIENCE
 
 from .driver import NUMBER, START, Driver, Receiver, text_payload
 
@@ -41,7 +42,7 @@ async def test_a_frozen_clock_fires_what_is_due_now() -> None:
     clock = Clock(0.0, frozen=True)
     done = asyncio.Event()
     clock.at(0.0, done.set)
-    await asyncio.wait_for(done.wait(), 2)
+    await asyncio.wait_for(done.wait(), PATIENCE)
     assert clock.now() == 0.0
 
 
@@ -51,7 +52,7 @@ async def test_a_running_clock_fires_by_itself_and_never_early() -> None:
     done = asyncio.Event()
     clock.at(20.0, done.set)
     clock.at(10.0, noting(clock, fired, "a"))
-    await asyncio.wait_for(done.wait(), 2)
+    await asyncio.wait_for(done.wait(), PATIENCE)
     assert fired[0][1] >= 10.0
     clock.close()
 
@@ -63,7 +64,7 @@ async def test_a_failing_timer_does_not_stop_the_clock() -> None:
     done = asyncio.Event()
     clock.at(1.0, lambda: 1 / 0)
     clock.at(2.0, done.set)
-    await asyncio.wait_for(done.wait(), 2)
+    await asyncio.wait_for(done.wait(), PATIENCE)
     assert len(failures) == 1
 
 

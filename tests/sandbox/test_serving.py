@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import gatepost.sandbox
+from tests.patience import PATIENCE
 
 from .driver import NUMBER, Driver
 
@@ -78,7 +79,7 @@ async def test_sigterm_ends_the_program_well_though_a_request_hangs() -> None:
             await reader.read(4096)
     await asyncio.sleep(0.1)
     program.send_signal(signal.SIGTERM)
-    rest = await asyncio.wait_for(program.stdout.read(), 10)
+    rest = await asyncio.wait_for(program.stdout.read(), PATIENCE)
     assert (rest.decode().strip(), await program.wait()) == ("ended well", 0)
     writer.close()
 

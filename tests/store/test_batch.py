@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gatepost.model.errors import GatepostError, Unavailable, database_unavailable
 from gatepost.store.batch import Batch
+from tests.patience import PATIENCE
 
 POISON, AWAY, REFUSED, FINE = "poison", "away", "refused", "fine"
 
@@ -100,7 +101,7 @@ def test_everyone_gets_what_is_theirs_whatever_the_interleaving(
             put.setdefault(order.key, []).append(item)
             return await batch.put(order.key, item)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             answers = await asyncio.gather(
                 *(call(number, order) for number, order in enumerate(orders)), return_exceptions=True
             )
@@ -151,7 +152,7 @@ async def test_one_after_the_other_through_a_single_lane() -> None:
     """A lane that is just ending must not be counted on by whoever puts in that very moment."""
     book = Notebook()
     batch: Batch[str, Item, str] = Batch(book.write, lanes=1)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE):
         for n in range(20):
             assert await batch.put("a", Item(n)) == f"row {n}"
 
@@ -165,7 +166,7 @@ async def test_all_lanes_ending_at_once_leave_nobody_behind(lanes: int) -> None:
         for n in range(20):
             await batch.put(key, Item(n))
 
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*(chat(f"key {k}") for k in range(lanes)))
     assert book.kept == {f"key {k}": list(range(20)) for k in range(lanes)}
 
@@ -239,7 +240,7 @@ async def test_a_write_that_answers_too_little_fails_its_callers_and_not_the_lan
     batch: Batch[str, Item, str] = Batch(short)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="do not match"):
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(PATIENCE):
                 await batch.put("a", Item(1))
 
 
@@ -252,7 +253,7 @@ async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
     lane.cancel()
     await asyncio.wait([lane])
     batch._linger = 0
-    assert await asyncio.wait_for(batch.put("a", Item(2)), 5) == "row 2"
+    assert await asyncio.wait_for(batch.put("a", Item(2)), PATIENCE) == "row 2"
     assert await left == "row 1"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 
 from gatepost.store.migrate import migrate, shipped
+from tests.patience import PATIENCE
 
 FILES = sorted(file.name for file in shipped().iterdir() if file.name.endswith(".sql"))
 
@@ -32,7 +33,7 @@ async def test_whoever_reads_messages_does_not_wait_while_it_is_built(empty_data
     reader = await asyncpg.connect(empty_database_url)
     async with reader.transaction():
         await reader.fetch("SELECT 1 FROM messages LIMIT 1")  # holds what every reader holds
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             assert await migrate(empty_database_url, of_before(tmp_path, 5)) == 1
     await reader.close()
     assert await migrate(empty_database_url) == len(FILES) - 5

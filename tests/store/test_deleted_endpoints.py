@@ -18,6 +18,7 @@ from gatepost.store.recording import Attempt, Note, Waiting, record_attempts
 from gatepost.store.recoveries import recover_piece
 from gatepost.store.retrying import retry_deliveries
 from tests.outbound.stage import NOW, Stage
+from tests.patience import PATIENCE
 from tests.store import told
 from tests.store.test_recoveries import begin
 
@@ -40,7 +41,7 @@ async def somebody_in_the_way(url: str, statement: str, *keys: UUID) -> AsyncIte
 
 async def until_waiting(stage: Stage, wanted: int, *work: "asyncio.Task[Any]") -> None:
     """So many statements wait for a lock, or some of the work is done."""
-    async with asyncio.timeout(10), stage.db.connection() as conn:
+    async with asyncio.timeout(PATIENCE), stage.db.connection() as conn:
         while not any(task.done() for task in work):
             waiting = await conn.fetchval(
                 """SELECT count(*) FROM pg_stat_activity

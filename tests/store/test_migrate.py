@@ -16,6 +16,7 @@ from gatepost.store.migrate import (
     read_migrations,
     shipped,
 )
+from tests.patience import PATIENCE
 
 
 def write(folder: Path, **sql: str) -> Path:
@@ -85,7 +86,7 @@ async def test_the_lock_ends_with_a_failed_run(empty_database_url: str, tmp_path
     with pytest.raises(MigrationFailed):
         await migrate(empty_database_url, source)
     locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await fetch(empty_database_url, locks) != [(0,)]:
             await asyncio.sleep(0.01)
 
@@ -115,9 +116,15 @@ def test_an_old_server_is_refused(major: int) -> None:
         check_server(major, f"{major}.3")
 
 
-@pytest.mark.parametrize("major", [15, 18, 30])
-def test_a_server_of_fifteen_or_newer_is_welcome(major: int) -> None:
-    check_server(major, f"{major}.0")
+def test_a_server_of_fifteen_or_newer_is_welcome() -> None:
+    def is_refused(major: int) -> bool:
+        try:
+            check_server(major, f"{major}.0")
+        except ServerTooOld:
+            return True
+        return False
+
+    assert [major for major in (13, 14, 15, 16, 30) if is_refused(major)] == [13, 14]
 
 
 def test_a_misnamed_file_and_a_doubled_number_are_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.store.partitions import TABLES, analyze_young_tables, drop_old_partitions, make_partitions
 from gatepost.store.pool import Database
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 CHANNEL = UUID(int=5)
@@ -142,7 +143,7 @@ async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) ->
             ids.floor_id(NOW).hex[:12],
         )
         await conn.execute("SELECT pg_stat_force_next_flush()")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not analyzed:
             await analyze_young_tables(db, analyzed)
             await asyncio.sleep(0.02)

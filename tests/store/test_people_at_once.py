@@ -8,13 +8,14 @@ from gatepost.networks.base import Status
 from gatepost.store.people import People
 from tests.inbound.hearing import BOB, contact_of, hear, names, said, snapshot
 from tests.outbound.stage import Stage, make_stage
+from tests.patience import PATIENCE
 
 
 async def test_accepting_and_receiving_the_same_strangers_at_once_makes_each_once(stage: Stage) -> None:
     phones = [f"55110000{n:04d}" for n in range(40)]
     people = [Person(phone, f"9{phone}", name="A") for phone in phones]
     parts = [person for p in people for person in (p, Person(p.phone), Person(lid=p.lid))]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(
             *(stage.accept(phone) for phone in reversed(phones)),
             *(hear(stage, said(stage, person)) for person in parts),
@@ -39,7 +40,7 @@ async def test_sending_receiving_and_joining_at_once_never_lock_each_other_out(s
             done = [Status(f"wamid.{id_.hex}.1", "read", stage.clock.now(), id_, 1) for id_ in ids_]
             await hear(stage, *done, said(stage, known), said(stage, known))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(stage.settle(), *(talk(person, sent[n::12]) for n, person in enumerate(people)))
     await stage.settle()
     assert await deadlocks(stage) == before
@@ -82,7 +83,7 @@ async def test_a_send_to_a_number_that_became_an_alias_meanwhile_makes_no_second
 
 async def blocked(stage: Stage) -> None:
     """Returns when somebody waits for a lock."""
-    async with asyncio.timeout(10), stage.db.connection() as conn:
+    async with asyncio.timeout(PATIENCE), stage.db.connection() as conn:
         while not await conn.fetchval(
             "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         ):

@@ -34,6 +34,7 @@ from gatepost.store.recoveries import (
 )
 from gatepost.store.retrying import endless
 from tests.outbound.stage import NOW, Stage, make_stage
+from tests.patience import PATIENCE
 from tests.store import told
 from tests.store.watching import fill, watched_database
 
@@ -349,7 +350,7 @@ async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     rung: list[int] = []
     duty = Recovering(stage.db, stage.clock, await own(stage), lambda: True, lambda: rung.append(1))
     running = asyncio.create_task(duty.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not duty.idle:
             await asyncio.sleep(0.01)
         assert (rung, duty.next_work) == ([], None)
@@ -360,7 +361,7 @@ async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     assert len(rung) == 2
     assert set(await told.retries(stage.db, stage.channel_id)) == set(events)
     await duty.stop()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, PATIENCE)
 
 
 async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
@@ -369,7 +370,7 @@ async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
     await begin(stage, hook)
     old = await own(stage)
     await own(stage)
-    await asyncio.wait_for(Recovering(stage.db, stage.clock, old, lambda: True, lambda: None).run(), 10)
+    await asyncio.wait_for(Recovering(stage.db, stage.clock, old, lambda: True, lambda: None).run(), PATIENCE)
     assert await stage.rows("delivery_retries") == []
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from gatepost.background import run_loop
 from gatepost.model import ids
+from gatepost.model.errors import Unavailable
 from gatepost.store.bell import Bell
 from gatepost.store.pool import Database
 from gatepost.store.upkeep import forget_idempotency_keys, forget_parked_statuses, ping
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 CHANNEL = UUID(int=5)
@@ -53,8 +55,12 @@ async def test_statuses_that_found_no_message_are_forgotten_after_a_day(db: Data
     assert [NOW - ids.time_of(row["id"]) for row in rows] == [timedelta(hours=23)]
 
 
-async def test_a_ping_is_answered(db: Database) -> None:
+async def test_a_ping_is_answered_while_the_database_is_there(db: Database) -> None:
     await ping(db)
+    await db.close()
+    with pytest.raises(Unavailable) as gone:
+        await ping(db)
+    assert gone.value.code == "database_unavailable"
 
 
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
@@ -63,7 +69,7 @@ async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, databas
     listening = [asyncio.create_task(run_loop("bell", bell.listen)) for bell in bells]
     wanted = {UUID(int=number) for number in range(1, 301)}
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not (heard[0] and heard[1]):  # until both listen
                 bells[0].ring(UUID(int=999))
                 await asyncio.sleep(0.03)

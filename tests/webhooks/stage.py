@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import msgspec
 from tests.conftest import Received, Receiver
 from tests.outbound import stage as outbound
+from tests.patience import PATIENCE
 
 from gatepost.clock import MovableClock
 from gatepost.model import ids
@@ -57,7 +58,7 @@ class Stage:
         self.clock = MovableClock(datetime.now(UTC))
         self.start = self.clock.now()
         self.channel_id, self.ref = channel.channel_id, channel.ref
-        self.poster = Poster(Guard(("127.0.0.0/8",)), deadline=5.0)
+        self.poster = Poster(Guard(("127.0.0.0/8",)), deadline=10 * PATIENCE)
         self.post = self.new_post()
         self.rounds: dict[UUID, Round] = {}
         self.lease: Lease | None = None

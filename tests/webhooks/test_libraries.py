@@ -13,6 +13,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.conftest import Received, Receiver
 from tests.house import House, running_house
 from tests.node import PACKAGES, installed, run_node
+from tests.patience import PATIENCE
 
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.sign import signature_headers
@@ -137,7 +138,7 @@ async def load(house: House, receiver: Receiver, count: int) -> list[Received]:
     """So many messages, and the deliveries that came until each is read."""
     first = len(receiver.requests)
     sent = await asyncio.gather(*(house.send(phone=f"55119999{i:05}", body="Hello") for i in range(count)))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while {one for request in receiver.requests[first:] if (one := read_message(request))} < set(sent):
             await asyncio.sleep(0.02)
     return receiver.requests[first:]
@@ -183,7 +184,7 @@ async def test_every_delivery_verifies_through_two_rotations(
 
 async def until_signed(house: House, receiver: Receiver, count: int) -> list[Received]:
     """Deliveries with so many signatures: the owner of the channel learns of a new secret within a moment."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             requests = await load(house, receiver, 2)
             if all(len(request.headers["webhook-signature"].split()) == count for request in requests):

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from tests.outbound import stage as outbound
 from tests.outbound.stage import NOW
+from tests.patience import PATIENCE
 from tests.webhooks.stage import ANA, Stage, shown
 from tests.webhooks.test_holding import Held
 
@@ -104,7 +105,7 @@ async def test_two_looks_at_the_endpoints_are_never_under_way_at_once(stage: Sta
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
     beginning = asyncio.create_task(slow.holding.begin(slow.lane))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not slow.looks:
             await asyncio.sleep(0.01)
         slow.clock.advance(5)
@@ -128,7 +129,7 @@ async def test_a_look_that_is_under_way_at_the_end_begins_no_round(stage: Stage)
     slow.go.clear()
     slow.clock.advance(5)
     slow.holding.refresh()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while slow.looks < 2:
             await asyncio.sleep(0.01)
         await slow.holding.end()

@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 
 from tests.conftest import Answer, Received
+from tests.patience import PATIENCE
 from tests.webhooks.stage import Stage, shown
 
 from gatepost.webhooks.share import Share, Width
@@ -94,7 +95,7 @@ async def test_a_slow_endpoint_leaves_places_to_others(stage: Stage) -> None:
     await stage.take_over(post=stage.new_post(total=6))
     await stage.tell(40)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while len(stage.came("/quick")) < 40:
                 for id_ in (slow, quick):
                     await stage.rounds[id_].step()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 from tests.conftest import Answer, Received
+from tests.patience import PATIENCE
 from tests.webhooks.stage import ANA, BOB, Stage, shown
 
 from gatepost.store.heads import StaleOwner
@@ -37,7 +38,7 @@ def hanging(hold: asyncio.Event, *events: str) -> Callable[[Received], Awaitable
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not true():
             await asyncio.sleep(0.002)
 
@@ -53,7 +54,7 @@ async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
         await until(lambda: stage.rounds[hook].flying == 1)  # the second one ended, and the rate has no room yet
         stage.clock.advance(1.1)
         try:
-            await stage.receiver.wait_for(3, timeout=4)
+            await stage.receiver.wait_for(3)
         finally:
             hold.set()
 
@@ -77,7 +78,7 @@ async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: St
         await until(lambda: stage.rounds[hook].flying == 1)
         stage.clock.advance(0.06)
         try:
-            await stage.receiver.wait_for(3, timeout=4)
+            await stage.receiver.wait_for(3)
         finally:
             hold.set()
 
@@ -105,7 +106,7 @@ async def away(url: str, table: str) -> AsyncIterator[Callable[[], Awaitable[Non
     conn = await asyncpg.connect(url)
 
     async def break_off() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not await conn.fetch(
                 """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"""

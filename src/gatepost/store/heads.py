@@ -177,6 +177,23 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
     return Lease(channel_id, row["epoch"] + 1, row["owner"])
 
 
+async def end_stalled_sessions(db: Database, seconds: float) -> int:
+    """Ends sessions of ours that wait for the rest of a statement for so long; returns how many.
+
+    The process of such a session was stopped between two messages of one statement. The server's own limit for idle
+    transactions does not apply there, so that the locks of the session would be held for ever.
+    """
+    async with db.connection() as conn:
+        return await conn.fetchval(  # type: ignore[no-any-return]
+            """SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity
+               WHERE datname = current_database() AND usename = current_user
+                 AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
+                 AND state = 'active' AND wait_event = 'ClientRead'
+                 AND state_change < clock_timestamp() - $1::interval""",
+            timedelta(seconds=seconds),
+        )
+
+
 async def renew_leases(
     db: Database, owner: UUID, channels: Sequence[UUID], ttl: float, *, skip_locked: bool = False
 ) -> set[UUID]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gatepost.networks.qr.phone.by_baileys import install
 from gatepost.networks.qr.phone.protos import e2e
+from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent / "phone_network"
 Fields = dict[str, Any]
@@ -44,7 +45,7 @@ class Network:
         self._answers[number] = answer
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"n": number, "do": what, **fields}).encode() + b"\n")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             return await answer
 
     async def say(self, id_: str, said: Any, **fields: Any) -> None:
@@ -54,7 +55,7 @@ class Network:
 
     async def saw(self, what: str, fits: Callable[[Fields], bool] = lambda _: True) -> Fields:
         """The first thing of a kind that the network saw; waits for it."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 for one in self.seen:
                     if one["saw"] == what and fits(one):

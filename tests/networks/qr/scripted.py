@@ -13,6 +13,7 @@ from gatepost.networks.qr.dial import dial
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.line import Wire, WireGone
 from gatepost.networks.qr.lines import Lines
+from tests.patience import PATIENCE
 
 Frame = dict[str, Any]
 Reply = Callable[[Frame], list[Frame] | None]
@@ -53,7 +54,7 @@ class Scripted:
 
     async def asked(self, op: str, count: int = 1) -> Frame:
         """The last request of this kind, once there are that many."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while len(found := [frame for frame in self.requests if frame["op"] == op]) < count:
                 await asyncio.sleep(0.001)
         return found[-1]

@@ -40,6 +40,7 @@ from gatepost.networks.qr.phone.protos import common, e2e
 from gatepost.store.embedded import device_dsn
 from tests.conftest import PostgresServer, copied_database
 from tests.networks.qr.phones import ADA, Fields, Network, child_at, new_shop, start_network
+from tests.patience import PATIENCE
 
 ANA = Person(phone=ADA["phone"])
 KEY = bytes(range(32))
@@ -99,7 +100,7 @@ def shop(network: Network) -> Fields:
 
 async def until(link: Link, fits: Callable[[Any], bool], *, ack: bool = True) -> Any:
     """Reads updates, acknowledging each, until one fits."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         async for seq, update in link.updates():
             if ack and seq is not None:
                 await link.ack(seq)
@@ -245,7 +246,7 @@ async def test_a_link_that_is_closed_in_the_middle_leaves_nothing_behind_for_the
 
 async def until_locked(conn: asyncpg.Connection) -> None:
     """Waits until somebody waits for what this connection holds."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not await conn.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             await asyncio.sleep(0.01)
 

@@ -31,6 +31,7 @@ from tests.networks.qr.test_baileys import (  # noqa: F401
     unconfirmed,
     until,
 )
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 GROUP = "120363000000000000@g.us"
@@ -100,7 +101,7 @@ async def test_the_first_message_of_somebody_in_a_group_is_told_once_and_waited_
     await until(link, state("disconnected"))
     again = await opened(gateway, shop, link.device)
     assert (await until(again, of(Incoming))).network_id == "SK1"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while await unconfirmed(network, shop):
             await asyncio.sleep(0.01)
     await again.close()

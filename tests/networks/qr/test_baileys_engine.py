@@ -23,6 +23,7 @@ from gatepost.networks.qr.phone.carried import CannotCarry, carried
 from gatepost.networks.qr.phone.engine import Callbacks, Trouble
 from gatepost.networks.qr.phone.serve import Server
 from gatepost.networks.qr.phone.wire import Refused
+from tests.patience import PATIENCE
 
 SCRIPT = """
 import json, socket, sys
@@ -112,7 +113,7 @@ def engine(script: str, devices: Devices, folder: Path) -> Baileys:
 async def test_what_a_link_asked_is_answered_when_it_is_closed(devices: Devices, tmp_path: Path) -> None:
     one, session = engine(ASKS, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await session.asked.wait()
         await one.stop("ch_1/1")
         assert await running == ""
@@ -129,7 +130,7 @@ async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by
     for life in ("ch_1/1", "ch_1/2"):
         session = Session()
         running = asyncio.create_task(one.run(life, None, session.callbacks))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while session.events != ["2@a"]:
                 await asyncio.sleep(0.01)
             with pytest.raises(Trouble) as caught:
@@ -143,7 +144,7 @@ async def test_news_that_cannot_be_read_silence_nobody_and_a_link_that_ended_is_
     devices: Devices, tmp_path: Path
 ) -> None:
     one, session = engine(TALKS, devices, tmp_path), Session()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         ended = await one.run("ch_1/1", None, session.callbacks)
     assert isinstance(ended, dict)
     assert (ended["state"], ended["reason"]) == ("disconnected", "network_gone")
@@ -162,7 +163,7 @@ async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(device
 
     callbacks = msgspec.structs.replace(session.callbacks, told=keep)
     running = asyncio.create_task(one.run("ch_1/1", None, callbacks))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(session.events) < 2:
             await asyncio.sleep(0.01)
         await one.stop("ch_1/1")
@@ -175,7 +176,7 @@ async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(devic
     one, session = engine(TALKS, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
     await asyncio.sleep(0)  # it asks the store by now
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await one.stop("ch_1/1")
         assert await running == ""
     await one.stop_all()
@@ -185,7 +186,7 @@ async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(devic
 async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path) -> None:
     one, session = engine(DEAF, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         node = await one.node()
         await node.watch(every=0.01, within=0.1)
         with pytest.raises(Trouble):
@@ -204,7 +205,7 @@ async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path)
 async def test_a_library_that_never_comes_to_connect_is_not_waited_for(devices: Devices, tmp_path: Path) -> None:
     one, session = engine('put(re=frame["n"], ok=None)', devices, tmp_path), Session()
     one.patience = 0.05
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         told = await one.run("ch_1/1", None, session.callbacks)
     assert isinstance(told, dict)
     assert (told["state"], told["reason"]) == ("disconnected", "network_gone")
@@ -321,7 +322,7 @@ async def test_a_setting_that_cannot_be_is_told_to_whoever_opens_a_link(given: d
     right = {"GATEPOST_QR_ENGINE": "baileys", "GATEPOST_QR_STORE": "postgresql://127.0.0.1:1/x"}
     wire = await spawn(PROGRAM, {"PATH": os.environ["PATH"], "GATEPOST_QR_KEY": "A" * 43 + "="} | right | given)
     await wire.send(b'{"op": "open", "ref": 1, "session": "s", "phone": "1"}')
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         async for line in wire.frames():
             told = msgspec.json.decode(line)
             break

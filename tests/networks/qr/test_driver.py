@@ -22,6 +22,7 @@ from gatepost.networks.qr.frames import Event
 from gatepost.networks.qr.line import Wire
 from gatepost.networks.qr.link import Deadlines, Link
 from tests.networks.qr.scripted import Scripted, running
+from tests.patience import PATIENCE
 
 HEALTH = Health()
 ID = "01999C000000700080000000000000AB"
@@ -68,7 +69,7 @@ async def test_a_driver_that_is_not_there_is_asked_ever_less_often() -> None:
     waits = Waits(9)
     driver = WebSocketDriver("ws://127.0.0.1:1/qr/link", sleep=waits)
     await driver.start()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waits.enough.wait()
     assert waits.asked == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     await driver.close()
@@ -167,7 +168,7 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
     with pytest.raises(CallFailed):
         await checking
     for one in (link, other):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             news = [update async for _, update in one.updates()]
         assert [getattr(update, "reason", None) for update in news] == ["driver_gone"]
     again = driver.link("ch_1")
@@ -197,7 +198,7 @@ async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> Non
     waits = Waits(2)
     driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(str(tmp_path / "none"),), sleep=waits)
     await driver.start()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waits.enough.wait()
     assert waits.asked == [1, 2]
     await driver.close()

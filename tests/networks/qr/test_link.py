@@ -32,6 +32,7 @@ from gatepost.networks.qr.frames import MAX_FRAME, MAX_PIECE
 from gatepost.networks.qr.line import Wire, WireGone
 from gatepost.networks.qr.link import Deadlines, Link
 from tests.networks.qr.scripted import PairWire, Scripted, running
+from tests.patience import PATIENCE
 
 ANA = Person(phone="15550003333")
 ID = "01999C000000700080000000000000AB"
@@ -58,7 +59,7 @@ async def link(driver: Driver) -> Link:
 
 async def taken(link: Link, count: int) -> list[tuple[int | None, Update]]:
     found: list[tuple[int | None, Update]] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         async for numbered in link.updates():
             found.append(numbered)
             if len(found) == count:

@@ -24,6 +24,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.devices import forget_devices
 from gatepost.store.embedded import device_dsn
 from gatepost.store.pool import Database
+from tests.patience import PATIENCE
 
 DEVICE = "15550002222:7@s.whatsapp.net"
 OTHER_DEVICE = "15550002222:8@s.whatsapp.net"
@@ -55,7 +56,7 @@ async def driver(store: str) -> AsyncIterator[ChildDriver]:
 
 async def news_until(link: Link, reason: str) -> list[ConnectionNews]:
     seen: list[ConnectionNews] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         async for _, update in link.updates():
             assert isinstance(update, ConnectionNews)
             seen.append(update)

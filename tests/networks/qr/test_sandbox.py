@@ -23,6 +23,7 @@ from gatepost.networks.qr.driver import Health
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.sandbox import SandboxSettings
+from tests.patience import PATIENCE
 from tests.sandbox.conftest import running
 from tests.sandbox.driver import START, Driver
 
@@ -65,7 +66,7 @@ async def link(links: WebSocketDriver, sandbox: Driver) -> Link:
 async def until(link: Link, wanted: object) -> list[Update]:
     assert callable(wanted)
     seen = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         async for _, update in link.updates():
             seen.append(update)
             if wanted(update):

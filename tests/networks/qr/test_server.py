@@ -23,6 +23,7 @@ from gatepost.networks.qr.phone.serve import Server
 from tests.networks.qr.file_host import FileHost, file_host, seal
 from tests.networks.qr.library_events import SHOP, message, said
 from tests.networks.qr.scripted import PairWire
+from tests.patience import PATIENCE
 
 ANA = Person(phone="15550003333")
 ID = "01999C000000700080000000000000AB"
@@ -158,7 +159,7 @@ async def driver(library: Library) -> AsyncIterator[Driver]:
 
 
 async def next_update(link: Link) -> tuple[int | None, Update]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         async for numbered in link.updates():
             return numbered
     raise AssertionError("ended")
@@ -175,7 +176,7 @@ async def until(link: Link, state: str) -> list[ConnectionNews]:
 
 
 async def opened(library: Library) -> Callbacks:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while "ch_1" not in library.to:
             await asyncio.sleep(0.001)
     return library.to["ch_1"]

@@ -1,0 +1,176 @@
+"""The tests themselves: none of them asserts how long something took on this machine.
+
+A full machine is slow, and a test that compares a measured time with a number fails there for no fault of the code.
+Wait for the thing to happen instead (`tests/patience.py`), move the clock, or show the order: what must not be waited
+for is still under way when the other is done.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+
+TESTS = Path(__file__).parent
+FILES = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
+CLOCKS = {
+    "time": {"time", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time_ns"},
+    "": {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"},
+    "loop": {"time"},
+}
+MEASURED = {"latency_ms"}  # what our own code measures
+WAITS = {"timeout": 0, "wait_for": 1}  # of asyncio: where the limit stands
+
+
+def reads_clock(node: ast.AST) -> bool:
+    """Whether this is a call of a clock of the machine: time.monotonic(), get_running_loop().time()."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr=name)):
+            return name in CLOCKS["time"]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+            return owner.endswith("loop") and name in CLOCKS["loop"]
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr=owner)), attr=name)):
+            return owner.endswith("_loop") and name in CLOCKS["loop"]
+        case ast.Call(func=ast.Name(id=name)):
+            return name in CLOCKS[""]
+    return False
+
+
+def differences(function: ast.AST) -> Iterator[ast.BinOp]:
+    """The subtractions in a function that have a time of the machine in them."""
+    moments = {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and reads_clock(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            sides = (node.left, node.right)
+            if any(reads_clock(side) or (isinstance(side, ast.Name) and side.id in moments) for side in sides):
+                yield node
+
+
+def measured_in(function: ast.AST) -> set[str]:
+    """The names of durations that a function measures: began = clock(); took = clock() - began."""
+    found = set(differences(function))
+    return {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and any(inner in found for inner in ast.walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def is_measured(node: ast.AST) -> bool:
+    """Whether this is something that our code has measured: result.latency_ms, row["latency_ms"]."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name in MEASURED
+    return False
+
+
+def is_limit(node: ast.AST) -> bool:
+    """A number, other than 0: that a time was measured at all may be asserted."""
+    return any(
+        isinstance(inner, ast.Constant) and isinstance(inner.value, int | float) and inner.value != 0
+        for inner in ast.walk(node)
+    )
+
+
+def timed_asserts(source: str) -> list[int]:
+    """The lines where a measured time is compared with a number."""
+    lines = set()
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        names, found = measured_in(function), set(differences(function))
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            timed = [
+                side
+                for side in sides
+                if any(inner in found or is_measured(inner) for inner in ast.walk(side))
+                or (isinstance(side, ast.Name) and side.id in names)
+                or (reads_clock(side) and _is_short_deadline(sides))
+            ]
+            if timed and (any(is_limit(side) for side in sides if side not in timed) or any(map(reads_clock, timed))):
+                lines.add(node.lineno)
+    return sorted(lines)
+
+
+def _is_short_deadline(sides: list[ast.expr]) -> bool:
+    """clock() < began + 1: the same assert, written otherwise."""
+    return any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Add) and is_limit(side) for side in sides)
+
+
+def short_waits(source: str) -> list[int]:
+    """The lines with a limit of a few seconds: asyncio.timeout(5), asyncio.wait_for(x, 5), queue.get(timeout=5)."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="timeout" | "wait_for" as name)):
+                limits = [*node.args[WAITS[name] :], *(word.value for word in node.keywords if word.arg == "timeout")]
+            case ast.Call(func=ast.Attribute(attr="get" | "communicate" | "run" | "wait" | "result" | "join")):
+                limits = [word.value for word in node.keywords if word.arg == "timeout"]
+            case _:
+                continue
+        numbers = [limit.value for limit in limits if isinstance(limit, ast.Constant)]
+        if any(isinstance(number, int | float) and 1 < number < PATIENCE for number in numbers):
+            lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_no_test_asserts_a_time_of_the_machine(path: Path) -> None:
+    source = path.read_text()
+    assert timed_asserts(source) == [], (
+        f"{path.name} compares a measured time with a number in these lines. A full machine is slow: wait for the "
+        "thing to happen (tests/patience.py), move the clock, or show the order of things."
+    )
+    assert short_waits(source) == [], f"{path.name} waits for only a few seconds in these lines; use PATIENCE."
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "began = time.monotonic()\n    await x()\n    assert time.monotonic() - began < 3",
+        "began = time.perf_counter()\n    took = time.perf_counter() - began\n    assert took < 0.5",
+        "began = loop.time()\n    end = loop.time()\n    assert 1 < end - began",
+        "now = asyncio.get_running_loop().time()\n    assert asyncio.get_running_loop().time() - now <= 2",
+        "began = monotonic()\n    while x():\n        assert time.monotonic() < began + 1",
+        "assert abs(y - time.time()) < 60",
+        "assert result.latency_ms < 1000",
+        'assert row["latency_ms"] < 1000',
+    ],
+)
+def test_such_an_assert_is_found(lines: str) -> None:
+    assert len(timed_asserts(f"async def test_it():\n    {lines}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "assert before <= shown <= time.time()",
+        "assert result.latency_ms > 0",
+        "assert clock.now() - began < timedelta(seconds=3)",
+        "end = time.monotonic() + PATIENCE\n    while x():\n        assert time.monotonic() < end",
+        "times = stage.times\n    assert times[-1] - times[0] >= 1",
+        "print(time.monotonic() - began)",
+    ],
+)
+def test_other_comparisons_are_left_alone(lines: str) -> None:
+    assert timed_asserts(f"async def test_it():\n    {lines}\n") == []
+
+
+def test_a_short_wait_is_found() -> None:
+    waits = "await asyncio.wait_for(x(), {0})\n    async with asyncio.timeout({0}):\n        q.get(timeout={0})"
+    source = f"async def test_it():\n    {waits}"
+    assert short_waits(source.format("5")) == [2, 3, 4]
+    assert short_waits(source.format("PATIENCE")) == short_waits(source.format("0.05")) == []
