@@ -10,6 +10,7 @@ from structlog.testing import LogCapture
 from gatepost import background
 from gatepost.background import Loop, Supervisor, attempt, run_loop
 from gatepost.model.errors import database_unavailable
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ class Steps:
 
 
 async def until(seen: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not seen():
             await asyncio.sleep(0.001)
 
@@ -49,7 +50,7 @@ async def until(seen: Callable[[], bool]) -> None:
 async def test_a_loop_goes_on_after_any_error(failure: BaseException, logged: LogCapture) -> None:
     steps = Steps(failure)
     loop = Loop("work", steps, first_wait=0.001)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await steps.enough.wait()
     await loop.stop()
     assert [line["event"] for line in logged.entries] == ["work failed"]
@@ -60,7 +61,7 @@ async def test_an_error_is_logged_with_its_cause_and_its_place(logged: LogCaptur
     lost.__cause__ = ConnectionResetError("reset by peer")
     steps = Steps(KeyError("thing"), lost)
     loop = Loop("work", steps, first_wait=0.001, channel="ch_1")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await steps.enough.wait()
     await loop.stop()
     bug, outage = logged.entries
@@ -90,16 +91,16 @@ async def test_waits_double_and_begin_again_after_a_success(monkeypatch: pytest.
 
 
 async def test_an_ordinary_end_is_an_end(logged: LogCapture) -> None:
-    await asyncio.wait_for(run_loop("work", Steps(LookupError()), ends_on=(LookupError,)), 5)
+    await asyncio.wait_for(run_loop("work", Steps(LookupError()), ends_on=(LookupError,)), PATIENCE)
     assert logged.entries == []
 
 
 async def test_a_wake_up_cuts_the_wait_short() -> None:
     wake, steps = asyncio.Event(), Steps(ValueError())
-    loop = Loop("work", steps, first_wait=600, wake=wake)
+    loop = Loop("work", steps, first_wait=9000, wake=wake)
     await until(lambda: not steps.failures)
     wake.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await steps.enough.wait()
     await loop.stop()
 
@@ -116,7 +117,7 @@ async def test_a_loop_ends_when_it_is_stopped_even_if_a_step_swallows_that() -> 
 
     loop = Loop("deaf", deaf)
     await begun.wait()
-    await asyncio.wait_for(loop.stop(), 5)
+    await asyncio.wait_for(loop.stop(), PATIENCE)
     assert not loop.running
 
 
@@ -128,7 +129,7 @@ async def test_a_loop_that_ends_all_the_same_is_critical_and_reported(logged: Lo
     await asyncio.sleep(0)
     [task] = [task for task in asyncio.all_tasks() if task.get_name() == "second"]
     task.cancel()  # by somebody who had no business to
-    await asyncio.wait_for(ended.wait(), 5)
+    await asyncio.wait_for(ended.wait(), PATIENCE)
     assert supervisor.ended == "second"
     assert [(line["log_level"], line["loop"]) for line in logged.entries] == [("critical", "second")]
     await supervisor.stop()

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.meters import Meters
 from tests.gateway.test_metrics import read
+from tests.patience import PATIENCE
 
 STALL = 0.1
 
@@ -37,7 +38,7 @@ def block_the_loop(until: threading.Event) -> None:
 
 
 async def until_logged(lines: list[Any], event: str) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if found := [line for line in lines if line["event"] == event]:
                 return found[0]
@@ -71,7 +72,7 @@ def _end_once_logged(lines: list[Any], over: threading.Event) -> None:
 
 async def test_a_loop_that_runs_is_not_logged() -> None:
     with watching(stall=60) as (lines, meters):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while read(meters.show())["gatepost_loop_lag_seconds_count", ""] < 5:
                 await asyncio.sleep(0.01)
     assert lines == []

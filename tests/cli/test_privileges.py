@@ -28,6 +28,7 @@ from gatepost.settings import load
 from gatepost.store.embedded.account import account_of, can_run, service_account
 from gatepost.store.embedded.handover import CannotHandOver, hand_over
 from tests.conftest import scratch_folder
+from tests.patience import PATIENCE
 
 NOBODY = account_of(pwd.getpwnam("nobody").pw_uid)
 SOURCES = Path(gatepost.__file__).parents[1]
@@ -65,14 +66,14 @@ async def serving(
     said: list[str] = []
     try:
         assert program.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not said or '"ready"' not in said[-1]:
                 line = (await program.stdout.readline()).decode()
                 assert line, "".join(said)
                 said.append(line)
         yield psutil.Process(program.pid), re.findall(r"http://127\.0\.0\.1:[0-9]+", said[-1])[0], said
         program.terminate()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             assert await program.wait() == 0, said
     finally:
         if program.returncode is None:

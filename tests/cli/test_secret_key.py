@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gatepost.admin.vault import KEY_FILE
 from tests.cli.conftest import Run
+from tests.patience import PATIENCE
 
 
 def create_official(run: Run, account: str, phone: str = "15550007777") -> str:
@@ -35,7 +36,7 @@ def test_the_gateway_refuses_to_start_and_names_the_file(
         [sys.executable, "-m", "gatepost.cli", "serve", *places],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "NO_COLOR": "1"},
     )

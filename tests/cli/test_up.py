@@ -93,7 +93,7 @@ def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_pat
         send, key, phone = f"{told['base_url']}/api/v1/message/send", channel["api_key"], "5511999998888"
         sandbox = Door(told["sandbox_url"])
         limits = [sys.executable, "-m", "gatepost.cli", "channel", "limits", channel["id"], "--window", "1", *places]
-        subprocess.run(limits, check=True, capture_output=True, timeout=60)
+        subprocess.run(limits, check=True, capture_output=True, timeout=PATIENCE)
         text = {"phone": phone, "body": "Hello"}
         deadline = time.monotonic() + 60
         while "window_closed" not in refused(send, key, text):  # until the limit is in force: they never wrote

@@ -11,6 +11,7 @@ from pyreqwest.client import ClientBuilder
 from gatepost.store.embedded.postmaster import find_postmaster, shut_down
 from tests.conftest import scratch_folder
 from tests.faults.stage import SHORT, Node
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ async def watch_room(node: Node, disk: Path) -> None:
     async with ClientBuilder().no_proxy().build() as client:
 
         async def until(status: int) -> dict[str, object]:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while (answer := await client.get(f"{node.url}/readyz").build().send()).status != status:
                     await asyncio.sleep(0.1)
             body: dict[str, object] = await answer.json()

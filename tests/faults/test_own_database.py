@@ -74,19 +74,19 @@ async def test_a_killed_server_is_started_again_and_nothing_is_lost(folder: Path
     async with furnished(folder, receiver, node) as stage:
         clients = Clients(stage)
         sending = asyncio.create_task(clients.send(plan(recipients=6, each=8)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while len(await stage.ledger("accepted")) < 10:
                 await asyncio.sleep(0.01)
         kill_server(folder)
         began = time.monotonic()
         # A command beside the gateway waits for the server, and does not start one of its own.
         beside = load(environ={}, overrides={"data": str(folder)})
-        async with asyncio.timeout(60), opened(beside) as db:
+        async with asyncio.timeout(PATIENCE), opened(beside) as db:
             assert len(await list_accounts(db)) == 1
         doubted = await in_doubt(stage)
         sent = await until_sent(stage)
         print(f"sending again {time.monotonic() - began:.2f} s after the kill")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             await sending
         await until_settled(stage, 49)
         [row] = await stage.rows("SELECT id FROM messages WHERE client_ref = '5511966662222-0'")
@@ -112,7 +112,7 @@ async def test_a_stop_without_a_server_ends_cleanly(folder: Path, receiver: Rece
         custom.write_text("shared_buffers = 'plenty'\n")
         custom.chmod(0o644)
         kill_server(folder)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not [line for line in node.said() if line["event"] == "the embedded PostgreSQL does not start"]:
                 await asyncio.sleep(0.05)
         ready = await stage.call("GET", "/readyz", key="")
@@ -144,7 +144,7 @@ def kill_server(folder: Path) -> None:
 async def until_sent(stage: Stage) -> str:
     """Asks again and again, as a client would, until a message was read."""
     clients = Clients(stage)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while (sent := await clients.ask(Order("5511966662222", 0))) is None:
             await asyncio.sleep(0.05)
     await stage.until_status(sent, "READ", 60)

@@ -13,6 +13,7 @@ from gatepost.model.errors import Unavailable
 from tests.gateway.checks import check_refused
 from tests.gateway.wire import Wire, request, wired
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 LENGTH = 1_000_000
 EMPTY = b'{"object": "whatsapp_business_account", "entry": []}'
@@ -104,7 +105,7 @@ async def test_so_much_may_be_in_memory_at_once(narrow: House) -> None:
         for wire in (first, second):
             await begin(wire, narrow, narrow.channel, 4000)
             answers[asyncio.create_task(wire.answer())] = wire
-        done, waiting = await asyncio.wait(answers, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        done, waiting = await asyncio.wait(answers, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         (refused,) = (task.result() for task in done)
         assert check_refused(refused, 503, "overloaded")["retryable"] is True
         assert int(refused.headers["retry-after"]) >= 1
@@ -121,7 +122,7 @@ async def test_who_hangs_up_gives_the_memory_back(narrow: House) -> None:
     for _ in range(10):
         async with wired(narrow.url) as wire:
             await begin(wire, narrow, narrow.channel, 4000)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while await post_full(narrow) != 200:
             await asyncio.sleep(0.01)
 

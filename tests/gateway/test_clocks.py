@@ -17,6 +17,7 @@ from gatepost.store.upkeep import read_time
 from tests.conftest import Receiver
 from tests.gateway.checks import TEXT
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SKEW = 600.0  # seconds: more than any test waits
@@ -115,7 +116,7 @@ async def test_the_clock_is_followed_all_the_time(parted_database_url: str, monk
     local = SkewedClock(0)
     async with running_house(parted_database_url, clock=DatabaseClock(local)) as house:
         local._ahead = timedelta(seconds=SKEW)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while abs(house.clock.now() - datetime.now(UTC)) > timedelta(seconds=SKEW / 2):
                 await asyncio.sleep(0.01)
         await house.until_status(await house.send(**TEXT), "READ", 60)

@@ -14,6 +14,7 @@ from gatepost.model.errors import GatepostError, LimitReached
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.wire import Wire, request, wired
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 EXPORT = "/api/v1/contacts/export?format=ndjson"
 COSTLY = {
@@ -89,7 +90,7 @@ async def uploading(house: House, key: str = "") -> AsyncIterator[Wire]:
 
 
 async def until_free(house: House) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while (await house.call("GET", "/api/v1/contacts?q=x")).status != 200:
             await asyncio.sleep(0.01)
 
@@ -152,7 +153,7 @@ async def test_others_are_served_while_one_key_exports_all_it_can(parted_databas
         stranger = await house.new_stranger()
         await fill_contacts(house)
         exports = [asyncio.create_task(export_forever(house)) for _ in range(8)]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             for _ in range(3):
                 sent = await house.call("POST", "/api/v1/message/send", TEXT, key=stranger)
                 assert sent.status == 200, sent.body
@@ -185,7 +186,7 @@ async def test_accepting_receiving_and_owning_go_on_without_the_connections_of_t
         assert (await house.call("GET", "/readyz", key="")).json()["data"]["owner"] is True
         conn = await asyncpg.connect(parted_database_url)
         try:  # it is claimed, sent, and the network's updates are taken in
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while await conn.fetchval("SELECT state FROM messages WHERE read_at IS NOT NULL") is None:
                     await asyncio.sleep(0.02)
         finally:

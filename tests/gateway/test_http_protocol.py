@@ -14,6 +14,7 @@ from gatepost.http_protocol import limited_protocol
 from gatepost.settings import BadSettings, load
 from tests.conftest import serve_config
 from tests.gateway.wire import HOST, Wire, check_wire, request, wired
+from tests.patience import PATIENCE
 
 LIMIT, HEADERS = 4096, 20
 SMALL = {"header_limit": LIMIT, "headers": HEADERS}
@@ -213,7 +214,7 @@ async def test_a_body_that_stalls_is_given_up(serve: Serve, app: App) -> None:
     async with serve(body_window=0.2) as url, wired(url) as wire:
         await wire.send(request("POST", "/", body=b"a" * 10, length=1000))
         check_wire(await wire.answer(), 408, "request_timeout")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await app.disconnected.wait()
 
 
@@ -273,7 +274,7 @@ async def test_an_answer_that_is_long_in_coming_is_waited_for(serve: Serve, app:
 async def test_an_answer_that_nobody_takes_is_given_up(serve: Serve, app: App) -> None:
     async with serve(send_timeout=0.3) as url, wired(url) as wire:
         await wire.send(request("GET", "/long"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await app.disconnected.wait()
         assert len(await wire.ended()) < 400 * 65_536
 
@@ -356,7 +357,7 @@ async def test_so_many_connections(serve: Serve, limits: dict[str, Any], status:
             check_wire(await said(url, GET), status, code)
             async with wired(url) as silent:
                 check_wire(await silent.answer(), status, code)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while (await said(url, GET)).status != 200:  # the third has hung up
                 await asyncio.sleep(0.01)
 
@@ -440,7 +441,7 @@ async def test_nothing_that_a_client_sends_breaks_the_protocol(serve: Serve, see
             assert (await wire.answer()).status in (400, 431)
         for _ in range(15):
             await asyncio.gather(*(babble(url, random.Random(chance.random())) for _ in range(20)))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while (await said(url, GET)).status != 200:
                 await asyncio.sleep(0.01)
     assert broken == []

@@ -18,6 +18,7 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.webhooks.deliver import Round
 from tests.outbound.stage import FAST, NOW, RULES, Stage, make_stage
+from tests.patience import PATIENCE
 
 LEASE = Lease(ttl=3600, renew=5, sweep=1, idle=60)
 
@@ -94,7 +95,7 @@ class Owning:
         return {row["channel_id"]: row["expires_at"] for row in rows}
 
     async def until_free(self) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while (await self.owners())[self.stage.channel_id] is not None:
                 await asyncio.sleep(0.01)
 
@@ -113,7 +114,7 @@ async def owning(database_url: str) -> AsyncIterator[Owning]:
 async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, fault: BaseException) -> None:
     owning.duty = Faulty(fault)
     await owning.stage.accept("5511999998888")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not owning.counted:
             await owning.owner.sweep()
     await owning.until_free()
@@ -121,7 +122,7 @@ async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, faul
     owning.duty = None
     id_ = await owning.stage.accept("5511999998888")
     await owning.owner.sweep()  # whoever claims it next goes on
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while await owning.stage.status(id_) != "SENT":
             await asyncio.sleep(0.01)
 
@@ -149,7 +150,7 @@ async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning
     await other.accept("5511999997777")
     await owning.owner.sweep()
     assert owning.owner.owned == 2
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while owning.owner.owned == 2:  # once there is nothing new: is it idle?
             await owning.owner.sweep()
             await asyncio.sleep(0.01)
@@ -165,7 +166,7 @@ async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(ownin
     before = await owning.leases()
     blocker = await asyncpg.connect(database_url)
     try:
-        async with asyncio.timeout(30), blocker.transaction():
+        async with asyncio.timeout(PATIENCE), blocker.transaction():
             lock = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE"
             await blocker.execute(lock, owning.stage.channel_id)
             renewing = asyncio.create_task(owning.owner.renew())
@@ -175,6 +176,6 @@ async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(ownin
             assert not renewing.done()
     finally:
         await blocker.close()
-    await asyncio.wait_for(renewing, 30)
+    await asyncio.wait_for(renewing, PATIENCE)
     assert (await owning.leases())[owning.stage.channel_id] > before[owning.stage.channel_id]
     assert owning.owner.owned == 2

@@ -10,6 +10,7 @@ from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.pool import Database
 from gatepost.store.write_check import check_writes
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 READY = {"database": True, "writes": True, "migrations": True, "owner": True}
@@ -29,7 +30,7 @@ async def read_only(url: str, *, on: bool) -> None:
 
 
 async def until(house: House, status: int) -> dict[str, object]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while (answer := await house.call("GET", "/readyz", key="")).status != status:
             await asyncio.sleep(0.05)
     body: dict[str, object] = answer.json()
@@ -41,7 +42,7 @@ async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(parted_d
         assert await until(house, 200) == {"success": True, "message": "Ready", "data": READY}
         await read_only(parted_database_url, on=True)
         expected = {"success": False, "message": "Not ready: writes", "data": READY | {"writes": False}}
-        async with asyncio.timeout(60):  # at first its connections are cut, and the database seems to be gone
+        async with asyncio.timeout(PATIENCE):  # at first its connections are cut, and the database seems to be gone
             while await until(house, 503) != expected:
                 await asyncio.sleep(0.05)
         await read_only(parted_database_url, on=False)

@@ -20,6 +20,7 @@ from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.listening import listening
 from tests.gateway.wire import Wire, request
 from tests.house import House, running_house
+from tests.patience import PATIENCE
 
 CONTACTS, MEDIA, EVENTS, CHANNEL = "/api/v1/contacts", "/api/v1/media", "/api/v1/events", "/api/v1/channel"
 LASTING = {  # the routes that last, with the test of each
@@ -101,7 +102,7 @@ async def test_a_long_poll(short: Short) -> None:
     await short.revoke()
     await short.house.send(**TEXT)
     await add_event(short)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         check_refused(await waiting, 401, "invalid_api_key")
 
 

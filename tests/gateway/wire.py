@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import msgspec
 
 from tests.house import Answer
+from tests.patience import PATIENCE
 
 HOST = b"Host: gateway\r\n"
 
@@ -39,7 +40,7 @@ class Wire:
 
     async def answer(self, *, head: bool = False, after_head: Callable[[], Awaitable[None]] | None = None) -> Answer:
         """The next answer, whole; between its headers and its body something may happen."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
             if after_head:
@@ -49,12 +50,12 @@ class Wire:
 
     async def take(self, count: int) -> bytes:
         """So many bytes."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             return await self._reader.readexactly(count)
 
     async def ended(self) -> bytes:
         """What still comes until the other side closes."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             try:
                 return await self._reader.read()
             except ConnectionError:

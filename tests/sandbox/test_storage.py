@@ -18,6 +18,7 @@ from pyreqwest.client import Client
 from gatepost.sandbox import SandboxSettings
 from gatepost.sandbox.storage import Folder, FolderInUse, wait_until_free
 from gatepost.sandbox.storage.log import Log, read_log
+from tests.patience import PATIENCE
 
 from .conftest import running
 from .driver import NUMBER, START, TOKEN, WABA, Driver, Receiver
@@ -240,7 +241,7 @@ async def test_the_program_itself_comes_back(client: Client, tmp_path: Path, how
     await sandbox.register()
     wamids = [(await sandbox.text(f"551199999{number:04}")).wamid for number in range(50)]
     program.send_signal(how)
-    program.communicate(timeout=60)
+    program.communicate(timeout=PATIENCE)
     program, sandbox = start()
     try:
         rows = (await sandbox.control("GET", "ledger?kind=accepted"))["entries"]

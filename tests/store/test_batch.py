@@ -277,7 +277,7 @@ async def test_what_a_write_waited_for_is_cancelled_and_others_go_on() -> None:
 
     batch: Batch[str, Item, str] = Batch(write, lanes=1)
     first, second = batch.enqueue("a", Item(1)), batch.enqueue("b", Item(2))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await second == "b2"
         with pytest.raises(Unavailable):
             await first

@@ -27,6 +27,7 @@ from gatepost.store.embedded.conf import KEPT_LOGS, trim_logs
 from gatepost.store.embedded.postmaster import find_postmaster, lives
 from gatepost.store.embedded.supervise import LONGEST_PAUSE, pause_after
 from tests.conftest import PostgresServer, scratch_folder
+from tests.patience import PATIENCE
 
 HOLDER = """
 import sys, time
@@ -348,7 +349,7 @@ async def test_half_an_initdb_is_made_anew(data: Path) -> None:
 
 
 async def until_it_answers(url: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 assert await value(url, "SELECT 1") == 1

@@ -11,6 +11,7 @@ from asyncpg.exceptions import _base
 from gatepost.model.errors import Unavailable
 from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.pool import Connection, Database
+from tests.patience import PATIENCE
 
 OUTAGES = {
     "08000", "08001", "08003", "08004", "08006", "08007", "08P01",  # connection
@@ -110,7 +111,7 @@ async def test_a_cancelled_statement_is_an_outage(db: Database, admin: "asyncpg.
     one = Work(db)
     sleeping = asyncio.ensure_future(one.do(lambda conn: conn.execute("SELECT pg_sleep(60)")))
     running = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND query ~ 'sleep'"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not await admin.fetchval(running, one.pid):
             await asyncio.sleep(0.01)
     await admin.execute("SELECT pg_cancel_backend($1)", one.pid)

@@ -21,6 +21,7 @@ from gatepost.store.channels import delete_channel
 from gatepost.store.pool import Connection
 from gatepost.store.quota import Quota, reclaim_rests, take_slice, used_in_month
 from tests.outbound.stage import NOW, Stage, check_no_link
+from tests.patience import PATIENCE
 
 MONTH = date(2026, 11, 1)
 PHONE = "5511999998888"
@@ -93,7 +94,7 @@ async def account_locked(stage: Stage) -> AsyncIterator["Connection[Any]"]:
 
 async def until_waiting(conn: "Connection[Any]") -> None:
     """Somebody waits for a lock of this connection's."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not await conn.fetchval(
             "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) LIMIT 1"
         ):
@@ -131,7 +132,7 @@ async def test_a_channel_that_holds_a_slice_does_not_wait_for_the_accounts_row(s
     one, callers = acceptor(stage, None), await more_channels(stage, 3)
     for caller in callers:
         assert await send(one, caller) == "accepted"
-    async with account_locked(stage), asyncio.timeout(20):
+    async with account_locked(stage), asyncio.timeout(PATIENCE):
         sent = await asyncio.gather(*(send(one, caller) for caller in callers * 10))
     assert sent == ["accepted"] * 30
     assert await used(stage) == 33
@@ -199,7 +200,7 @@ async def test_a_slice_granted_while_a_batch_is_about_to_be_counted_is_taken_bac
 async def test_an_exhausted_account_is_refused_without_a_lock(stage: Stage) -> None:
     one = acceptor(stage, 2)
     assert [await send(one, stage.caller) for _ in range(3)][2] == "plan_quota_exceeded"
-    async with account_locked(stage), asyncio.timeout(20):
+    async with account_locked(stage), asyncio.timeout(PATIENCE):
         assert await send(one, stage.caller) == "plan_quota_exceeded"
 
 

@@ -9,6 +9,7 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.store.pool import Database
 from gatepost.store.slots import Slots, Use, reserves
+from tests.patience import PATIENCE
 
 USES: tuple[Use, ...] = get_args(Use)
 NOW = 0.001
@@ -81,7 +82,7 @@ async def test_who_gives_up_leaves_no_slot_behind() -> None:
     waiting[0].cancel()  # not yet run to its end when the slot becomes free
     slots.release("api")
     waiting[1].cancel()  # granted, and cancelled in the same moment
-    await asyncio.wait(waiting, timeout=10)
+    await asyncio.wait(waiting, timeout=PATIENCE)
     assert [task.cancelled() for task in waiting] == [True, True, False]
     slots.release("api")
     assert await fill(slots, "api") == 1

@@ -9,6 +9,7 @@ from gatepost.model.errors import GatepostError, database_unavailable
 from gatepost.store.batch import TOGETHER, Batch
 from gatepost.store.channels import delete_channel
 from tests.outbound.stage import Stage
+from tests.patience import PATIENCE
 from tests.store.test_quota import acceptor, more_channels, send, used, written
 
 
@@ -83,7 +84,7 @@ async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_
 
     batch: Batch[str, int, int] = Batch(one, lanes=2, size=20, together=writer.several)
     futures = {key: batch.enqueue(key, number) for number, key in enumerate("abcd")}
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert [await futures[key] for key in "acd"] == [0, 20, 30]
     assert not futures["b"].done()
     late = batch.enqueue("b", 7)
@@ -160,7 +161,7 @@ async def test_a_channel_that_somebody_holds_does_not_hold_up_the_others(stage: 
         for at in held:
             await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", callers[at].channel_id)
         sends = [asyncio.create_task(send(one, caller)) for caller in callers]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             for at in (0, 3, 4, 5, 6, 7):
                 assert await sends[at] == "accepted"
         assert not any(sends[at].done() for at in held)

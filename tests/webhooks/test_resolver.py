@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Receiver
+from tests.patience import PATIENCE
 from tests.webhooks.name_server import NameServer, lookup_at, name_server
 
 from gatepost.model.file import Fetched
@@ -296,7 +297,7 @@ async def test_a_name_that_is_never_answered_is_given_up() -> None:
     async with asking() as (_, lookup):
         with pytest.raises(NotResolved):
             await Resolver(lookup, seconds=0.2, meter=figures)("a.dead", ANA)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while figures.ended != ["timeout"]:
                 await asyncio.sleep(0.01)
 

@@ -122,7 +122,7 @@ async def test_news_that_one_link_cannot_take_does_not_end_the_others() -> None:
         await good.open("15550004444")
         for session in ("ch_1", "ch_2"):
             await script.say({"event": "qr", "session": session, "code": "taken"})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             async for _, update in good.updates():
                 assert getattr(update, "qr", None) == "taken"
                 break
