@@ -17,7 +17,9 @@ def test_a_text_and_any_other_type(run: Run, channel: str) -> None:
     assert run("send", channel, PERSON, "--fields", fields, "--json").json()["type"] == "location"
     waited = run("send", channel, PERSON, "Hello", "--wait", "1s", "--json").json()
     assert waited["status"] == "PENDING"
-    assert "--wait" in run("send", channel, PERSON, "Hello").out
+    shown = run("send", channel, PERSON, "Hello").out
+    assert "--wait" in shown
+    assert "body: Hello" in shown
 
 
 @pytest.mark.parametrize(

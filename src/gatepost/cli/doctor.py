@@ -162,9 +162,21 @@ async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Findi
     if not channels:
         yield Finding("channels", "warning", "There are none.", "gatepost channel create --help")
     official = any(channel.kind == "official" for channel in channels)
-    if official and not settings.server.public_url and settings.cloud.base_url.startswith("https://graph.facebook.com"):
+    if official and not settings.server.public_url and not _is_loopback(gateway_url(settings)):
         found = "server.public_url is not set: the network cannot reach this gateway's callbacks."
         yield Finding("public address", "warning", found, "Set it to the https address of this gateway.")
+
+
+def _is_loopback(url: str) -> bool:
+    """Whether a gateway is reached from this machine only: one to try things out."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:

@@ -95,6 +95,8 @@ async def _accept(session: Session, channel_id: "UUID", request: "SendRequest") 
 
 async def _until_delivered(session: Session, channel_id: "UUID", message_id: str, seconds: float) -> dict[str, Any]:
     """The message as it is when it has arrived or ended, or when the time is over."""
+    import msgspec
+
     from gatepost.desk.messages import show_message
     from gatepost.model import ids
     from gatepost.store.messages import get_message
@@ -105,7 +107,7 @@ async def _until_delivered(session: Session, channel_id: "UUID", message_id: str
     while True:
         found = await get_message(session.db, channel_id, id_)
         assert found is not None
-        shown = show_message(found, session.now)
+        shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(show_message(found, session.now)))
         if shown["status"] in _ENDS or asyncio.get_running_loop().time() >= end:
             kept = ("status", "type", "content", "error", "created_at", "sent_at", "delivered_at")
             return {"id": message_id, "phone": shown["contact"]["phone"], **{name: shown[name] for name in kept}}
