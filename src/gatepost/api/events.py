@@ -128,6 +128,6 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _whole(name: str, text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) + 1 and least <= int(text) <= most):
         raise invalid_field(name, f"must be a whole number of seconds from {least} to {most}")
     return int(text)

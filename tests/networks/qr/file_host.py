@@ -1,6 +1,7 @@
 """The network's host of files, on loopback: encrypted as phones do it, honest or not."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -37,8 +38,16 @@ class FileHost:
         self.redirects: dict[str, str] = {}
         self.asked: list[str] = []
         self.sent = 0
+        self._open: dict[asyncio.StreamWriter, asyncio.Event] = {}
+
+    async def close(self) -> None:
+        """Break off whatever is still being answered, and wait for its end."""
+        for writer, ended in list(self._open.items()):
+            writer.transport.abort()
+            await ended.wait()
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ended = self._open[writer] = asyncio.Event()
         try:
             path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
             self.asked.append(path)
@@ -47,6 +56,10 @@ class FileHost:
             pass
         finally:
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            del self._open[writer]
+            ended.set()
 
     async def _give(self, path: str, writer: asyncio.StreamWriter) -> None:
         if path in self.redirects:
@@ -74,3 +87,4 @@ async def file_host() -> AsyncIterator[FileHost]:
         yield host
     finally:
         server.close()
+        await host.close()
