@@ -162,7 +162,8 @@ async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(ownin
     other = await make_stage(owning.db)
     await owning.stage.accept("5511999998888")
     await other.accept("5511999997777")
-    await owning.owner.sweep()
+    while owning.owner.owned < 2:  # a head that somebody holds in the moment of a sweep is left to the next one
+        await owning.owner.sweep()
     before = await owning.leases()
     blocker = await asyncpg.connect(database_url)
     try:
