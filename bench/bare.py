@@ -27,7 +27,7 @@ from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import SendRequest, check_send
 from gatepost.outbound.accept import send_answer
-from gatepost.store.accepting import Submission, accept_messages
+from gatepost.store.messages.accept import Submission, accept_messages
 from gatepost.store.pool import Database
 
 Turn = Callable[[], Awaitable[int]]

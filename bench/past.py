@@ -17,12 +17,12 @@ import msgspec
 
 from bench.load import FIRST
 from bench.processes import BenchFailed
-from gatepost.desk.search_index import index_more
 from gatepost.model import ids
-from gatepost.model.words import words_of
-from gatepost.store.heads import claim_channel, release_channel
+from gatepost.model.search_words import words_of
+from gatepost.services.search_indexing import index_more
+from gatepost.store.channel_head import claim_channel, release_channel
 from gatepost.store.pool import Database
-from gatepost.store.word_blocks import BLOCK, places_of
+from gatepost.store.search.index import BLOCK, places_of
 
 DAYS = 90
 _TO_EACH = 50  # messages of a conversation
@@ -203,7 +203,7 @@ async def _add_blocks(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UU
 
 
 async def _add_words(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, texts: int) -> None:
-    """What the blocks of one period hold, written as `store/word_blocks.py` writes it."""
+    """What the blocks of one period hold, written as `store/search/index.py` writes it."""
     await conn.execute(
         "CREATE UNLOGGED TABLE bench_words (k bigint PRIMARY KEY, words tsvector, places text STORAGE EXTERNAL)"
     )

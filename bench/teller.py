@@ -20,9 +20,9 @@ from bench.processes import end_with_parent, say
 from bench.tenant import NUMBER
 from gatepost.model import ids, times
 from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
-from gatepost.store.bell import ring_now
+from gatepost.store.channel_notifier import notify_now
+from gatepost.store.channel_transaction import channel_transaction
 from gatepost.store.pool import Database
-from gatepost.store.telling import changing
 
 _BATCH = 1000
 _TICK = 0.01  # at a rate: as often as results of a busy gateway are committed
@@ -68,11 +68,11 @@ class Teller:
     async def tell(self, count: int) -> None:
         """So many more, in one commit."""
         now = datetime.now(UTC)
-        async with changing(self._db, self._channel, self._channel_id, now) as change:
+        async with channel_transaction(self._db, self._channel, self._channel_id, now) as change:
             for number in range(self.told, self.told + count):
-                change.scribe.tell(MESSAGE, "created", sample_data(number, now), person(number))
+                change.event_buffer.add(MESSAGE, "created", sample_data(number, now), person(number))
         self.told += count
-        await ring_now(self._db, [self._channel_id])
+        await notify_now(self._db, [self._channel_id])
 
 
 async def fill(teller: Teller, count: int) -> None:

@@ -14,7 +14,7 @@ from gatepost.model import ids
 from gatepost.model.event import ACKNOWLEDGE, MESSAGE
 from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.contacts import add_missing
+from gatepost.store.contacts.rows import add_missing
 from gatepost.store.pool import Database
 
 # The number as the network knows it.

@@ -18,12 +18,12 @@ import uvicorn
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.request import RequestBuilder
 
-from gatepost import holding, serving
+from gatepost import owned_channel, serving
 from gatepost.admin import accounts, channels, keys
 from gatepost.admin.vault import Vault
 from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
-from gatepost.inbound import link as inbound_link
+from gatepost.inbound import link_keeper as inbound_link
 from gatepost.model import ids
 from gatepost.sandbox import SandboxSettings, create_app
 from gatepost.sandbox.server import server_config
@@ -260,7 +260,7 @@ def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 def _looking_often() -> Iterator[None]:
     """An owner sees a changed endpoint within a tenth of a second, a link comes back soon: many tests would wait."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holding, "_REFRESH_EVERY", 0.1)
+        patch.setattr(owned_channel, "_REFRESH_EVERY", 0.1)
         # A link that breaks again within a minute waits 1, 2, 4 … 60 s. Tests that share a link break it more often.
         patch.setattr(inbound_link, "_FIRST_WAIT", 0.1)
         patch.setattr(inbound_link, "_LONGEST_WAIT", 0.5)

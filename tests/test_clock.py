@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gatepost.clock import FollowingClock
-from gatepost.opening import opened_clock
+from gatepost.database_lifecycle import opened_clock
 from gatepost.settings import load
 
 SANDBOX = "http://127.0.0.1:1"

@@ -6,7 +6,7 @@ from pathlib import Path
 from gatepost.clock import MovableClock
 from gatepost.housekeeping import Housekeeper
 from gatepost.settings import load
-from gatepost.store.objects import Objects
+from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 
@@ -22,7 +22,7 @@ async def test_partitions_are_there_at_the_first_turn_after_a_leap(database_url:
     db = await Database.connect(database_url, connections=4)
     try:
         settings = load(environ={}, overrides={"data": str(tmp_path)})
-        keeper = Housekeeper(settings, db, Objects.open("", tmp_path / "media"), clock, nothing)
+        keeper = Housekeeper(settings, db, ObjectStorage.open("", tmp_path / "media"), clock, nothing)
         await keeper.turn(0)
         clock.advance(40 * DAY)
         await keeper.turn(3)

@@ -11,7 +11,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from gatepost.loop_watchdog import LoopWatchdog
-from gatepost.meters import Meters
+from gatepost.metrics import ProcessMetrics
 from tests.gateway.test_metrics import read
 from tests.patience import PATIENCE
 
@@ -19,15 +19,15 @@ STALL = 0.1
 
 
 @contextmanager
-def watching(stall: float = STALL) -> Iterator[tuple[list[Any], Meters]]:
+def watching(stall: float = STALL) -> Iterator[tuple[list[Any], ProcessMetrics]]:
     """Give the lines of the log and the figures, while the running loop is watched."""
     structlog.reset_defaults()
-    meters = Meters()
-    watchdog = LoopWatchdog(stall, 0.005, meters.loop_lag)
+    metrics = ProcessMetrics()
+    watchdog = LoopWatchdog(stall, 0.005, metrics.loop_lag)
     with capture_logs() as lines:
         watchdog.start()
         try:
-            yield lines, meters
+            yield lines, metrics
         finally:
             watchdog.stop()
 
@@ -46,7 +46,7 @@ async def until_logged(lines: list[Any], event: str) -> Any:
 
 
 async def test_the_stack_of_what_blocks_the_loop_is_logged() -> None:
-    with watching() as (lines, meters):
+    with watching() as (lines, metrics):
         await asyncio.sleep(0.05)
         over = threading.Event()
         threading.Thread(target=_end_once_logged, args=(lines, over)).start()
@@ -56,7 +56,7 @@ async def test_the_stack_of_what_blocks_the_loop_is_logged() -> None:
         assert blocked[0]["seconds"] >= STALL
         again = await until_logged(lines, "event loop runs again")
         assert again["seconds"] >= STALL
-    figures = read(meters.show())
+    figures = read(metrics.show())
     assert figures["gatepost_loop_stalls_total", ""] >= 1
     assert figures["gatepost_loop_lag_longest_seconds", ""] >= STALL
     assert figures["gatepost_loop_lag_seconds_count", ""] > figures["gatepost_loop_lag_seconds_bucket", "0.1"]
@@ -71,12 +71,12 @@ def _end_once_logged(lines: list[Any], over: threading.Event) -> None:
 
 
 async def test_a_loop_that_runs_is_not_logged() -> None:
-    with watching(stall=60) as (lines, meters):
+    with watching(stall=60) as (lines, metrics):
         async with asyncio.timeout(PATIENCE):
-            while read(meters.show())["gatepost_loop_lag_seconds_count", ""] < 5:
+            while read(metrics.show())["gatepost_loop_lag_seconds_count", ""] < 5:
                 await asyncio.sleep(0.01)
     assert lines == []
-    assert read(meters.show())["gatepost_loop_stalls_total", ""] == 0
+    assert read(metrics.show())["gatepost_loop_stalls_total", ""] == 0
 
 
 async def test_it_stops_cleanly() -> None:

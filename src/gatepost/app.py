@@ -15,38 +15,38 @@ import structlog
 from gatepost import __version__
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
+from gatepost.api.authentication import Authenticator
 from gatepost.api.body_memory import BodyMemory
-from gatepost.api.cache import TimedCache
+from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.costly import CostlyRequests
-from gatepost.api.figures import Figures
-from gatepost.api.gate import Gate
-from gatepost.api.gateway import Doorstep, Gateway
-from gatepost.api.minute import PerMinute
-from gatepost.api.webhook_trial import TRIALS
+from gatepost.api.metrics_source import MetricsSource
+from gatepost.api.minute_limit import MinuteLimit
+from gatepost.api.timed_cache import TimedCache
+from gatepost.api.webhook_test import TRIALS
 from gatepost.background import Supervisor
 from gatepost.channel_worker import ChannelWorkers, WorkerParts, channel_ref
 from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database, keep_following
-from gatepost.desk.media import Files
-from gatepost.desk.watchers import Watchers
 from gatepost.housekeeping import Housekeeper
-from gatepost.inbound.receive import Receiver
+from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
-from gatepost.meters import Meters
+from gatepost.metrics import ProcessMetrics
 from gatepost.model.errors import GatepostError
+from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
 from gatepost.readiness import Readiness
+from gatepost.services.event_waiters import EventWaiters
+from gatepost.services.media import MediaService
 from gatepost.settings import Settings
-from gatepost.store.bell import Bell
+from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_config
-from gatepost.store.objects import Objects
+from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
-from gatepost.ways import Ways
-from gatepost.webhooks.fetch import check_link
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.post import Poster
+from gatepost.webhooks.http_post import Poster
+from gatepost.webhooks.link_fetch import check_link
 from gatepost.webhooks.resolver import Resolver
 
 log = structlog.get_logger("gatepost")
@@ -56,33 +56,35 @@ class Gatepost:
     """All parts of one process."""
 
     def __init__(
-        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, meters: Meters | None = None
+        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, metrics: ProcessMetrics | None = None
     ) -> None:
         self._settings = settings
         self._db, self._api_db = db.reserved("work"), db  # what each may use: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
         self._clock = clock
         self._role = role
-        self._meters = meters or Meters(__version__, role)
-        self.count_answer = self._meters.answered  # for what is answered before the application
-        self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._meters.loop_lag)
+        self._metrics = metrics or ProcessMetrics(__version__, role)
+        self.count_answer = self._metrics.answered  # for what is answered before the application
+        self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._metrics.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
-        self._resolver = Resolver(meter=self._meters)
+        self._resolver = Resolver(meter=self._metrics)
         self._guard = Guard(settings.webhooks.allow, self._resolver)
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
-        self._objects = Objects.open(settings.media.url, settings.data_folder / "media")
+        self._objects = ObjectStorage.open(settings.media.url, settings.data_folder / "media")
         self.supervisor = Supervisor()
-        self._ways = Ways(settings, self.vault, dsn, self._guard, self.supervisor.start)
-        self._bell = Bell(self._db, dsn, self._heard)
+        self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
+        self._notifier = ChannelNotifier(self._db, dsn, self._heard)
         self._acceptor = Acceptor(
-            accept_db, clock, settings.plans, self.ring, settings.api.queue, self._check_link, self._meters.accepted
+            accept_db, clock, settings.plans, self.wake, settings.api.queue, self._check_link, self._metrics.accepted
         )
-        self._receiver = Receiver(self._receive_db, clock, self.ring_events, settings.api.queue, settings.cloud.linger)
+        self._receiver = UpdateReceiver(
+            self._receive_db, clock, self.wake_waiters, settings.api.queue, settings.cloud.linger
+        )
         api, cached = settings.api, settings.security.key_cache_seconds
-        self._gate = Gate(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
-        self._watchers = Watchers(self._own_db, settings.api.streams)
+        self._gate = Authenticator(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
+        self._waiters = EventWaiters(self._own_db, settings.api.streams)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._gate.note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
@@ -97,14 +99,14 @@ class Gatepost:
             start("clock", partial(keep_following, self._db, self._clock))
         await self._housekeeper.make_partitions()
         start("housekeeping", self._housekeeper.step)
-        start("look for events", self._watchers.step, longest_wait=2.0)
+        start("look for events", self._waiters.step, longest_wait=2.0)
         if self._role != "api":
             self._make_owner()
-            start("notifications", self._bell.listen, longest_wait=5.0)
+            start("notifications", self._notifier.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
         """Lets open streams and waiting requests come to their end, so that a server that stops need not wait."""
-        self._watchers.end()
+        self._waiters.end()
 
     async def stop(self) -> None:
         """Finishes what is in flight, within the time that the settings give."""
@@ -120,32 +122,32 @@ class Gatepost:
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
             await self._gate.note_use()
-        await self._ways.close()
+        await self._networks.close()
         await self.supervisor.stop()
         self._watchdog.stop()
 
-    def ring(self, channel_id: UUID) -> None:
+    def wake(self, channel_id: UUID) -> None:
         """There is something new on a channel: wakes its owner, here or elsewhere."""
-        self._watchers.ring(channel_id)
-        if self._owner is None or not self._owner.ring(channel_id):
-            self._bell.ring(channel_id)
+        self._waiters.wake(channel_id)
+        if self._owner is None or not self._owner.wake(channel_id):
+            self._notifier.notify(channel_id)
 
-    def ring_events(self, channel_id: UUID) -> None:
+    def wake_waiters(self, channel_id: UUID) -> None:
         """There are new events on a channel, but nothing to send."""
-        self._watchers.ring(channel_id)
-        if self._owner is None or not self._owner.ring(channel_id, sending=False):
-            self._bell.ring(channel_id)
+        self._waiters.wake(channel_id)
+        if self._owner is None or not self._owner.wake(channel_id, sending=False):
+            self._notifier.notify(channel_id)
 
     def _heard(self, channel_id: UUID) -> None:
-        self._watchers.ring(channel_id)
+        self._waiters.wake(channel_id)
         if self._owner is not None:
-            self._owner.ring(channel_id)
+            self._owner.wake(channel_id)
 
     # -- the REST door ------------------------------------------------------------------------------------------------
 
-    def _gateway(self) -> Gateway:
+    def _gateway(self) -> ApiContext:
         server, files = self._settings.server, self._settings.media
-        return Gateway(
+        return ApiContext(
             db=self._api_db,
             clock=self._clock,
             gate=self._gate,
@@ -154,17 +156,17 @@ class Gatepost:
             vault=self.vault,
             guard=self._guard,
             poster=self._poster,
-            media=Files(self._api_db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
-            business=self._ways.business,
+            media=MediaService(self._api_db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
+            business=self._networks.business,
             speak=self._speak,
-            watchers=self._watchers,
-            trials=PerMinute(TRIALS, self._clock),
+            waiters=self._waiters,
+            trials=MinuteLimit(TRIALS, self._clock),
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
-            limits=self._ways.limits_shown,
+            limits=self._networks.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
-            ring=self.ring,
+            wake=self.wake,
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
-            figures=Figures(self._api_db, self._clock, self._meters, self._owned, self._settings.metrics.token),
+            figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
@@ -180,19 +182,19 @@ class Gatepost:
     async def _speak(self, config: ChannelConfig) -> Network | None:
         """A way to a channel's network from this process: a link is only where its owner is."""
         if config.kind == "official":
-            return self._ways.official(config)
+            return self._networks.official(config)
         keeper = self._workers.keepers.get(config.id) if self._workers else None
         return keeper.network if keeper else None
 
     async def _check_link(self, link: str) -> None:
         check_link(self._guard, link)
 
-    async def _doorstep(self, channel_id: UUID) -> Doorstep | None:
+    async def _doorstep(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
         if config is None or config.secrets is None:
             return None
-        secrets, place = self._ways.secrets(config), config.network
-        return Doorstep(
+        secrets, place = self._networks.secrets(config), config.network
+        return CallbackConfig(
             channel_id,
             channel_ref(config),
             place["phone_number_id"],
@@ -216,16 +218,16 @@ class Gatepost:
                 db=self._db,
                 own_db=self._own_db,
                 clock=self._clock,
-                meters=self._meters,
+                metrics=self._metrics,
                 vault=self.vault,
                 guard=self._guard,
                 poster=self._poster,
                 objects=self._objects,
-                ways=self._ways,
+                networks=self._networks,
                 receiver=self._receiver,
-                ring_events=self.ring_events,
+                wake_waiters=self.wake_waiters,
             )
         )
-        make = workers.make_lane, workers.make_round, workers.tune
-        self._owner = Owner(self._own_db, self._clock, self._settings.lease, *make, self._meters.lease_event)
+        make = workers.make_sender, workers.make_deliverer, workers.tune
+        self._owner = Owner(self._own_db, self._clock, self._settings.lease, *make, self._metrics.lease_event)
         self._owner.start(self.supervisor)

@@ -10,42 +10,42 @@ from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault
 from gatepost.clock import Clock
-from gatepost.desk.number_watch import NumberWatch
-from gatepost.desk.profile import check_health
-from gatepost.desk.recovering import Recovering
-from gatepost.desk.search_index import SearchIndex
-from gatepost.desk.template_watch import TemplateWatch
-from gatepost.desk.templates import TemplateDesk
-from gatepost.holding import Holding
-from gatepost.inbound.errand import Errand
-from gatepost.inbound.fetch import Fetcher
-from gatepost.inbound.link import Keeper
-from gatepost.inbound.receive import Receiver
-from gatepost.meters import Meters
+from gatepost.inbound.link_keeper import LinkKeeper
+from gatepost.inbound.media_fetch import MediaFetcher
+from gatepost.inbound.media_fetch_task import MediaFetchTask
+from gatepost.inbound.receive import UpdateReceiver
+from gatepost.metrics import ProcessMetrics
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.file import Fetched, Unfetched
-from gatepost.model.standing import TROUBLE
+from gatepost.model.number_status import TROUBLE
+from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
-from gatepost.outbound.attach import Attacher
-from gatepost.outbound.carry import Attach, Tell, forget_nothing
-from gatepost.outbound.lane import Lane
-from gatepost.outbound.ledger import Ledger
-from gatepost.outbound.verdict import Rules
+from gatepost.outbound.attachments import AttachmentUploader
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.outbound.send_attempt import Attach, Tell, forget_nothing
+from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.owned_channel import OwnedChannel
+from gatepost.services.number_watch import NumberWatch
+from gatepost.services.profile import check_health
+from gatepost.services.recovery_task import RecoveryTask
+from gatepost.services.search_indexing import SearchIndexTask
+from gatepost.services.template_watch import TemplateWatch
+from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
+from gatepost.store.channel_connection import tell_connection
 from gatepost.store.channels import ChannelConfig, get_config
-from gatepost.store.connection import tell_connection
-from gatepost.store.deliveries import Target
-from gatepost.store.objects import Objects
+from gatepost.store.deliveries.queue import EndpointTarget
+from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
-from gatepost.ways import Ways
-from gatepost.webhooks.courier import Credentials, Secret
-from gatepost.webhooks.deliver import Round
-from gatepost.webhooks.fetch import fetch_guarded
+from gatepost.webhooks.delivery_context import DeliveryContext
+from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
+from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.office import Post
-from gatepost.webhooks.post import Poster
-from gatepost.webhooks.sign import decode_secret
+from gatepost.webhooks.http_post import Poster
+from gatepost.webhooks.link_fetch import fetch_guarded
+from gatepost.webhooks.signature import decode_secret
 
 
 class WorkerParts(msgspec.Struct, frozen=True):
@@ -55,14 +55,14 @@ class WorkerParts(msgspec.Struct, frozen=True):
     db: Database
     own_db: Database
     clock: Clock
-    meters: Meters
+    metrics: ProcessMetrics
     vault: Vault
     guard: Guard
     poster: Poster
-    objects: Objects
-    ways: Ways
-    receiver: Receiver
-    ring_events: Callable[[UUID], None]
+    objects: ObjectStorage
+    networks: NetworkFactory
+    receiver: UpdateReceiver
+    wake_waiters: Callable[[UUID], None]
 
 
 class ChannelWorkers:
@@ -70,26 +70,28 @@ class ChannelWorkers:
 
     def __init__(self, parts: WorkerParts) -> None:
         self._parts = parts
-        self.keepers: dict[UUID, Keeper] = {}
+        self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
-        self._ledger = Ledger(db, clock, sending.linger, parts.ring_events, parts.meters.sent)
-        self._post = Post(
+        self._ledger = SendRecorder(db, clock, sending.linger, parts.wake_waiters, parts.metrics.sent)
+        self._post = DeliveryContext(
             db,
             clock,
             parts.poster,
             webhooks.linger,
             total=webhooks.total_in_flight,
-            meter=parts.meters,
-            ring=parts.ring_events,
+            meter=parts.metrics,
+            wake=parts.wake_waiters,
         )
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
-        self._attacher = Attacher(db, parts.objects, clock, self._fetch_link, link_seconds=files.link_seconds, **room)
-        self._fetcher = Fetcher(
+        self._attacher = AttachmentUploader(
+            db, parts.objects, clock, self._fetch_link, link_seconds=files.link_seconds, **room
+        )
+        self._fetcher = MediaFetcher(
             db,
             parts.objects,
             clock,
-            parts.ring_events,
+            parts.wake_waiters,
             attempts=files.attempts,
             timeout=files.timeout,
             plans=settings.plans,
@@ -101,22 +103,22 @@ class ChannelWorkers:
         deadline = min(files.timeout, files.link_seconds)
         return await fetch_guarded(self._parts.guard, link, most, deadline=deadline, channel=channel_id)
 
-    async def make_lane(self, holding: Holding) -> Lane | None:
+    async def make_sender(self, owned: OwnedChannel) -> ChannelSender | None:
         """All that an owner does for a channel: its lane, and what goes on beside it."""
-        config = await get_config(self._parts.own_db, holding.lease.channel_id)
+        config = await get_config(self._parts.own_db, owned.lease.channel_id)
         if config is None:
             return None
         channel, sending = channel_ref(config), self._parts.settings.sending
-        holding.channel = channel
-        keeper = self._make_keeper(holding, config) if config.kind == "qr" else None
-        network = self._parts.ways.official(config) if keeper is None else None
-        files = Errand(self._fetcher, self._parts.clock, holding.lease, channel, network, holding.alive)
-        words = SearchIndex(self._parts.db, holding.lease, holding.alive, count=self._parts.meters.set_aside)
-        ring = partial(self._parts.ring_events, config.id)
-        recovering = Recovering(self._parts.db, self._parts.clock, holding.lease, holding.alive, ring)
-        own = [keeper] if keeper else [self._make_watch(holding, config), self._make_number_watch(holding, config)]
-        holding.duties = [*own, files, words, recovering]
-        rules = Rules(
+        owned.channel = channel
+        keeper = self._make_keeper(owned, config) if config.kind == "qr" else None
+        network = self._parts.networks.official(config) if keeper is None else None
+        files = MediaFetchTask(self._fetcher, self._parts.clock, owned.lease, channel, network, owned.alive)
+        words = SearchIndexTask(self._parts.db, owned.lease, owned.alive, count=self._parts.metrics.set_aside)
+        wake = partial(self._parts.wake_waiters, config.id)
+        recovering = RecoveryTask(self._parts.db, self._parts.clock, owned.lease, owned.alive, wake)
+        own = [keeper] if keeper else [self._make_watch(owned, config), self._make_number_watch(owned, config)]
+        owned.tasks = [*own, files, words, recovering]
+        rules = SendRules(
             sending.in_flight,
             sending.read_ahead,
             sending.unknown_grace,
@@ -124,49 +126,49 @@ class ChannelWorkers:
             sending.retry_most,
             sending.attempts,
         )
-        limits = self._parts.ways.limits(config, keeper.row if keeper else None, self._parts.clock.now())
-        tell, attach = self._teller(holding, channel), self._attaching(config, keeper)
-        lane = Lane(
+        limits = self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
+        tell, attach = self._teller(owned, channel), self._attaching(config, keeper)
+        sender = ChannelSender(
             self._ledger,
             self._parts.clock,
-            holding.lease,
+            owned.lease,
             channel,
             network,
             limits,
             rules,
-            holding.alive,
+            owned.alive,
             tell,
             attach,
             forget=partial(self._attacher.forget, config.id) if keeper is None else forget_nothing,
             limited=config.connection == "limited",
         )
         if keeper:
-            keeper.changed = lambda: _follow(holding, keeper, lane, files)
-        return lane
+            keeper.changed = lambda: _follow(owned, keeper, sender, files)
+        return sender
 
-    def _make_keeper(self, holding: Holding, config: ChannelConfig) -> Keeper:
-        keeper = Keeper(
+    def _make_keeper(self, owned: OwnedChannel, config: ChannelConfig) -> LinkKeeper:
+        keeper = LinkKeeper(
             self._parts.db,
             self._parts.clock,
-            holding.lease,
+            owned.lease,
             channel_ref(config),
-            lambda: self._parts.ways.driver(config),  # nobody starts a driver before a link is wanted
+            lambda: self._parts.networks.driver(config),  # nobody starts a driver before a link is wanted
             self._parts.receiver,
-            holding.alive,
+            owned.alive,
             groups=self._parts.settings.qr.groups,
         )
         self.keepers[config.id] = keeper
         return keeper
 
-    def _make_watch(self, holding: Holding, config: ChannelConfig) -> TemplateWatch:
-        desk = TemplateDesk(self._parts.db, self._parts.clock, config.id, self._parts.ways.business(config))
-        watch = TemplateWatch(holding.lease, desk, holding.alive)
+    def _make_watch(self, owned: OwnedChannel, config: ChannelConfig) -> TemplateWatch:
+        desk = TemplateService(self._parts.db, self._parts.clock, config.id, self._parts.networks.business(config))
+        watch = TemplateWatch(owned.lease, desk, owned.alive)
         watch.look(config.state)
         return watch
 
-    def _make_number_watch(self, holding: Holding, config: ChannelConfig) -> NumberWatch:
+    def _make_number_watch(self, owned: OwnedChannel, config: ChannelConfig) -> NumberWatch:
         every, read = self._parts.settings.cloud.number_every, partial(self._read_number, config.id)
-        watch = NumberWatch(self._parts.db, self._parts.clock, holding.lease, read, holding.alive, every)
+        watch = NumberWatch(self._parts.db, self._parts.clock, owned.lease, read, owned.alive, every)
         watch.look(config.state)
         return watch
 
@@ -174,20 +176,20 @@ class ChannelWorkers:
         """Follows how an official number stands at the network, whatever its secrets and addresses are by now."""
         config = await get_config(self._parts.db, channel_id)
         if config is not None:
-            await check_health(self._parts.db, config, self._parts.ways.business(config), self._parts.clock.now())
-            self._parts.ring_events(channel_id)
+            await check_health(self._parts.db, config, self._parts.networks.business(config), self._parts.clock.now())
+            self._parts.wake_waiters(channel_id)
 
-    def _teller(self, holding: Holding, channel: ChannelRef) -> Tell:
+    def _teller(self, owned: OwnedChannel, channel: ChannelRef) -> Tell:
         async def tell(state: str, reason: str | None) -> None:
-            lease = holding.lease
+            lease = owned.lease
             await tell_connection(
                 self._parts.db, channel, lease.channel_id, state, reason, self._parts.clock.now(), epoch=lease.epoch
             )
-            self._parts.ring_events(lease.channel_id)
+            self._parts.wake_waiters(lease.channel_id)
 
         return tell
 
-    def _attaching(self, config: ChannelConfig, keeper: Keeper | None) -> Attach:
+    def _attaching(self, config: ChannelConfig, keeper: LinkKeeper | None) -> Attach:
         async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
             if keeper is None:
                 return await self._attacher.attach(config.id, network, content)
@@ -196,41 +198,43 @@ class ChannelWorkers:
 
         return attach
 
-    async def tune(self, holding: Holding, lane: Lane) -> None:
+    async def tune(self, owned: OwnedChannel, sender: ChannelSender) -> None:
         """Follows changes of a channel's limits, secrets and link."""
-        config = await get_config(self._parts.db, lane.lease.channel_id)
+        config = await get_config(self._parts.db, sender.lease.channel_id)
         if config is None:
             return
-        keeper = next((duty for duty in holding.duties if isinstance(duty, Keeper)), None)
-        network = self._parts.ways.official(config) if keeper is None else keeper.network
-        lane.adjust(network, self._parts.ways.limits(config, keeper.row if keeper else None, self._parts.clock.now()))
-        await lane.mind(config.state.get(TROUBLE))
+        keeper = next((task for task in owned.tasks if isinstance(task, LinkKeeper)), None)
+        network = self._parts.networks.official(config) if keeper is None else keeper.network
+        sender.adjust(
+            network, self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
+        )
+        await sender.mind(config.state.get(TROUBLE))
         if keeper:
-            lane.lock_new(keeper.locked_until)
-        for duty in holding.duties:
-            if isinstance(duty, Errand):
-                duty.adjust(network)
-            elif isinstance(duty, TemplateWatch | NumberWatch):
-                duty.look(config.state)
+            sender.lock_new(keeper.locked_until)
+        for task in owned.tasks:
+            if isinstance(task, MediaFetchTask):
+                task.adjust(network)
+            elif isinstance(task, TemplateWatch | NumberWatch):
+                task.look(config.state)
 
-    def make_round(self, holding: Holding, target: Target) -> Round:
-        assert holding.channel is not None  # its lane was made before
-        channel, signing, in_flight = holding.channel, self._open_target, self._parts.settings.webhooks.in_flight
-        return Round(self._post, holding.lease, channel, target, signing, in_flight, holding.alive)
+    def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
+        assert owned.channel is not None  # its lane was made before
+        channel, signing, in_flight = owned.channel, self._open_target, self._parts.settings.webhooks.in_flight
+        return EndpointDeliverer(self._post, owned.lease, channel, target, signing, in_flight, owned.alive)
 
-    def _open_target(self, target: Target) -> Credentials:
+    def _open_target(self, target: EndpointTarget) -> DeliveryCredentials:
         kept = open_secrets(self._parts.vault, target.id, target.secret)
-        secrets = [Secret(decode_secret(secret.secret), secret.until) for secret in kept]
-        return Credentials(secrets, open_headers(self._parts.vault, target.id, target.headers))
+        secrets = [SigningKey(decode_secret(secret.secret), secret.until) for secret in kept]
+        return DeliveryCredentials(secrets, open_headers(self._parts.vault, target.id, target.headers))
 
 
 def channel_ref(config: ChannelConfig) -> ChannelRef:
     return ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
 
 
-def _follow(holding: Holding, keeper: Keeper, lane: Lane, files: Errand) -> None:
+def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, files: MediaFetchTask) -> None:
     """Those who use a link learn at once how it stands: under a lock, each try to write to somebody new does harm."""
-    lane.connect(keeper.network)
-    lane.lock_new(keeper.locked_until)
+    sender.connect(keeper.network)
+    sender.lock_new(keeper.locked_until)
     files.adjust(keeper.network)
-    holding.refresh()
+    owned.refresh()

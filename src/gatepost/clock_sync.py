@@ -6,8 +6,8 @@ from datetime import timedelta
 import structlog
 
 from gatepost.clock import DatabaseClock
+from gatepost.store.cleanup import read_time
 from gatepost.store.pool import Database
-from gatepost.store.upkeep import read_time
 
 log = structlog.get_logger("gatepost.clock")
 _EVERY = 5.0

@@ -13,17 +13,17 @@ from functools import partial
 
 from gatepost.background import attempt
 from gatepost.clock import Clock
-from gatepost.desk.media import forget_old_media, sweep_orphans
+from gatepost.services.media import forget_old_media, sweep_orphans
 from gatepost.settings import Settings
-from gatepost.store import partitions, upkeep
-from gatepost.store.batches import forget_batches
+from gatepost.store import cleanup, partitions
+from gatepost.store.deliveries.recover import forget_recoveries
 from gatepost.store.devices import forget_devices
-from gatepost.store.objects import Objects
+from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.media.storage import forget_reservations
+from gatepost.store.messages.batch_ids import forget_batches
 from gatepost.store.pool import Database
-from gatepost.store.recoveries import forget_recoveries
-from gatepost.store.storage import forget_reservations
+from gatepost.store.search.index import forget_blocks
 from gatepost.store.usage import count_all
-from gatepost.store.word_blocks import forget_blocks
 
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
@@ -35,7 +35,12 @@ class Housekeeper:
     """One per process; what several do at once does no harm."""
 
     def __init__(
-        self, settings: Settings, db: Database, objects: Objects, clock: Clock, note_use: Callable[[], Awaitable[None]]
+        self,
+        settings: Settings,
+        db: Database,
+        objects: ObjectStorage,
+        clock: Clock,
+        note_use: Callable[[], Awaitable[None]],
     ) -> None:
         self._settings = settings
         self._db = db
@@ -71,8 +76,8 @@ class Housekeeper:
         await self._do("new partitions", self.make_partitions)
         old = (now, retention.messages_days, retention.events_days)
         await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
-        await self._do("idempotency keys", partial(upkeep.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
-        await self._do("parked statuses", partial(upkeep.forget_parked_statuses, db, now))
+        await self._do("idempotency keys", partial(cleanup.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
+        await self._do("parked statuses", partial(cleanup.forget_parked_statuses, db, now))
         await self._do("lost retries", self._forget_lost_retries)
         await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
         await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
@@ -89,4 +94,4 @@ class Housekeeper:
         await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
 
     async def _forget_lost_retries(self) -> None:
-        await upkeep.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))
+        await cleanup.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))

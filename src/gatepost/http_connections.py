@@ -12,9 +12,9 @@ from typing import Protocol
 
 import structlog
 
-from gatepost.api.addresses import client_network
+from gatepost.api.client_address import client_network
 from gatepost.model.errors import GatepostError, LimitReached, Unavailable
-from gatepost.settings import Server
+from gatepost.settings import ServerSettings
 
 log = structlog.get_logger("gatepost.http")
 _LOG_EVERY = 10.0  # seconds
@@ -55,7 +55,7 @@ class BodyRate:
 class Connections:
     """All connections of a process."""
 
-    def __init__(self, limits: Server, answered: Callable[[int], None]) -> None:
+    def __init__(self, limits: ServerSettings, answered: Callable[[int], None]) -> None:
         self.limits = limits
         self.answered = answered  # a status that the application does not know of
         self._exempt = [ip_network(text) for text in limits.unlimited_addresses]

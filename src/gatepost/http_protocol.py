@@ -18,8 +18,8 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from gatepost.api.body import Answer
 from gatepost.api.errors import error_answer
+from gatepost.api.json_body import HttpAnswer
 from gatepost.http_connections import BodyRate, Connections
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
@@ -283,7 +283,7 @@ def limited_protocol(connections: Connections) -> type[LimitedProtocol]:
     return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections})
 
 
-def _written(answer: Answer, request_id: str, *, bodiless: bool) -> bytes:
+def _written(answer: HttpAnswer, request_id: str, *, bodiless: bool) -> bytes:
     headers = (
         (b"content-type", answer.kind),
         (b"content-length", b"%d" % len(answer.body)),

@@ -18,14 +18,13 @@ import structlog
 
 from gatepost.background import Loop, Supervisor, attempt, log_failure
 from gatepost.clock import Clock
-from gatepost.holding import Holding
 from gatepost.model.errors import Unavailable, database_unavailable
-from gatepost.outbound.lane import Lane
-from gatepost.settings import Lease as LeaseSettings
-from gatepost.store.deliveries import Target
-from gatepost.store.heads import (
-    End,
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.owned_channel import OwnedChannel
+from gatepost.settings import LeaseSettings
+from gatepost.store.channel_head import (
     Lease,
+    LogEnd,
     claim_channel,
     end_stalled_sessions,
     ends_of,
@@ -34,8 +33,9 @@ from gatepost.store.heads import (
     renew_leases,
     wanting_owner,
 )
+from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.pool import Database
-from gatepost.webhooks.deliver import Round
+from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
@@ -55,20 +55,20 @@ class Owner:
         db: Database,
         clock: Clock,
         settings: LeaseSettings,
-        make_lane: Callable[[Holding], Awaitable[Lane | None]],
-        make_round: Callable[[Holding, Target], Round],
-        tune: Callable[[Holding, Lane], Awaitable[None]],
+        make_sender: Callable[[OwnedChannel], Awaitable[ChannelSender | None]],
+        make_deliverer: Callable[[OwnedChannel, EndpointTarget], EndpointDeliverer],
+        tune: Callable[[OwnedChannel, ChannelSender], Awaitable[None]],
         count: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.id = uuid4()
         self._db = db
         self._clock = clock
         self._settings = settings
-        self._make_lane = make_lane
-        self._make_round = make_round
+        self._make_lane = make_sender
+        self._make_round = make_deliverer
         self._tune = tune
         self._count = count
-        self._holdings: dict[UUID, Holding] = {}
+        self._holdings: dict[UUID, OwnedChannel] = {}
         self._avoid: dict[UUID, float] = {}
         self._wake = asyncio.Event()
         self._swept_at = clock.monotonic()
@@ -104,13 +104,13 @@ class Owner:
         """How many channels are ours."""
         return len(self._holdings)
 
-    def ring(self, channel_id: UUID, *, sending: bool = True) -> bool:
+    def wake(self, channel_id: UUID, *, sending: bool = True) -> bool:
         """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""
-        holding = self._holdings.get(channel_id)
-        if holding is None:
+        owned = self._holdings.get(channel_id)
+        if owned is None:
             self._wake.set()
             return False
-        holding.ring(sending=sending)
+        owned.wake(sending=sending)
         return True
 
     async def stop(self, seconds: float) -> None:
@@ -118,27 +118,27 @@ class Owner:
         self._stopping = True
         for sweep in self._loops[:1]:
             await sweep.stop()
-        for channel_id, holding in self._holdings.items():
-            self._end_apart(self._end_held(channel_id, holding))
+        for channel_id, owned in self._holdings.items():
+            self._end_apart(self._end_held(channel_id, owned))
         if self._endings:  # meanwhile leases are renewed
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
             loop.cancel()
-        for holding in self._holdings.values():
-            log.warning("channel did not end in time", channel=holding.lease.channel_id.hex)
-            holding.valid_until = 0.0
+        for owned in self._holdings.values():
+            log.warning("channel did not end in time", channel=owned.lease.channel_id.hex)
+            owned.valid_until = 0.0
         self._holdings.clear()
         last = asyncio.create_task(attempt("release of channels", partial(release_all, self._db, self.id)))
         await asyncio.wait([last], timeout=_LAST_WORDS)
         for task in (last, *self._endings):
             task.cancel()
 
-    async def _end_held(self, channel_id: UUID, holding: Holding) -> None:
+    async def _end_held(self, channel_id: UUID, owned: OwnedChannel) -> None:
         """The lease is kept until what is in flight has come to its end."""
-        await attempt("end of a channel", holding.end, channel=channel_id.hex)
+        await attempt("end of a channel", owned.end, channel=channel_id.hex)
         self._holdings.pop(channel_id, None)
-        holding.valid_until = 0.0
-        await self._release(holding.lease)
+        owned.valid_until = 0.0
+        await self._release(owned.lease)
 
     def _end_apart(self, ending: Coroutine[Any, Any, None]) -> None:
         """Apart from the sweep: what is in flight may take its time, and no other channel waits for it."""
@@ -165,10 +165,10 @@ class Owner:
             if not await self._try("claim of a channel", partial(self._claim, channel_id), channel_id):
                 self._avoid[channel_id] = self._clock.monotonic() + _AVOID
         ends = await ends_of(self._db, list(self._holdings)) if self._holdings else {}
-        for channel_id, holding in list(self._holdings.items()):
-            tend = partial(self._tend, channel_id, holding, ends.get(channel_id))
+        for channel_id, owned in list(self._holdings.items()):
+            tend = partial(self._tend, channel_id, owned, ends.get(channel_id))
             if not await self._try("look after a channel", tend, channel_id) and channel_id in self._holdings:
-                self._drop(channel_id, holding, "it could not be looked after")
+                self._drop(channel_id, owned, "it could not be looked after")
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
         """Does something for one channel; only an outage of the database, which concerns all of them, is raised."""
@@ -190,48 +190,48 @@ class Owner:
             self._count("taken_over")
             before = lease.taken_from.hex
             log.warning("channel taken over", channel=channel_id.hex, previous_owner=before, epoch=lease.epoch)
-        holding = Holding(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round, self._tune)
-        self._holdings[channel_id] = holding
-        lane = await self._make_lane(holding)
-        if lane is not None:
-            await holding.begin(lane)
+        owned = OwnedChannel(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round, self._tune)
+        self._holdings[channel_id] = owned
+        sender = await self._make_lane(owned)
+        if sender is not None:
+            await owned.begin(sender)
 
-    async def _tend(self, channel_id: UUID, holding: Holding, end: End | None) -> None:
+    async def _tend(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Rings when there is news, ends what is lost, gives back what is idle."""
         now = self._clock.monotonic()
-        if end is None or holding.broken or not holding.alive():
-            why = "there is no such channel" if end is None else "a loop of it ended" if holding.alive() else None
-            self._drop(channel_id, holding, why or "its lease was lost or not renewed in time")
+        if end is None or owned.broken or not owned.alive():
+            why = "there is no such channel" if end is None else "a loop of it ended" if owned.alive() else None
+            self._drop(channel_id, owned, why or "its lease was lost or not renewed in time")
             return
-        if end != holding.seen:
-            holding.seen, holding.busy_at = end, now
-            holding.ring()
-        elif not holding.idle:
-            holding.busy_at = now
-            holding.refresh()
-        elif now - holding.busy_at > self._settings.idle:
-            await self._give_back(channel_id, holding)
+        if end != owned.seen:
+            owned.seen, owned.busy_at = end, now
+            owned.wake()
+        elif not owned.idle:
+            owned.busy_at = now
+            owned.refresh()
+        elif now - owned.busy_at > self._settings.idle:
+            await self._give_back(channel_id, owned)
             return
-        await holding.save()
+        await owned.save()
 
-    async def _give_back(self, channel_id: UUID, holding: Holding) -> None:
-        await holding.save()
-        if await release_channel(self._db, holding.lease, seen=holding.seen, work_at=holding.next_work()):
+    async def _give_back(self, channel_id: UUID, owned: OwnedChannel) -> None:
+        await owned.save()
+        if await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work()):
             del self._holdings[channel_id]
-            holding.valid_until = 0.0
-            self._end_apart(holding.end())
+            owned.valid_until = 0.0
+            self._end_apart(owned.end())
 
-    def _drop(self, channel_id: UUID, holding: Holding, why: str) -> None:
+    def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str) -> None:
         """A channel that is no longer ours, or whose lane broke: its next owner starts from what is on disk."""
         self._count("dropped")
-        log.warning("channel dropped", channel=channel_id.hex, alive=holding.alive(), reason=why)
+        log.warning("channel dropped", channel=channel_id.hex, alive=owned.alive(), reason=why)
         del self._holdings[channel_id]
-        holding.valid_until = 0.0
-        self._end_apart(self._end_dropped(holding))
+        owned.valid_until = 0.0
+        self._end_apart(self._end_dropped(owned))
 
-    async def _end_dropped(self, holding: Holding) -> None:
-        await attempt("end of a channel", holding.end, channel=holding.lease.channel_id.hex)
-        await self._release(holding.lease)
+    async def _end_dropped(self, owned: OwnedChannel) -> None:
+        await attempt("end of a channel", owned.end, channel=owned.lease.channel_id.hex)
+        await self._release(owned.lease)
 
     async def _release(self, lease: Lease) -> None:
         """Gives a channel back, whatever happened to it. Tried until the lease would have run out by itself."""
@@ -279,10 +279,10 @@ class Owner:
         await self._renew(asked, skip_locked=True)
         if asked:
             await self._renew(asked, skip_locked=False)
-        for holding in asked.values():
-            holding.valid_until = 0.0
+        for owned in asked.values():
+            owned.valid_until = 0.0
 
-    async def _renew(self, asked: dict[UUID, Holding], *, skip_locked: bool) -> None:
+    async def _renew(self, asked: dict[UUID, OwnedChannel], *, skip_locked: bool) -> None:
         """Takes what was renewed out of what is asked for."""
         asked_at = self._clock.monotonic()
         for channel_id in await renew_leases(

@@ -19,7 +19,7 @@ import structlog
 
 from gatepost.settings import Settings
 from gatepost.store.embedded import EmbeddedPostgresError
-from gatepost.store.embedded.account import Account, account_of, can_pass, identity, is_root, service_account
+from gatepost.store.embedded.account import OsUser, account_of, can_pass, identity, is_root, service_account
 from gatepost.store.embedded.handover import CannotHandOver, hand_over
 from gatepost.store.embedded.place import find_cluster
 
@@ -54,7 +54,7 @@ def drop_privileges(settings: Settings) -> None:
     log.info("started as root, goes on without rights", user=account.name)
 
 
-def choose_account(settings: Settings) -> Account:
+def choose_account(settings: Settings) -> OsUser:
     """The user to become."""
     cluster = None if settings.database.url else find_cluster(settings.data_folder)
     owner = cluster.stat().st_uid if cluster is not None else 0
@@ -69,7 +69,7 @@ def choose_account(settings: Settings) -> Account:
     return account
 
 
-def named_account(uid: int) -> Account:
+def named_account(uid: int) -> OsUser:
     """A user by number; one without a name, as after a move to another machine, cannot log in to the database."""
     try:
         pwd.getpwuid(uid)
@@ -78,14 +78,14 @@ def named_account(uid: int) -> Account:
     return account_of(uid)
 
 
-def check_way(account: Account, data: Path) -> None:
+def check_way(account: OsUser, data: Path) -> None:
     """The nearest folder above the data folder that exists lets that user pass; nothing is opened for it."""
     above = next(folder for folder in data.parents if folder.is_dir())
     if not can_pass(account, above):
         raise CannotDrop(f"the user {account.name} cannot get to {data}: a folder above it is closed to others")
 
 
-def probe(account: Account, settings: Settings) -> None:
+def probe(account: OsUser, settings: Settings) -> None:
     """Tries, as that user, what the gateway will need besides the data folder: the program itself, the database."""
     try:
         done = subprocess.run(  # noqa: S603 - our own program
@@ -110,7 +110,7 @@ def other_folders(settings: Settings) -> list[str]:
     return [unquote(url.path)] if url.scheme == "file" else []
 
 
-def environment_of(account: Account) -> dict[str, str]:
+def environment_of(account: OsUser) -> dict[str, str]:
     """Our environment, as it is for that user."""
     try:
         home = pwd.getpwuid(account.uid).pw_dir
@@ -120,7 +120,7 @@ def environment_of(account: Account) -> dict[str, str]:
     return ours | {"HOME": home, "USER": account.name, "LOGNAME": account.name}
 
 
-def become(account: Account) -> None:
+def become(account: OsUser) -> None:
     """Gives up root for good."""
     environment = environment_of(account)
     os.setgroups([])

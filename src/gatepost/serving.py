@@ -14,11 +14,11 @@ import uvicorn
 from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
+from gatepost.database_lifecycle import opened_clock, opened_for_gateway
 from gatepost.http_connections import Connections
 from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
-from gatepost.meters import Meters
-from gatepost.opening import opened_clock, opened_for_gateway
+from gatepost.metrics import ProcessMetrics
 from gatepost.running_address import note_address
 from gatepost.settings import Settings
 
@@ -44,11 +44,11 @@ async def serve(
     configure_logs(settings.log.level, settings.log.format)
     _raise_file_limit()
     with bound or listen(settings) as listener:
-        meters = Meters(__version__, role)
-        database = opened_for_gateway(settings, meters.database_ended)
+        metrics = ProcessMetrics(__version__, role)
+        database = opened_for_gateway(settings, metrics.database_ended)
         async with opened_clock(settings) as clock, database as (dsn, db):
             await unlock(db, settings.security.secret_key, settings.data_folder)
-            gatepost = Gatepost(settings, db, dsn, clock, role, meters)
+            gatepost = Gatepost(settings, db, dsn, clock, role, metrics)
             await gatepost.start()
             _calm_collector()
             try:

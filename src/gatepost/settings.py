@@ -30,7 +30,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass
 
 
-class Server(_Section, frozen=True):
+class ServerSettings(_Section, frozen=True):
     host: str
     port: Port
     public_url: str
@@ -57,16 +57,16 @@ class DatabaseSettings(_Section, frozen=True):
     connections: Annotated[int, msgspec.Meta(ge=4)]
 
 
-class Security(_Section, frozen=True):
+class SecuritySettings(_Section, frozen=True):
     secret_key: str
     key_cache_seconds: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class Trial(_Section, frozen=True):
+class TrialSettings(_Section, frozen=True):
     days: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Api(_Section, frozen=True):
+class ApiSettings(_Section, frozen=True):
     rate: Positive
     burst: Count
     queue: Count
@@ -78,7 +78,7 @@ class Api(_Section, frozen=True):
     cors_origins: tuple[Origin, ...]
 
 
-class Sending(_Section, frozen=True):
+class SendingSettings(_Section, frozen=True):
     in_flight: Count
     read_ahead: Count
     unknown_grace: NotNegative
@@ -88,7 +88,7 @@ class Sending(_Section, frozen=True):
     linger: NotNegative
 
 
-class Pace(_Section, frozen=True):
+class PaceSettings(_Section, frozen=True):
     throughput: Positive
     pair_seconds: NotNegative
     pair_burst: Count
@@ -103,14 +103,14 @@ class Pace(_Section, frozen=True):
     qr_new_per_day: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Lease(_Section, frozen=True):
+class LeaseSettings(_Section, frozen=True):
     ttl: Positive
     renew: Positive
     sweep: Positive
     idle: NotNegative
 
 
-class Cloud(_Section, frozen=True):
+class CloudSettings(_Section, frozen=True):
     base_url: str
     version: Annotated[str, msgspec.Meta(pattern=r"^v[0-9]+\.[0-9]+$")]
     timeout: Positive
@@ -120,7 +120,7 @@ class Cloud(_Section, frozen=True):
     media_hosts: tuple[HostName, ...]
 
 
-class Qr(_Section, frozen=True):
+class QrSettings(_Section, frozen=True):
     link_url: str
     engine: Literal["neonize", "baileys"]
     device_store: str
@@ -131,7 +131,7 @@ class ClockSettings(_Section, frozen=True):
     follow: str
 
 
-class Webhooks(_Section, frozen=True):
+class WebhookSettings(_Section, frozen=True):
     timeout: Positive
     connect_timeout: Positive
     in_flight: Count
@@ -140,16 +140,16 @@ class Webhooks(_Section, frozen=True):
     allow: tuple[str, ...]
 
 
-class Metrics(_Section, frozen=True):
+class MetricsSettings(_Section, frozen=True):
     token: str
 
 
-class Watchdog(_Section, frozen=True):
+class WatchdogSettings(_Section, frozen=True):
     stall: Positive
     interval: Positive
 
 
-class Media(_Section, frozen=True):
+class MediaSettings(_Section, frozen=True):
     url: str
     most_bytes: Count
     days: Annotated[int, msgspec.Meta(ge=0)]
@@ -159,37 +159,37 @@ class Media(_Section, frozen=True):
     in_flight: Count
 
 
-class Retention(_Section, frozen=True):
+class RetentionSettings(_Section, frozen=True):
     partition_days: Count
     messages_days: Count
     events_days: Count
 
 
-class Log(_Section, frozen=True):
+class LogSettings(_Section, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
     format: Literal["auto", "console", "json"]
 
 
 class Settings(_Section, frozen=True):
     data: str
-    server: Server
+    server: ServerSettings
     database: DatabaseSettings
-    security: Security
-    trial: Trial
+    security: SecuritySettings
+    trial: TrialSettings
     plans: dict[str, Plan]
-    api: Api
-    sending: Sending
-    pace: Pace
-    lease: Lease
-    cloud: Cloud
-    qr: Qr
+    api: ApiSettings
+    sending: SendingSettings
+    pace: PaceSettings
+    lease: LeaseSettings
+    cloud: CloudSettings
+    qr: QrSettings
     clock: ClockSettings
-    webhooks: Webhooks
-    metrics: Metrics
-    watchdog: Watchdog
-    media: Media
-    retention: Retention
-    log: Log
+    webhooks: WebhookSettings
+    metrics: MetricsSettings
+    watchdog: WatchdogSettings
+    media: MediaSettings
+    retention: RetentionSettings
+    log: LogSettings
 
     @property
     def data_folder(self) -> Path:
@@ -243,7 +243,7 @@ def _all_sandbox(settings: Settings) -> bool:
     return followed.startswith(("http://", "https://")) and same and settings.qr.link_url.startswith(link)
 
 
-def _check_server(server: Server) -> None:
+def _check_server(server: ServerSettings) -> None:
     if server.callback_memory < 4 * server.callback_limit:
         raise BadSettings("Bad setting: server.callback_memory must be at least four times server.callback_limit")
     for text in server.unlimited_addresses:

@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 
 from gatepost.clock import SystemClock
-from gatepost.desk.recovering import Recovering
 from gatepost.model import ids
-from gatepost.store.heads import claim_channel
+from gatepost.services.recovery_task import RecoveryTask
+from gatepost.store.channel_head import claim_channel
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.cli.conftest import Run
@@ -56,9 +56,9 @@ class Scene:
         """What the channel's owner does in a gateway that runs."""
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
-        duty = Recovering(db, SystemClock(), lease, lambda: True, lambda: None)
+        task = RecoveryTask(db, SystemClock(), lease, lambda: True, lambda: None)
         async with asyncio.timeout(PATIENCE):
-            while "done" not in await duty.step():
+            while "done" not in await task.step():
                 await asyncio.sleep(0.05)
 
 

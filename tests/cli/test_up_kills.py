@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.cli.sandbox.door import Door
+from gatepost.cli.sandbox.control_client import ControlClient
 from gatepost.cli.up import call
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.conftest import scratch_folder
@@ -165,7 +165,7 @@ def test_two_hundred_sends_and_two_kills_lose_and_double_nothing(
 ) -> None:
     client = Client(up.data)
     persist(lambda: client.ask("/webhooks", {"url": hooks[0]}))
-    Door(client.sandbox).put("people/5511900000007", {"name": "Ana", "character": "silent"})
+    ControlClient(client.sandbox).put("people/5511900000007", {"name": "Ana", "character": "silent"})
     sending = threading.Thread(target=client.send_all)
     sending.start()
     for count in KILL_AT:

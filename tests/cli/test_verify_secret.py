@@ -14,7 +14,7 @@ from typer import testing
 
 from gatepost.cli.root import app
 from gatepost.model.signing import new_secret
-from gatepost.webhooks.sign import signature_headers
+from gatepost.webhooks.signature import signature_headers
 from tests.cli.test_webhook_signing import BODY
 from tests.patience import PATIENCE
 

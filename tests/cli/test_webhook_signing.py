@@ -12,7 +12,7 @@ import pytest
 
 from gatepost.client import verify_webhook
 from gatepost.model.signing import new_secret, public_key
-from gatepost.webhooks.sign import signature_headers
+from gatepost.webhooks.signature import signature_headers
 from tests.cli.conftest import Run, invoke
 
 URL = "https://example.com/hooks"

@@ -17,7 +17,7 @@ import pytest
 
 from gatepost.api.app import ROUTES
 from gatepost.client.operations import Operations
-from gatepost.webhooks.sign import new_secret, signature_headers
+from gatepost.webhooks.signature import new_secret, signature_headers
 from tests.client.test_verify import BODY
 from tests.house import House
 from tests.patience import PATIENCE

@@ -10,7 +10,7 @@ from standardwebhooks.webhooks import Webhook
 
 from gatepost.client import BadWebhook, verify_webhook, verify_webhook_batch
 from gatepost.model.signing import public_key
-from gatepost.webhooks.sign import new_secret, signature_headers
+from gatepost.webhooks.signature import new_secret, signature_headers
 
 NOW = 1_794_736_800
 SECRET = new_secret()

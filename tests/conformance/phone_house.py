@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from gatepost import ways
+from gatepost import network_factory
 from gatepost.model import ids
-from gatepost.networks.qr.child import ChildDriver, Devices
-from gatepost.networks.qr.driver import Health
+from gatepost.networks.qr.child_driver import ChildDriver, Devices
+from gatepost.networks.qr.driver import DriverTimeouts
 from tests.conformance.phone_line import PhoneLine
 from tests.house import House, running_house
 from tests.networks.qr.phones import Network, child_at, start_network
@@ -53,7 +53,7 @@ class Phones:
         return line
 
     def driver(self, program: tuple[str, str], devices: Devices, **options: Any) -> ChildDriver:
-        self.children.append(ChildDriver(devices, program=program, health=Health(first_wait=0.05), **options))
+        self.children.append(ChildDriver(devices, program=program, health=DriverTimeouts(first_wait=0.05), **options))
         return self.children[-1]
 
     async def close(self) -> None:
@@ -70,7 +70,7 @@ async def running_phones(url: str, folder: Path, **overrides: Any) -> AsyncItera
     program = child_at(network.ready, folder / "child.py", NODE_EXTRA_CA_CERTS=certificate)
     settings = {"qr__link_url": "", "qr__engine": "baileys", **overrides}
     try:
-        with patch.object(ways, "ChildDriver", partial(phones.driver, program)):
+        with patch.object(network_factory, "ChildDriver", partial(phones.driver, program)):
             async with running_house(url, **settings) as phones.house:
                 yield phones
                 await phones.close()

@@ -26,7 +26,7 @@ from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.serving import serve
 from gatepost.settings import load
 from gatepost.store.pool import Database
-from gatepost.webhooks.post import Poster
+from gatepost.webhooks.http_post import Poster
 
 
 class Doom:

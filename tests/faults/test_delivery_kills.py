@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from gatepost.model import ids
-from gatepost.model.endpoint import Manner
+from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.endpoints import EndpointChange, list_endpoints, update_endpoint
 from tests.conftest import Received, Receiver
 from tests.faults.books import until_settled
@@ -15,9 +15,9 @@ from tests.faults.clients import Clients, plan
 from tests.faults.stage import set_stage
 
 MANNERS = {
-    "batches": Manner(batch=100, batch_wait=0.05),
-    "order": Manner(ordered=True),
-    "ordered batches": Manner(ordered=True, batch=3, batch_wait=0.02),
+    "batches": DeliveryOptions(batch=100, batch_wait=0.05),
+    "order": DeliveryOptions(ordered=True),
+    "ordered batches": DeliveryOptions(ordered=True, batch=3, batch_wait=0.02),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.opening import opened
+from gatepost.database_lifecycle import opened
 from gatepost.settings import load
 from gatepost.store.accounts import list_accounts
 from gatepost.store.embedded import EmbeddedPostgres, running_dsn

@@ -8,8 +8,8 @@ from uuid import uuid4
 import asyncpg
 
 from gatepost.model import ids
-from gatepost.store.heads import claim_channel
-from gatepost.store.sending import Intent, mark_sending
+from gatepost.store.channel_head import claim_channel
+from gatepost.store.messages.send import Intent, mark_sending
 from tests.conftest import Receiver
 from tests.faults.stage import Stage, set_stage
 from tests.patience import PATIENCE

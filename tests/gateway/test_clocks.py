@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gatepost.app import Gatepost
 from gatepost.clock import DatabaseClock, MovableClock, SystemClock
 from gatepost.clock_sync import follow_database
+from gatepost.store.cleanup import read_time
 from gatepost.store.pool import Database
-from gatepost.store.upkeep import read_time
 from tests.conftest import Receiver
 from tests.gateway.checks import TEXT
 from tests.house import House, running_house

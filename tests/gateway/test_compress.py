@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.api.compress import LEAST, Packing, accepts_gzip
+from gatepost.api.compress import LEAST, GzipSender, accepts_gzip
 from tests.house import Answer, House
 from tests.patience import PATIENCE
 
@@ -58,7 +58,7 @@ async def _out(
 
     headers = {"content-type": kind} | {name.replace("_", "-"): value for name, value in more.items()}
     scope: Any = {"method": "GET", "headers": [(b"accept-encoding", accepts.encode())]}
-    packing = Packing(scope, send)
+    packing = GzipSender(scope, send)
     coded = [(name.encode(), value.encode()) for name, value in headers.items()]
     start: Any = {"type": "http.response.start", "status": status, "headers": coded}
     await packing(start)

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.desk import contact_import, contact_records, contact_table
 from gatepost.model.contact import OWN_COLUMNS
+from gatepost.services import contact_import, contact_records, contact_table
 from tests.gateway.checks import PERSON, check_refused, written
 from tests.gateway.test_contacts import CONTACTS, make, told
 from tests.house import Answer, House
@@ -167,7 +167,7 @@ async def test_a_header_or_blank_lines_without_end_are_refused_at_once(house: Ho
         for table in ("phone" + ",a" * 40_000, "phone\n" + "\n" * 5_000_000, 'phone\n"' + "\n" * 5_000_000):
             check_refused(await bring(house, table), 422, "invalid_field", "file")
     stacks = [line["stack"] for line in logged if line["event"] == "event loop blocked"]
-    assert not [stack for stack in stacks if "desk/contact" in stack]
+    assert not [stack for stack in stacks if "services/contact" in stack]
 
 
 async def test_more_own_fields_than_a_contact_may_have(house: House) -> None:

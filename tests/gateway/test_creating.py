@@ -11,7 +11,7 @@ import pytest
 
 from gatepost.api.openapi.notes import NOTES
 from gatepost.model import ids
-from gatepost.store.answers import LEASE
+from gatepost.store.idempotency import LEASE
 from tests.gateway.checks import check_refused
 from tests.gateway.reference import Route, Tenant, move_in, routes_of, served
 from tests.house import Answer, House, running_house

@@ -12,7 +12,7 @@ from gatepost.model.errors import GatepostError
 from gatepost.model.event import TYPES
 from gatepost.model.message import SendRequest
 from gatepost.webhooks.retry import ATTEMPTS
-from gatepost.webhooks.sign import decode_secret, new_secret, signature_headers
+from gatepost.webhooks.signature import decode_secret, new_secret, signature_headers
 
 SOURCE = Path(gatepost.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from gatepost.api.app import ROUTES
-from gatepost.api.endings import ENDINGS, NOTICE, Ending, check_endings
+from gatepost.api.deprecations import DEPRECATIONS, NOTICE, Deprecation, check_deprecations
 from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.routes import list_operations
 from gatepost.clock import MovableClock
@@ -16,7 +16,7 @@ from tests.gateway.checks import SEND, TEXT
 from tests.house import Answer, House, running_house
 
 SINCE = datetime(2030, 1, 1, tzinfo=UTC)
-END = Ending(SINCE, SINCE + NOTICE, "https://gateway.example.com/docs/labels")
+END = Deprecation(SINCE, SINCE + NOTICE, "https://gateway.example.com/docs/labels")
 LABEL, MESSAGE = "GET /api/v1/labels/{label_id}", f"POST {SEND}"
 SAID = ("deprecation", "sunset", "link")
 
@@ -34,18 +34,18 @@ def _check_silent(answer: Answer) -> None:
 
 def test_a_route_is_named_as_the_reference_names_it() -> None:
     routes = {operation.key for operation in list_operations(ROUTES)}
-    check_endings(ENDINGS | {LABEL: END, MESSAGE: END}, routes)
+    check_deprecations(DEPRECATIONS | {LABEL: END, MESSAGE: END}, routes)
     with pytest.raises(ValueError, match="no such route"):
-        check_endings({LABEL.replace("GET", "PUT"): END}, routes)
+        check_deprecations({LABEL.replace("GET", "PUT"): END}, routes)
 
 
 def test_an_end_is_told_half_a_year_ahead() -> None:
-    check_endings({LABEL: END}, {LABEL})
-    check_endings({LABEL: Ending(SINCE, SINCE + NOTICE + timedelta(days=1), "")}, {LABEL})
+    check_deprecations({LABEL: END}, {LABEL})
+    check_deprecations({LABEL: Deprecation(SINCE, SINCE + NOTICE + timedelta(days=1), "")}, {LABEL})
     with pytest.raises(ValueError, match="180 days"):
-        check_endings({LABEL: Ending(SINCE, SINCE + NOTICE - timedelta(seconds=1), "")}, {LABEL})
+        check_deprecations({LABEL: Deprecation(SINCE, SINCE + NOTICE - timedelta(seconds=1), "")}, {LABEL})
     with pytest.raises(ValueError, match="no such route"):
-        check_endings({LABEL: END}, {MESSAGE})
+        check_deprecations({LABEL: END}, {MESSAGE})
 
 
 async def test_no_route_says_so_today(house: House) -> None:
@@ -55,7 +55,7 @@ async def test_no_route_says_so_today(house: House) -> None:
 
 async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for route in (LABEL, MESSAGE):
-        monkeypatch.setitem(ENDINGS, route, END)
+        monkeypatch.setitem(DEPRECATIONS, route, END)
     async with running_house(parted_database_url) as house:
         label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
         for answer in (
@@ -78,14 +78,14 @@ async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: 
 
 
 async def test_a_start_with_too_short_a_notice_fails(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ENDINGS, LABEL, Ending(SINCE, SINCE + timedelta(days=179), ""))
+    monkeypatch.setitem(DEPRECATIONS, LABEL, Deprecation(SINCE, SINCE + timedelta(days=179), ""))
     with pytest.raises(ValueError, match="180 days"):
         async with running_house(parted_database_url):
             pass
 
 
 def test_the_reference_marks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ENDINGS, LABEL, END)
+    monkeypatch.setitem(DEPRECATIONS, LABEL, END)
     paths = build_document(list_operations(ROUTES))["paths"]
     marked = [
         f"{method.upper()} {path}"
@@ -98,7 +98,7 @@ def test_the_reference_marks_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_its_use_is_logged_once_an_hour_per_key(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for route in (LABEL, MESSAGE):
-        monkeypatch.setitem(ENDINGS, route, END)
+        monkeypatch.setitem(DEPRECATIONS, route, END)
     clock = MovableClock(SINCE)
     async with running_house(database_url, clock=clock) as house:
         channel = ids.read("ch", house.channel)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.desk.csv_cells import csv_lines
-from gatepost.desk.export import COLUMNS, PAGE
+from gatepost.services.csv_cells import csv_lines
+from gatepost.services.export import COLUMNS, PAGE
 from gatepost.store.pool import Database
 from tests.gateway.checks import PERSON, SEND, check_refused, until
 from tests.house import House

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gatepost.api import endings
+from gatepost.api import deprecations
 from gatepost.api.app import HEALTH, REFERENCE, ROUTES
-from gatepost.api.endings import Ending
+from gatepost.api.deprecations import Deprecation
 from gatepost.api.openapi.routes import list_operations
 from tests.gateway.checks import TEXT
 from tests.house import Answer, House, running_house
@@ -100,8 +100,8 @@ async def test_a_key_is_asked_for_and_head_counts_against_its_rate(database_url:
 
 async def test_a_route_that_ends_says_so(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
-    ending = Ending(now, now + timedelta(days=200), "docs/api.md")
-    monkeypatch.setitem(endings.ENDINGS, "GET /api/v1/channel", ending)
+    ending = Deprecation(now, now + timedelta(days=200), "docs/api.md")
+    monkeypatch.setitem(deprecations.DEPRECATIONS, "GET /api/v1/channel", ending)
     async with running_house(database_url) as house:
         got, headed = await both(house, "/api/v1/channel")
         assert headed.headers["sunset"] == got.headers["sunset"]

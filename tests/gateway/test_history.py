@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from gatepost.desk.asking import TYPES_MAX
 from gatepost.model import ids, times
-from gatepost.store.search import read_closed
+from gatepost.services.history_query import TYPES_MAX
+from gatepost.store.search.query import read_closed
 from tests.gateway.checks import PERSON, SEND, check_refused, until
 from tests.house import House
 from tests.patience import PATIENCE

@@ -15,9 +15,9 @@ from gatepost.api import webhook_secrets
 from gatepost.api.paging import CURSOR_MAX, read_cursor, show_cursor
 from gatepost.model.errors import BadRequest
 from gatepost.model.signing import decode_check, new_secret
-from gatepost.store.contact_book import Match
-from gatepost.webhooks.sign import signature_headers
-from gatepost.webhooks.verify import MANY, Kept, verify
+from gatepost.store.contacts.read import SearchPosition
+from gatepost.webhooks.signature import signature_headers
+from gatepost.webhooks.verification import MANY, VerificationKey, verify
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.house import House, running_house
 from tests.patience import PATIENCE
@@ -176,7 +176,7 @@ async def test_gateways_of_one_process_share_no_limit_and_no_tenant(
 def test_no_more_signatures_are_looked_at_than_there_can_be() -> None:
     now, secret = datetime.now(UTC), new_secret()
     headers = signature_headers([secret], "evt_1", int(now.timestamp()), b"{}")
-    kept = [Kept(decode_check(secret))]
+    kept = [VerificationKey(decode_check(secret))]
     for before, valid in ((MANY - 1, True), (MANY, False)):
         padded = "v1,AAAA " * before + headers["webhook-signature"]
         assert verify(kept, headers | {"webhook-signature": padded}, b"{}", now).valid is valid
@@ -194,4 +194,4 @@ def test_a_cursor_has_a_limit(length: int, fits: bool) -> None:
 
 
 def test_the_longest_cursor_of_ours_is_within_the_limit() -> None:
-    assert len(show_cursor(Match("\U0001f600" * 64, UUID(int=1)))) < CURSOR_MAX
+    assert len(show_cursor(SearchPosition("\U0001f600" * 64, UUID(int=1)))) < CURSOR_MAX

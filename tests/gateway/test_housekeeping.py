@@ -10,7 +10,7 @@ import pytest
 from gatepost.clock import MovableClock
 from gatepost.housekeeping import Housekeeper
 from gatepost.settings import load
-from gatepost.store.objects import Objects
+from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 
 NOW = datetime(2031, 3, 4, tzinfo=UTC)  # nobody has made partitions for that
@@ -38,7 +38,7 @@ async def test_partitions_are_made_though_everything_else_fails(db: Database) ->
 
     with tempfile.TemporaryDirectory() as folder:
         settings = load(environ={}, overrides={"data": folder})
-        objects = Objects.open("", Path(folder))
+        objects = ObjectStorage.open("", Path(folder))
         housekeeper = Housekeeper(settings, db, objects, MovableClock(NOW), note_use)
         async with db.connection() as conn:
             await conn.execute("ALTER TABLE daily_counts RENAME TO elsewhere")

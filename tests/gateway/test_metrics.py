@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gatepost.clock import MovableClock
-from gatepost.meters import CLASSES, OUTCOMES, SENDS, STATES, Meters
+from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STATES, ProcessMetrics
 from gatepost.store.endpoints import count_retries
-from gatepost.webhooks.meter import Meter
+from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.house import House, running_house
@@ -60,7 +60,7 @@ def test_the_page_lists_exactly_what_there_is() -> None:
         for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \|(.*?)\| .* \|$", PAGE.read_text(), re.MULTILINE)
     }
     there: dict[str, tuple[str, dict[str, set[str]]]] = {}
-    for family in Meters("1.0", "all").registry.collect():
+    for family in ProcessMetrics("1.0", "all").registry.collect():
         suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
         labels: dict[str, set[str]] = {}
         for sample in family.samples:
@@ -84,8 +84,8 @@ def labels_of(cell: str) -> list[tuple[str, str]]:
 
 
 def test_it_is_what_the_rounds_count_with() -> None:
-    meters = Meters()
-    meter: Meter = meters
+    metrics = ProcessMetrics()
+    meter: DeliveryMetrics = metrics
     for outcome in OUTCOMES:
         meter.attempt(outcome, 0.2)  # type: ignore[arg-type]
     meter.lag(0.02)
@@ -94,7 +94,7 @@ def test_it_is_what_the_rounds_count_with() -> None:
     meter.breaker(None, "active")
     meter.breaker("active", "paused")
     meter.breaker("paused", None)
-    found = read(meters.show())
+    found = read(metrics.show())
     assert [found["gatepost_webhook_attempts_total", outcome] for outcome in OUTCOMES] == [1, 1, 1, 1]
     assert found["gatepost_webhook_latency_seconds_count", ""] == 4
     assert found["gatepost_webhook_lag_seconds_count", ""] == 2
@@ -103,7 +103,7 @@ def test_it_is_what_the_rounds_count_with() -> None:
 
 
 def test_each_process_has_figures_of_its_own() -> None:
-    one, two = Meters(), Meters()
+    one, two = ProcessMetrics(), ProcessMetrics()
     one.accepted(3)
     assert read(one.show())["gatepost_messages_accepted_total", ""] == 3
     assert read(two.show())["gatepost_messages_accepted_total", ""] == 0
@@ -111,17 +111,17 @@ def test_each_process_has_figures_of_its_own() -> None:
 
 @pytest.mark.parametrize(("status", "kind"), [(100, "1xx"), (200, "2xx"), (304, "3xx"), (499, "4xx"), (503, "5xx")])
 def test_a_status_belongs_to_its_class(status: int, kind: str) -> None:
-    meters = Meters()
-    meters.answered(status)
-    found = read(meters.show())
+    metrics = ProcessMetrics()
+    metrics.answered(status)
+    found = read(metrics.show())
     assert [found["gatepost_requests_total", one] for one in CLASSES] == [float(one == kind) for one in CLASSES]
 
 
 def test_what_could_not_be_learned_stays_as_it_was() -> None:
-    meters = Meters()
-    meters.stand(waiting=7, channels=2)
-    meters.stand(waiting=None, channels=1)
-    found = read(meters.show())
+    metrics = ProcessMetrics()
+    metrics.stand(waiting=7, channels=2)
+    metrics.stand(waiting=None, channels=1)
+    found = read(metrics.show())
     assert (found["gatepost_webhook_waiting", ""], found["gatepost_channels_owned", ""]) == (7, 1)
 
 

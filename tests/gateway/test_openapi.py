@@ -10,7 +10,7 @@ import msgspec
 import schemathesis
 
 from gatepost.api.app import HEALTH, REFERENCE, ROUTES
-from gatepost.api.hot import hot_route
+from gatepost.api.hot_routes import hot_route
 from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.notes import NOTES
 from gatepost.api.openapi.problems import REASONS, STATUS

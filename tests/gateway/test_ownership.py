@@ -8,19 +8,19 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from gatepost.holding import Duty, Holding
-from gatepost.outbound.lane import Lane
-from gatepost.outbound.ledger import Ledger
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.owned_channel import OwnedChannel, OwnerTask
 from gatepost.owner import Owner
-from gatepost.settings import Lease
-from gatepost.store.deliveries import Target
+from gatepost.settings import LeaseSettings
+from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.webhooks.deliver import Round
+from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from tests.outbound.stage import FAST, NOW, RULES, Stage, make_stage
 from tests.patience import PATIENCE
 
-LEASE = Lease(ttl=3600, renew=5, sweep=1, idle=60)
+LEASE = LeaseSettings(ttl=3600, renew=5, sweep=1, idle=60)
 
 
 class Faulty:
@@ -38,7 +38,7 @@ class Faulty:
     async def stop(self) -> None:
         raise self._error
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Nobody hears."""
 
 
@@ -57,7 +57,7 @@ class Unreadable:
     async def stop(self) -> None:
         """Nothing to end."""
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Nobody hears."""
 
 
@@ -67,21 +67,23 @@ class Owning:
     def __init__(self, db: Database, stage: Stage) -> None:
         self.db = db
         self.stage = stage
-        self.duty: Duty | None = None
+        self.duty: OwnerTask | None = None
         self.counted: list[str] = []
-        self.owner = Owner(db, stage.clock, LEASE, self.make_lane, self.make_round, self.tune, self.counted.append)
+        self.owner = Owner(
+            db, stage.clock, LEASE, self.make_sender, self.make_deliverer, self.tune, self.counted.append
+        )
 
-    async def make_lane(self, holding: Holding) -> Lane:
-        if self.duty is not None and holding.lease.channel_id == self.stage.channel_id:
-            holding.duties = [self.duty]
-        ledger = Ledger(self.db, self.stage.clock, 0.0, lambda _: None)
-        lease, network = holding.lease, self.stage.network
-        return Lane(ledger, self.stage.clock, lease, self.stage.ref, network, FAST, RULES, holding.alive)
+    async def make_sender(self, owned: OwnedChannel) -> ChannelSender:
+        if self.duty is not None and owned.lease.channel_id == self.stage.channel_id:
+            owned.tasks = [self.duty]
+        ledger = SendRecorder(self.db, self.stage.clock, 0.0, lambda _: None)
+        lease, network = owned.lease, self.stage.network
+        return ChannelSender(ledger, self.stage.clock, lease, self.stage.ref, network, FAST, RULES, owned.alive)
 
-    def make_round(self, _holding: Holding, _target: Target) -> Round:
+    def make_deliverer(self, _owned: OwnedChannel, _target: EndpointTarget) -> EndpointDeliverer:
         raise AssertionError("nobody has an endpoint here")
 
-    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
         """Nothing changes."""
 
     async def owners(self) -> dict[UUID, UUID | None]:

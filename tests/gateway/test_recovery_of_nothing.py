@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from gatepost.desk.recoveries import show_recovery
 from gatepost.model import ids
-from gatepost.store.recoveries import Recovery
+from gatepost.services.recoveries import show_recovery
+from gatepost.store.deliveries.recover import RecoveryRow
 from tests.house import House
 from tests.outbound.stage import NOW
 
@@ -26,5 +26,5 @@ def test_the_end_is_told_where_there_is_one() -> None:
         ids.floor_id(since - timedelta(hours=1)): None,
     }
     for end, shown in ends.items():
-        one = Recovery(ids.new_id(NOW), ids.ZERO, ids.floor_id(since), end, None, None, ids.ZERO, 0, NOW, None)
+        one = RecoveryRow(ids.new_id(NOW), ids.ZERO, ids.floor_id(since), end, None, None, ids.ZERO, 0, NOW, None)
         assert show_recovery(one)["until"] == shown

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from gatepost.admin import keys
-from gatepost.api import hot
+from gatepost.api import hot_routes
 from gatepost.api.app import ROUTES
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.listening import listening
@@ -226,13 +226,18 @@ BODIES: dict[str, tuple[str, str, bytes, str]] = {  # content type, path, body, 
     "upload": ("image/png", MEDIA, b"\x89PNG\r\n\x1a\n".ljust(200_000), "media"),
     "import": ("text/csv", f"{CONTACTS}/import", b"phone\n" + b"5511977776666\n" * 10_000, "contacts"),
     "json": ("application/json", CONTACTS, b'{"phone": "5511977776666"}'.ljust(200_000), "contacts"),
-    "send": ("application/json", hot.SEND, b'{"phone": "5511977776666", "body": "x"}'.ljust(200_000), "messages"),
+    "send": (
+        "application/json",
+        hot_routes.SEND,
+        b'{"phone": "5511977776666", "body": "x"}'.ljust(200_000),
+        "messages",
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", BODIES)
 async def test_a_body(short: Short, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hot, "_PROMPT", 0.0)
+    monkeypatch.setattr(hot_routes, "_PROMPT", 0.0)
     content_type, path, body, table = BODIES[kind]
     headers = short.headers | {"content-type": content_type, "expect": "100-continue"}
     async with slowly(short.house.url) as wire:

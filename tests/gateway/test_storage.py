@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from gatepost.store.storage import stored_bytes
+from gatepost.store.media.storage import stored_bytes
 from tests.gateway.checks import check_refused, until
 from tests.gateway.test_media import FORM, MEDIA, form, kept, rows, stored, upload
 from tests.house import House, running_house

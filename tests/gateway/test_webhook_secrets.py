@@ -8,7 +8,7 @@ import pytest
 
 from gatepost.client import verify_webhook
 from gatepost.clock import MovableClock
-from gatepost.webhooks.sign import signature_headers
+from gatepost.webhooks.signature import signature_headers
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import check_refused
 from tests.house import House, running_house

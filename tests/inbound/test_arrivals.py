@@ -7,7 +7,7 @@ import pytest
 
 from gatepost.model import ids, times
 from gatepost.model.message import State
-from gatepost.networks.base import Incoming, RemoteMedia, Status, Update
+from gatepost.networks.base import Incoming, RemoteMedia, StatusUpdate, Update
 from tests.inbound.hearing import ANA, contact_of, content_of, data, hear, row_of, said, shown, snapshot, told
 from tests.outbound.stage import Stage
 
@@ -163,8 +163,8 @@ async def test_statuses_of_an_echo_find_it_even_when_they_come_first(stage: Stag
     echo = said(stage, ANA, from_me=True)
     pricing = {"category": "service"}
     statuses: list[Update] = [
-        Status(echo.network_id, "read", stage.clock.now(), pricing=pricing),
-        Status(echo.network_id, "delivered", stage.clock.now()),
+        StatusUpdate(echo.network_id, "read", stage.clock.now(), pricing=pricing),
+        StatusUpdate(echo.network_id, "delivered", stage.clock.now()),
     ]
     if together:
         await hear(stage, *statuses, echo)

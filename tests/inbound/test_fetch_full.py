@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gatepost.desk.media import check_ready, show_media
-from gatepost.inbound.fetch import FULL_DELAY, NETWORK_MEMORY, Fetcher
+from gatepost.inbound.media_fetch import FULL_DELAY, NETWORK_MEMORY, MediaFetcher
 from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.errors import Conflict
-from gatepost.store.heads import Lease
+from gatepost.services.media import check_ready, show_media
+from gatepost.store.channel_head import Lease
+from gatepost.store.media.storage import stored_bytes
 from gatepost.store.pool import Database
-from gatepost.store.storage import stored_bytes
-from tests.desk.shelf import Shelf, make_shelf
+from tests.services.shelf import Shelf, make_shelf
 
 CONTENT = b"x" * 100
 PLANS = {"unlimited": Plan("Small", storage_bytes=1000)}
@@ -29,7 +29,7 @@ async def shelf(db: Database, tmp_path: Path) -> Shelf:
 
 
 async def step(shelf: Shelf, lease: Lease) -> datetime | None:
-    fetcher = Fetcher(
+    fetcher = MediaFetcher(
         shelf.db,
         shelf.objects,
         shelf.clock,

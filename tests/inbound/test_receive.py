@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from gatepost.inbound.receive import BATCH, divide
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State, may_follow
-from gatepost.networks.base import Incoming, NetworkError, Outgoing, Person, Receipt, Sent, Status, Unknown, Update
+from gatepost.networks.base import (
+    Incoming,
+    NetworkError,
+    Outgoing,
+    Person,
+    Receipt,
+    SendAccepted,
+    SendUnknown,
+    StatusUpdate,
+    Update,
+)
 from tests.outbound.stage import NOW, Stage, make_stage
 
 PHONE = "5511999998888"
@@ -24,7 +34,7 @@ words = st.sampled_from(sorted(STATES))
 
 
 def taken(message: Outgoing) -> Receipt:
-    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
 def expected(words: list[str], start: State = State.SENT) -> list[str]:
@@ -44,9 +54,9 @@ async def sent_message(stage: Stage, **wishes: Any) -> UUID:
     return id_
 
 
-def status(stage: Stage, id_: UUID, word: str, **more: Any) -> Status:
+def status(stage: Stage, id_: UUID, word: str, **more: Any) -> StatusUpdate:
     ours: dict[str, Any] = {"message_id": id_, "attempt": 1}
-    return Status(f"wamid.{id_.hex}.1", word, stage.clock.now(), **ours | more)
+    return StatusUpdate(f"wamid.{id_.hex}.1", word, stage.clock.now(), **ours | more)
 
 
 # -- statuses ---------------------------------------------------------------------------------------------------------
@@ -123,7 +133,7 @@ async def test_a_status_before_our_own_commit_finds_its_message_by_our_id(stage:
     await stage.drive(1)
     assert await stage.acks(id_) == ["PENDING", "DELIVERED"]
     assert (await stage.message(id_)).network_id == f"wamid.{id_.hex}.1"
-    assert stage.lane.idle
+    assert stage.sender.idle
 
 
 @pytest.mark.parametrize("words", [["delivered"], ["read", "sent", "delivered"], ["failed"], ["sent", "sent"]])
@@ -155,7 +165,7 @@ async def test_a_stranger_s_status_changes_nothing_and_waits_apart(stage: Stage)
 
 
 async def test_a_report_on_a_lost_answer_teaches_us_the_networks_id(stage: Stage) -> None:
-    stage.network.answer = lambda _: Unknown("lost")
+    stage.network.answer = lambda _: SendUnknown("lost")
     id_ = await sent_message(stage)
     await stage.report(id_, "sent")
     message = await stage.message(id_)
@@ -163,7 +173,7 @@ async def test_a_report_on_a_lost_answer_teaches_us_the_networks_id(stage: Stage
 
 
 async def test_a_failure_of_an_earlier_attempt_does_not_end_the_later_one(stage: Stage) -> None:
-    stage.network.answer = lambda _: Unknown("lost")
+    stage.network.answer = lambda _: SendUnknown("lost")
     id_ = await sent_message(stage)
     await stage.drive(31)  # past the time of grace: a second attempt is made, whose answer is lost as well
     assert (await stage.message(id_)).attempt == 2

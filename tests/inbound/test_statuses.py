@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.networks.base import NetworkError, Outgoing, Sent, Status
+from gatepost.networks.base import NetworkError, Outgoing, SendAccepted, StatusUpdate
 from tests.inbound.hearing import ANA, data, hear, said, snapshot
 from tests.outbound.stage import Stage
 
@@ -21,8 +21,8 @@ async def sent(stage: Stage) -> Any:
     return id_
 
 
-def status(stage: Stage, id_: Any, word: str, **more: Any) -> Status:
-    return Status(f"wamid.{id_.hex}.1", word, stage.clock.now(), **{"message_id": id_, "attempt": 1} | more)
+def status(stage: Stage, id_: Any, word: str, **more: Any) -> StatusUpdate:
+    return StatusUpdate(f"wamid.{id_.hex}.1", word, stage.clock.now(), **{"message_id": id_, "attempt": 1} | more)
 
 
 async def pricing(stage: Stage, id_: Any) -> Any:
@@ -51,10 +51,12 @@ async def test_a_price_that_comes_late_is_kept_though_its_status_is_old(stage: S
 
 
 async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> None:
-    async def report_first(message: Outgoing) -> Sent:
+    async def report_first(message: Outgoing) -> SendAccepted:
         name = f"wamid.{message.id.hex}.1"
-        await hear(stage, Status(name, "delivered", stage.clock.now(), pricing=PRICING, conversation=CONVERSATION))
-        return Sent(name)
+        await hear(
+            stage, StatusUpdate(name, "delivered", stage.clock.now(), pricing=PRICING, conversation=CONVERSATION)
+        )
+        return SendAccepted(name)
 
     stage.network.answer = report_first
     id_ = await sent(stage)
@@ -64,7 +66,7 @@ async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> 
 
 
 async def test_what_is_held_is_told_with_sent(stage: Stage) -> None:
-    stage.network.answer = lambda message: Sent(f"wamid.{message.id.hex}.1", held=True)
+    stage.network.answer = lambda message: SendAccepted(f"wamid.{message.id.hex}.1", held=True)
     id_ = await sent(stage)
     await hear(stage, status(stage, id_, "delivered"))
     assert [(e["status"], e.get("held")) for e in await data(stage, "ack")] == [("SENT", True), ("DELIVERED", None)]
@@ -106,6 +108,6 @@ async def test_a_status_of_what_a_person_wrote_changes_nothing_of_it(stage: Stag
     theirs = said(stage, ANA)
     await hear(stage, theirs)
     before = await snapshot(stage)
-    await hear(stage, Status(theirs.network_id, "read", stage.clock.now()))
+    await hear(stage, StatusUpdate(theirs.network_id, "read", stage.clock.now()))
     assert (await snapshot(stage))["messages"] == before["messages"]
     assert (await snapshot(stage))["events"] == before["events"]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.desk.messages import show_message
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
+from gatepost.services.messages import show_message
 from tests.inbound.hearing import ANA, BOB, contact_of, content_of, data, hear, row_of, said, shown, told
 from tests.outbound.stage import Stage
 

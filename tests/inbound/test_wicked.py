@@ -7,7 +7,16 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import GatepostError
-from gatepost.networks.base import ContactNews, Incoming, LabelNews, NumberNews, Person, RemoteMedia, Status, Update
+from gatepost.networks.base import (
+    ContactUpdate,
+    Incoming,
+    LabelUpdate,
+    NumberUpdate,
+    Person,
+    RemoteMedia,
+    StatusUpdate,
+    Update,
+)
 from tests.inbound.hearing import ANA, BOB, data, hear, row_of, said
 from tests.outbound.stage import Stage
 
@@ -28,15 +37,15 @@ def poisons(stage: Stage) -> dict[str, Update]:
         "NUL in a file": said(stage, ANA, "image", {}, media=RemoteMedia("h", NUL)),
         "NUL in a file's name": said(stage, ANA, "image", {}, media=RemoteMedia("h", "image/png", filename=NUL)),
         "NUL in a user id": said(stage, Person(user_id=NUL)),
-        "NUL in a label": LabelNews("L1", "changed", now, NUL, 1),
-        "NUL in a quality": NumberNews("x", quality=NUL),
-        "NUL in a status": Status(NUL, "read", now),
+        "NUL in a label": LabelUpdate("L1", "changed", now, NUL, 1),
+        "NUL in a quality": NumberUpdate("x", quality=NUL),
+        "NUL in a status": StatusUpdate(NUL, "read", now),
         "a lone surrogate in a name": said(stage, Person(PLAIN, name=LONE)),
         "a lone surrogate in an id": said(stage, ANA, id=LONE),
         "a lone surrogate in a context": said(stage, ANA, context={"forwarded": LONE}),
         "a lone surrogate in a content": Incoming("raw", ANA, "text", LONE, now),
-        "a lone surrogate in a username": ContactNews(Person(PLAIN, username=LONE), now),
-        "a lone surrogate in a price": Status("x", "read", now, pricing={"category": LONE}),
+        "a lone surrogate in a username": ContactUpdate(Person(PLAIN, username=LONE), now),
+        "a lone surrogate in a price": StatusUpdate("x", "read", now, pricing={"category": LONE}),
         "a content that is no JSON": Incoming("raw", ANA, "reaction", "{", now),
         "a content that is no object": Incoming("raw", ANA, "image", "[]", now, media=RemoteMedia("h", "image/png")),
         "an address without end": said(stage, Person(user_id=ENDLESS)),

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.model.dates import LAST_ID, Span, first_id, read_moment, read_span, read_zone
+from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_span, read_zone
 from gatepost.model.errors import Invalid
-from gatepost.model.words import WORD_MAX, WORDS_MAX, read_query, split, words_of
+from gatepost.model.search_words import WORD_MAX, WORDS_MAX, read_query, split, words_of
 
 
 def at(*parts: int) -> datetime:
@@ -54,7 +54,7 @@ def test_no_zone(name: str) -> None:
 
 
 def test_a_range_is_half_open() -> None:
-    assert read_span(None, None, None) == Span(ids.ZERO, LAST_ID)
+    assert read_span(None, None, None) == IdRange(ids.ZERO, LAST_ID)
     day = read_span("2026-11-15", "2026-11-16", None)
     assert day.start <= ids.new_id(at(2026, 11, 15)) < day.end
     assert ids.new_id(at(2026, 11, 16) - timedelta(milliseconds=1)) < day.end <= ids.new_id(at(2026, 11, 16))

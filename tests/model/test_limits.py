@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.desk.profile import ProfileChange, check_profile
 from gatepost.model.errors import Invalid
 from gatepost.model.limits import FILES, docs_page, limit, most, size_words, table
+from gatepost.services.profile import ProfileChange, check_profile
 
 from . import templates as t
 from .sends import CARD, MEDIA, NOW, SMALLEST, USE, check

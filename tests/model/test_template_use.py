@@ -143,8 +143,8 @@ def test_the_number_of_variables_decides(has: int, given_: int) -> None:
     words = " ".join(["go", *(f"{{{{{i + 1}}}}} on and" for i in range(has)), "end here"])
     component = {"type": "BODY", "text": words, "example": {"body_text": [["x"] * has]}} if has else BODY
     template = approved([component])
-    ways = [use(variables=["x"] * given_), raw(*([part("body", texts(*["x"] * given_))] if given_ else []))]
-    for way in ways:
+    networks = [use(variables=["x"] * given_), raw(*([part("body", texts(*["x"] * given_))] if given_ else []))]
+    for way in networks:
         if has == given_:
             check_use(template, way)
         else:

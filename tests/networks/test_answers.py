@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.networks.base import NetworkError, Outgoing, Reaction, Refused, Sent, Unknown, Unsent
+from gatepost.networks.base import (
+    ErrorReaction,
+    NetworkError,
+    Outgoing,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+    SendUnknown,
+)
 from gatepost.networks.cloud.callback_data import pack, unpack
 from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.cloud.errors import table
@@ -59,7 +67,7 @@ def test_half_of_ours_is_nothing(text: str | None) -> None:
 
 def test_taken() -> None:
     body = {"messaging_product": "whatsapp", "contacts": [], "messages": [{"id": "wamid.1", "message_status": "x"}]}
-    assert read_answer(200, msgspec.json.encode(body)) == Sent("wamid.1")
+    assert read_answer(200, msgspec.json.encode(body)) == SendAccepted("wamid.1")
 
 
 @pytest.mark.parametrize(
@@ -67,13 +75,13 @@ def test_taken() -> None:
 )
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
 def test_a_yes_without_an_id_is_no_guess(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), Unknown)
+    assert isinstance(read_answer(status, body), SendUnknown)
 
 
 @pytest.mark.parametrize(("word", "held"), [("accepted", False), ("held_for_quality_assessment", True), (5, False)])
 def test_taken_but_kept_back_until_its_template_is_judged(word: Any, held: bool) -> None:
     body = msgspec.json.encode({"messages": [{"id": "wamid.1", "message_status": word}]})
-    assert read_answer(200, body) == Sent("wamid.1", held=held)
+    assert read_answer(200, body) == SendAccepted("wamid.1", held=held)
 
 
 @pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
@@ -81,10 +89,10 @@ def test_taken_but_kept_back_until_its_template_is_judged(word: Any, held: bool)
 def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status(status: int, entry: Any) -> None:
     for code in {entry.first, entry.last}:
         receipt = read_answer(status, no(code))
-        assert isinstance(receipt, Refused)
+        assert isinstance(receipt, SendRefused)
         assert (receipt.error.code, receipt.error.title, receipt.error.details) == (code, "No", None)
     words = NetworkError(entry.last, "No", None, entry.advice, entry.failed)
-    assert receipt == Refused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
+    assert receipt == SendRefused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 
 @pytest.mark.parametrize(
@@ -100,67 +108,71 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
 )
 def test_the_network_may_write_the_number_in_another_way(contacts: Any, wa_id: str | None) -> None:
     body = msgspec.json.encode({"contacts": contacts, "messages": [{"id": "wamid.1"}]})
-    assert read_answer(200, body) == Sent("wamid.1", wa_id=wa_id)
+    assert read_answer(200, body) == SendAccepted("wamid.1", wa_id=wa_id)
 
 
 @pytest.mark.parametrize(
     ("code", "transient", "reaction"),
     [
-        (987_654, True, Reaction.RETRY),
-        (987_654, False, Reaction.FINAL),
-        (987_654, "true", Reaction.FINAL),
-        (131_026, True, Reaction.FINAL),
+        (987_654, True, ErrorReaction.RETRY),
+        (987_654, False, ErrorReaction.FINAL),
+        (987_654, "true", ErrorReaction.FINAL),
+        (131_026, True, ErrorReaction.FINAL),
     ],
 )
 def test_the_networks_word_that_it_will_pass_counts_where_nobody_knows_the_code(
-    code: int, transient: Any, reaction: Reaction
+    code: int, transient: Any, reaction: ErrorReaction
 ) -> None:
     receipt = read_answer(400, no(code, is_transient=transient))
-    assert isinstance(receipt, Refused)
+    assert isinstance(receipt, SendRefused)
     assert receipt.reaction is reaction
 
 
 def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
     (near,) = [entry.advice for entry in table() if entry.first == 2_388_040]
-    assert read_answer(400, no(100, error_subcode=2_388_040)) == Refused(
-        NetworkError(100, "No", None, near), Reaction.FINAL, files=True
+    assert read_answer(400, no(100, error_subcode=2_388_040)) == SendRefused(
+        NetworkError(100, "No", None, near), ErrorReaction.FINAL, files=True
     )
 
 
 @pytest.mark.parametrize("length", [256, 257])
 def test_an_id_longer_than_any_is_none(length: int) -> None:
     body = msgspec.json.encode({"messages": [{"id": "w" * length}]})
-    assert read_answer(200, body) == Sent("w" * 256) if length == 256 else isinstance(read_answer(200, body), Unknown)
+    assert (
+        read_answer(200, body) == SendAccepted("w" * 256)
+        if length == 256
+        else isinstance(read_answer(200, body), SendUnknown)
+    )
 
 
 def test_words_that_postgresql_cannot_keep_are_mended() -> None:
     receipt = read_answer(
         400, rb'{"error":{"code":131026,"message":"a\u0000b \ud800","error_data":{"details":"\udc00"}}}'
     )
-    assert isinstance(receipt, Refused)
+    assert isinstance(receipt, SendRefused)
     assert (receipt.error.title, receipt.error.details) == ("a\ufffdb \ufffd", "\ufffd")
 
 
 @pytest.mark.parametrize(
     ("status", "reaction"),
     [
-        (400, Reaction.FINAL),
-        (401, Reaction.FINAL),
-        (404, Reaction.FINAL),
-        (429, Reaction.RETRY),
-        (500, Reaction.RETRY),
-        (503, Reaction.RETRY),
+        (400, ErrorReaction.FINAL),
+        (401, ErrorReaction.FINAL),
+        (404, ErrorReaction.FINAL),
+        (429, ErrorReaction.RETRY),
+        (500, ErrorReaction.RETRY),
+        (503, ErrorReaction.RETRY),
     ],
 )
-def test_an_unknown_code_follows_the_status(status: int, reaction: Reaction) -> None:
-    assert read_answer(status, no(987_654)) == Refused(NetworkError(987_654, "No"), reaction)
+def test_an_unknown_code_follows_the_status(status: int, reaction: ErrorReaction) -> None:
+    assert read_answer(status, no(987_654)) == SendRefused(NetworkError(987_654, "No"), reaction)
     wordless = read_answer(status, b"<html>")
-    assert wordless == Refused(NetworkError(status, f"The network answered HTTP {status}"), reaction)
+    assert wordless == SendRefused(NetworkError(status, f"The network answered HTTP {status}"), reaction)
 
 
 @pytest.mark.parametrize("status", [502, 504])
 def test_a_proxy_that_gave_up_leaves_the_outcome_open(status: int) -> None:
-    assert isinstance(read_answer(status, b"Bad gateway"), Unknown)
+    assert isinstance(read_answer(status, b"Bad gateway"), SendUnknown)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +180,8 @@ def test_a_proxy_that_gave_up_leaves_the_outcome_open(status: int) -> None:
     [({"details": "Because"}, "Because"), ({}, None), ("Because", "Because"), (None, None), ({"details": None}, None)],
 )
 def test_details_are_kept_in_either_form(data: Any, details: str | None) -> None:
-    assert read_answer(400, no(131_026, error_data=data)) == Refused(
-        NetworkError(131_026, "No", details, UNDELIVERABLE), Reaction.FINAL
+    assert read_answer(400, no(131_026, error_data=data)) == SendRefused(
+        NetworkError(131_026, "No", details, UNDELIVERABLE), ErrorReaction.FINAL
     )
 
 
@@ -181,13 +193,13 @@ def test_details_are_kept_in_either_form(data: Any, details: str | None) -> None
     ),
 )
 def test_no_answer_breaks_the_reading(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), Sent | Refused | Unknown)
+    assert isinstance(read_answer(status, body), SendAccepted | SendRefused | SendUnknown)
 
 
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"error":' * 50_000, b'{"error":{"code":1,"message":"\xff"}}'])
 def test_a_wicked_answer_does_not_break_the_reading(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), Refused | Unknown)
+    assert isinstance(read_answer(status, body), SendRefused | SendUnknown)
 
 
 # -- over a socket ----------------------------------------------------------------------------------------------------
@@ -197,7 +209,7 @@ async def test_the_request_goes_to_the_number_with_its_token(receiver: Receiver)
     receiver.answer = Answer(200, body=b'{"messages":[{"id":"wamid.1"}]}')
     async with make_client(5, 2) as client:
         receipt = await CloudNetwork(client, receiver.url + "/", "v25.0", "1000", "secret").send(outgoing())
-    assert receipt == Sent("wamid.1")
+    assert receipt == SendAccepted("wamid.1")
     (request,) = receiver.requests
     assert (request.method, request.path) == ("POST", "/v25.0/1000/messages")
     assert request.headers["authorization"] == "Bearer secret"
@@ -210,8 +222,8 @@ async def test_what_has_no_form_here_is_refused_without_a_call(receiver: Receive
         network = CloudNetwork(client, receiver.url, "v25.0", "1000", "secret")
         for odd in (outgoing(type="poll", content='{"poll":{}}'), outgoing(type="image", content="{}")):
             receipt = await network.send(odd)
-            assert isinstance(receipt, Refused)
-            assert receipt.reaction is Reaction.FINAL
+            assert isinstance(receipt, SendRefused)
+            assert receipt.reaction is ErrorReaction.FINAL
     assert receiver.requests == []
 
 
@@ -219,7 +231,7 @@ async def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     receiver.answer = Answer(307, {"location": receiver.url + "/elsewhere"})
     async with make_client(5, 2) as client:
         receipt = await CloudNetwork(client, receiver.url, "v25.0", "1000", "secret").send(outgoing())
-    assert isinstance(receipt, Refused)
+    assert isinstance(receipt, SendRefused)
     assert len(receiver.requests) == 1
 
 
@@ -230,11 +242,11 @@ async def test_an_answer_that_takes_too_long_is_unknown(receiver: Receiver) -> N
     receiver.answer = wait
     async with make_client(0.2, 0.1) as client:
         receipt = await CloudNetwork(client, receiver.url, "v25.0", "1000", "secret").send(outgoing())
-    assert isinstance(receipt, Unknown)
+    assert isinstance(receipt, SendUnknown)
 
 
 async def test_nobody_there_is_unsent(unused_tcp_port: int) -> None:
     async with make_client(2, 1) as client:
         url = f"http://127.0.0.1:{unused_tcp_port}"
         receipt = await CloudNetwork(client, url, "v25.0", "1000", "secret").send(outgoing())
-    assert isinstance(receipt, Unsent)
+    assert isinstance(receipt, SendNotMade)

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from gatepost.networks.base import (
-    ContactNews,
+    ContactUpdate,
+    ErrorReaction,
     Incoming,
-    NumberNews,
+    NumberUpdate,
     Person,
-    Quote,
-    Reaction,
-    Refused,
-    Sent,
-    Status,
-    TemplateNews,
+    QuotedRef,
+    SendAccepted,
+    SendRefused,
+    StatusUpdate,
+    TemplateUpdate,
     Update,
 )
 from gatepost.networks.cloud.callback import read_updates, signature_ok
@@ -88,16 +88,16 @@ async def test_the_network_takes_every_type(world: World) -> None:
     }
     for type_, content, *_ in CASES:
         file = files.get(type_, files["document"])
-        media, quote = {"med_1": file, "med_2": file}, Quote(wamid, from_me=False)
+        media, quote = {"med_1": file, "med_2": file}, QuotedRef(wamid, from_me=False)
         sent = await network.send(outgoing(type_, content, media=media, reply_to=quote))
-        assert isinstance(sent, Sent), (type_, sent)
+        assert isinstance(sent, SendAccepted), (type_, sent)
         assert not sent.held
 
 
 async def test_the_network_takes_a_reaction(world: World) -> None:
     wamid = await world.hear("text", {"body": "Hi"})
-    message = outgoing("reaction", {"reaction": {"emoji": "👍"}}, target=Quote(wamid, from_me=False))
-    assert isinstance(await world.sandbox.network.send(message), Sent)
+    message = outgoing("reaction", {"reaction": {"emoji": "👍"}}, target=QuotedRef(wamid, from_me=False))
+    assert isinstance(await world.sandbox.network.send(message), SendAccepted)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ async def test_the_network_takes_a_template(world: World, body: Any, variables: 
     made = await account.create_template("order_ok", "en_US", "UTILITY", [body], named=body is NAMED)
     template = {"template": {"name": "order_ok", "language": "en_US", "variables": variables}}
     early = await network.send(outgoing("template", template))
-    assert isinstance(early, Refused)
-    assert (early.error.code, early.reaction) == (132001, Reaction.FINAL)
+    assert isinstance(early, SendRefused)
+    assert (early.error.code, early.reaction) == (132001, ErrorReaction.FINAL)
     assert early.error.advice is not None
     await world.sandbox.control("POST", f"templates/{made.network_id}/review", {"decision": "approve"})
-    assert isinstance(await network.send(outgoing("template", template)), Sent)
-    news = [update for update in await world.updates(2) if isinstance(update, TemplateNews)]
+    assert isinstance(await network.send(outgoing("template", template)), SendAccepted)
+    news = [update for update in await world.updates(2) if isinstance(update, TemplateUpdate)]
     assert [(one.network_id, one.name, one.status) for one in news] == [(made.network_id, "order_ok", "APPROVED")]
 
 
@@ -121,8 +121,8 @@ async def test_statuses_come_back_with_our_id_and_their_price(world: World) -> N
     await world.hear("text", {"body": "Hi"})
     message = outgoing("text", {"body": "x"})
     sent = await world.sandbox.network.send(message)
-    assert isinstance(sent, Sent)
-    found = [update for update in await world.updates(3) if isinstance(update, Status)]
+    assert isinstance(sent, SendAccepted)
+    found = [update for update in await world.updates(3) if isinstance(update, StatusUpdate)]
     assert {(one.network_id, one.message_id, one.attempt) for one in found} == {(sent.network_id, message.id, 2)}
     assert found[0].status == "sent"
     assert found[0].pricing is not None
@@ -170,7 +170,7 @@ async def test_every_type_is_read(world: World) -> None:
         assert (one.media is not None) is (type_ in FILES)
         if one.media:
             assert len(await world.sandbox.network.get_media(one.media, 100_000)) > 0
-    assert [update.old_phone for update in updates if isinstance(update, ContactNews)] == [PERSON]
+    assert [update.old_phone for update in updates if isinstance(update, ContactUpdate)] == [PERSON]
 
 
 async def test_a_person_without_a_number_is_read(world: World) -> None:
@@ -185,7 +185,7 @@ async def test_an_echo_and_a_wish_are_read(world: World) -> None:
     await world.hear("user_preferences", {"value": "stop"})
     found = await world.updates(2)
     echo = next(update for update in found if isinstance(update, Incoming))
-    wish = next(update for update in found if isinstance(update, NumberNews))
+    wish = next(update for update in found if isinstance(update, NumberUpdate))
     assert (echo.from_me, echo.person.phone, said(echo)) == (True, PERSON, {"body": "From the phone"})
     (one,) = wish.details["preferences"]
     assert (one["person"]["phone"], one["value"]) == (PERSON, "stop")
@@ -193,5 +193,5 @@ async def test_an_echo_and_a_wish_are_read(world: World) -> None:
 
 async def test_news_of_the_number_is_read(world: World) -> None:
     await world.sandbox.control("POST", f"numbers/{NUMBER}/tier", {"tier": 10_000})
-    found = [update for update in await world.updates(1) if isinstance(update, NumberNews)]
+    found = [update for update in await world.updates(1) if isinstance(update, NumberUpdate)]
     assert 10_000 in {update.tier for update in found}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.networks.base import ContactNews, Incoming, NetworkError, Person, Reaction, Status
+from gatepost.networks.base import ContactUpdate, ErrorReaction, Incoming, NetworkError, Person, StatusUpdate
 from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
 from gatepost.networks.cloud.callback_data import pack
 from gatepost.networks.cloud.errors import explained
@@ -26,29 +26,29 @@ CONVERSATION = {"id": "c1", "expiration_timestamp": "1", "origin": {"type": "uti
 
 def test_a_status_brings_back_our_own_id() -> None:
     (found,), unread = read(value(statuses=[status(biz_opaque_callback_data=pack(ID, 3))]))
-    assert found == Status("wamid.1", "delivered", AT, ID, 3)
+    assert found == StatusUpdate("wamid.1", "delivered", AT, ID, 3)
     assert unread == 0
 
 
 def test_a_status_without_our_data_is_read_all_the_same() -> None:
     for data in ({}, {"biz_opaque_callback_data": None}, {"biz_opaque_callback_data": "somebody else's"}):
-        assert read(value(statuses=[status(**data)]))[0] == [Status("wamid.1", "delivered", AT)]
+        assert read(value(statuses=[status(**data)]))[0] == [StatusUpdate("wamid.1", "delivered", AT)]
 
 
 def test_a_status_brings_its_price_and_conversation() -> None:
     (found,), _ = read(value(statuses=[status(pricing=PRICING, conversation=CONVERSATION)]))
-    assert found == Status("wamid.1", "delivered", AT, pricing=PRICING, conversation=CONVERSATION)
+    assert found == StatusUpdate("wamid.1", "delivered", AT, pricing=PRICING, conversation=CONVERSATION)
 
 
 @pytest.mark.parametrize("stamp", [int(AT.timestamp()), str(int(AT.timestamp()))])
 def test_a_time_may_be_text_or_number(stamp: Any) -> None:
-    assert read(value(statuses=[status(timestamp=stamp)]))[0] == [Status("wamid.1", "delivered", AT)]
+    assert read(value(statuses=[status(timestamp=stamp)]))[0] == [StatusUpdate("wamid.1", "delivered", AT)]
 
 
 @pytest.mark.parametrize("odd", [5, "odd", [], [5], None, True, {}])
 def test_odd_extras_cost_only_themselves(odd: Any) -> None:
     (found,), unread = read(value(statuses=[status(pricing=odd, conversation=odd, errors=odd)]))
-    assert isinstance(found, Status)
+    assert isinstance(found, StatusUpdate)
     assert (found.error, unread) == (None, 0)
 
 
@@ -69,29 +69,29 @@ def test_odd_extras_cost_only_themselves(odd: Any) -> None:
 )
 def test_a_failure_brings_its_reason_and_our_advice(error: dict[str, Any], meaning: NetworkError) -> None:
     (found,), _ = read(value(statuses=[status("failed", errors=[error])]))
-    assert isinstance(found, Status)
+    assert isinstance(found, StatusUpdate)
     assert found.error == meaning
 
 
 @pytest.mark.parametrize(
     ("word", "code", "reaction"),
     [
-        ("failed", 131042, Reaction.BREAK),
-        ("failed", 131026, Reaction.FINAL),
-        ("failed", 131000, Reaction.RETRY),
+        ("failed", 131042, ErrorReaction.BREAK),
+        ("failed", 131026, ErrorReaction.FINAL),
+        ("failed", 131000, ErrorReaction.RETRY),
         ("failed", 999_999, None),
         ("delivered", 131042, None),
     ],
 )
-def test_a_failure_tells_what_its_code_asks_for(word: str, code: int, reaction: Reaction | None) -> None:
+def test_a_failure_tells_what_its_code_asks_for(word: str, code: int, reaction: ErrorReaction | None) -> None:
     (found,), _ = read(value(statuses=[status(word, errors=[{"code": code, "title": "t"}])]))
-    assert isinstance(found, Status)
+    assert isinstance(found, StatusUpdate)
     assert found.reaction is reaction
 
 
 def test_the_advice_of_a_failure_promises_no_other_try() -> None:
     (found,), _ = read(value(statuses=[status("failed", errors=[{"code": 131000, "title": "t"}])]))
-    assert isinstance(found, Status)
+    assert isinstance(found, StatusUpdate)
     assert found.error is not None
     assert found.error.advice == "The network failed for a reason of its own. Send the message again in a while."
 
@@ -194,7 +194,7 @@ def test_a_changed_number_is_a_message_and_news() -> None:
     assert found.person == Person(PERSON)
     kind = {"kind": "number_changed", "body": "Ana changed", "phone": "5511777776666", "user_id": "BR.2"}
     assert said(found) == {"system": kind}
-    assert told == ContactNews(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
+    assert told == ContactUpdate(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
 
 
 def test_a_changed_user_id_is_news_of_the_same_person() -> None:
@@ -202,7 +202,7 @@ def test_a_changed_user_id_is_news_of_the_same_person() -> None:
     (found, told), _ = read(value(messages=[message(type="system", system=system, from_user_id="BR.1")]))
     assert isinstance(found, Incoming)
     assert said(found)["system"]["kind"] == "user_id_changed"
-    assert told == ContactNews(Person(PERSON, user_id="BR.2"), AT)
+    assert told == ContactUpdate(Person(PERSON, user_id="BR.2"), AT)
 
 
 @pytest.mark.parametrize("kind", ["customer_identity_changed", "something_new"])
@@ -252,14 +252,14 @@ BROKEN_MESSAGES: list[Any] = [
 @pytest.mark.parametrize("broken", BROKEN_STATUSES)
 def test_a_broken_status_does_not_spoil_its_batch(broken: Any) -> None:
     updates, unread = read(value(statuses=[status(), broken, status("read")]), value(messages=[message()]))
-    assert [type(update) for update in updates] == [Status, Status, Incoming]
+    assert [type(update) for update in updates] == [StatusUpdate, StatusUpdate, Incoming]
     assert unread == 1
 
 
 @pytest.mark.parametrize("broken", BROKEN_MESSAGES)
 def test_a_broken_message_does_not_spoil_its_batch(broken: Any) -> None:
     updates, unread = read(value(messages=[message(), broken, message(id="wamid.3")], statuses=[status()]))
-    assert [type(update) for update in updates] == [Status, Incoming, Incoming]
+    assert [type(update) for update in updates] == [StatusUpdate, Incoming, Incoming]
     assert unread == 1
 
 
@@ -269,7 +269,7 @@ def test_ids_as_long_as_they_may_be_are_read() -> None:
 
 def test_a_broken_value_counts_as_unread_and_the_others_are_read() -> None:
     updates, unread = read("odd", value(statuses=[status()]), value(statuses="odd", messages=[message()]), None)
-    assert [type(update) for update in updates] == [Status, Incoming]
+    assert [type(update) for update in updates] == [StatusUpdate, Incoming]
     assert unread == 3
 
 
@@ -278,7 +278,7 @@ def test_a_broken_entry_does_not_spoil_the_others(odd: Any) -> None:
     whole = msgspec.json.decode(callback(value(statuses=[status()]), value(messages=[message()])))
     whole["entry"].insert(1, odd)
     updates, unread = read_updates(msgspec.json.encode(whole), NUMBER)
-    assert [type(update) for update in updates] == [Status, Incoming]
+    assert [type(update) for update in updates] == [StatusUpdate, Incoming]
     assert unread == (2 if isinstance(odd, dict) and isinstance(odd["changes"], list) else 1)
 
 

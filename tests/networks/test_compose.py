@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
-from gatepost.networks.base import CAPABILITIES, Outgoing, Quote
+from gatepost.networks.base import CAPABILITIES, Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import Unwritable, request_body
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
@@ -186,7 +186,7 @@ def test_a_user_id_is_addressed_as_it_is(address: str) -> None:
 
 
 def test_an_answer_names_what_it_answers() -> None:
-    quote = Quote("wamid.1", from_me=False)
+    quote = QuotedRef("wamid.1", from_me=False)
     assert wire(outgoing("text", {"body": "x"}, reply_to=quote))["context"] == {"message_id": "wamid.1"}
     assert wire(outgoing("image", {"media": {"id": "med_1"}}, reply_to=quote))["context"] == {"message_id": "wamid.1"}
 
@@ -194,7 +194,7 @@ def test_an_answer_names_what_it_answers() -> None:
 @pytest.mark.parametrize("emoji", ["👍", ""])
 def test_a_reaction_names_its_target_and_quotes_nothing(emoji: str) -> None:
     content = {"reaction": {"message_id": "0" * 32, "emoji": emoji}}
-    quote = Quote("wamid.9", from_me=False)
+    quote = QuotedRef("wamid.9", from_me=False)
     found = wire(outgoing("reaction", content, target=quote, reply_to=quote))
     assert found["reaction"] == {"message_id": "wamid.9", "emoji": emoji}
     assert "context" not in found

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.networks.base import Reaction
-from gatepost.networks.cloud.errors import Entry, by_status, explained, find, look_up, page, table
+from gatepost.networks.base import ErrorReaction
+from gatepost.networks.cloud.errors import ErrorEntry, by_status, explained, find, look_up, page, table
 
 DOCS = Path(__file__).parents[2] / "docs" / "network-errors.md"
 SINGLE = """
@@ -45,7 +45,7 @@ def test_every_code_of_the_network_is_known(code: int) -> None:
 
 
 @pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
-def test_every_line_says_what_it_means_in_words_for_people(entry: Entry) -> None:
+def test_every_line_says_what_it_means_in_words_for_people(entry: ErrorEntry) -> None:
     assert 0 < len(entry.title) <= 60
     assert entry.advice.endswith(".")
     assert "|" not in entry.title + entry.advice
@@ -65,17 +65,17 @@ def test_a_range_has_ends(code: int, known: bool) -> None:
 
 
 def test_a_code_of_its_own_goes_before_its_range() -> None:
-    assert look_up(131_208)[0] is Reaction.RETRY
-    assert look_up(131_207)[0] is Reaction.FINAL
+    assert look_up(131_208)[0] is ErrorReaction.RETRY
+    assert look_up(131_207)[0] is ErrorReaction.FINAL
 
 
 def test_reactions() -> None:
-    by_reaction = {reaction: {e.first for e in table() if e.reaction is reaction} for reaction in Reaction}
-    assert by_reaction[Reaction.BREAK] == BREAKS
-    assert by_reaction[Reaction.HOLD_RECIPIENT] == {131_056}
-    assert by_reaction[Reaction.HOLD_CHANNEL] >= {4, 80_007, 130_429, 131_057, 133_004}
-    assert by_reaction[Reaction.HOLD_NEW] == {131_048}
-    assert by_reaction[Reaction.RETRY] >= {1, 2, 131_000, 131_016}
+    by_reaction = {reaction: {e.first for e in table() if e.reaction is reaction} for reaction in ErrorReaction}
+    assert by_reaction[ErrorReaction.BREAK] == BREAKS
+    assert by_reaction[ErrorReaction.HOLD_RECIPIENT] == {131_056}
+    assert by_reaction[ErrorReaction.HOLD_CHANNEL] >= {4, 80_007, 130_429, 131_057, 133_004}
+    assert by_reaction[ErrorReaction.HOLD_NEW] == {131_048}
+    assert by_reaction[ErrorReaction.RETRY] >= {1, 2, 131_000, 131_016}
 
 
 def test_patience_that_a_code_asks_for_is_written_down() -> None:
@@ -87,22 +87,22 @@ def test_patience_that_a_code_asks_for_is_written_down() -> None:
 @pytest.mark.parametrize(
     ("status", "reaction"),
     [
-        (None, Reaction.FINAL),
-        (400, Reaction.FINAL),
-        (428, Reaction.FINAL),
-        (429, Reaction.RETRY),
-        (430, Reaction.FINAL),
-        (499, Reaction.FINAL),
-        (500, Reaction.RETRY),
+        (None, ErrorReaction.FINAL),
+        (400, ErrorReaction.FINAL),
+        (428, ErrorReaction.FINAL),
+        (429, ErrorReaction.RETRY),
+        (430, ErrorReaction.FINAL),
+        (499, ErrorReaction.FINAL),
+        (500, ErrorReaction.RETRY),
     ],
 )
-def test_what_nobody_knows_follows_the_status(status: int | None, reaction: Reaction) -> None:
+def test_what_nobody_knows_follows_the_status(status: int | None, reaction: ErrorReaction) -> None:
     assert look_up(987_654, status) == (reaction, None)
     assert by_status(status) is reaction
 
 
 @pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
-def test_nobody_is_told_that_a_failed_message_goes_on_by_itself(entry: Entry) -> None:
+def test_nobody_is_told_that_a_failed_message_goes_on_by_itself(entry: ErrorEntry) -> None:
     promise = re.compile("by itself|tried again|then go out")
     assert bool(promise.search(entry.advice)) == (entry.failed is not None)
     assert entry.failed is None or (entry.failed.endswith(".") and not promise.search(entry.failed))

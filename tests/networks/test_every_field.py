@@ -12,7 +12,7 @@ import pytest
 
 from gatepost.model.errors import Invalid
 from gatepost.model.limits import limit, most
-from gatepost.networks.base import CAPABILITIES, Outgoing, Quote
+from gatepost.networks.base import CAPABILITIES, Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import request_body
 from gatepost.sandbox.errors import Refusal
 from gatepost.sandbox.messages import Send
@@ -99,7 +99,7 @@ def sized(type_: str, path: Path, length: int) -> dict[str, Any]:
 def at_the_sandbox(type_: str, content: dict[str, Any]) -> Send | Refusal:
     """What the network says of a content, however it came to be."""
     message = Outgoing(
-        UUID(int=1), 1, PHONE, type_, msgspec.json.encode(content).decode(), target=Quote("wamid.1", from_me=False)
+        UUID(int=1), 1, PHONE, type_, msgspec.json.encode(content).decode(), target=QuotedRef("wamid.1", from_me=False)
     )
     answer = read_payload(msgspec.json.encode(request_body(msgspec.structs.replace(message, media={MEDIA["id"]: "1"}))))
     assert isinstance(answer, Send | Refusal)

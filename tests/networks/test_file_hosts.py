@@ -13,10 +13,10 @@ from gatepost.networks.base import CallFailed, RemoteMedia
 from gatepost.networks.cloud.file_hosts import FileHosts, same_origin
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from gatepost.settings import BadSettings, load
-from gatepost.webhooks.fetch import dial_network_file
 from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.link_fetch import dial_network_file
 from tests.conftest import Answer, Received, Receiver
-from tests.webhooks.test_post import certify, names
+from tests.webhooks.test_http_post import certify, names
 from tests.webhooks.test_reach import OK, listening
 
 FILE = RemoteMedia("900", "image/png")

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.networks.base import CallFailed, NumberNews, Person
+from gatepost.networks.base import CallFailed, NumberUpdate, Person
 from gatepost.networks.cloud.errors import explained
-from gatepost.networks.cloud.manage import CloudAccount, Template, read_number, read_template
+from gatepost.networks.cloud.manage import CloudAccount, CloudTemplate, read_number, read_template
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA
@@ -101,9 +101,9 @@ def test_a_template_in_the_networks_own_form() -> None:
             "rejected_reason": "INVALID_FORMAT",
         }
     )
-    assert found == Template("168", "n", "en_US", "REJECTED", "UTILITY", True, [BODY], "GREEN", "INVALID_FORMAT")
+    assert found == CloudTemplate("168", "n", "en_US", "REJECTED", "UTILITY", True, [BODY], "GREEN", "INVALID_FORMAT")
     bare = read_template({"id": "1", "name": "n", "rejected_reason": "NONE", "components": None})
-    assert bare == Template("1", "n", "", "UNKNOWN", "UNKNOWN", False, [])
+    assert bare == CloudTemplate("1", "n", "", "UNKNOWN", "UNKNOWN", False, [])
     with pytest.raises(CallFailed):
         read_template({"name": "n"})
 
@@ -129,8 +129,8 @@ def test_a_number_in_the_networks_own_form() -> None:
     }
     state = read_number(found)
     assert (state.phone, state.can_send, state.verified_name) == (OUR_PHONE, "BLOCKED", None)
-    assert state.news() == NumberNews("number_read", 1000, 2000, "RED", "BANNED", True, found)
-    assert read_number({}).news() == NumberNews("number_read")
+    assert state.news() == NumberUpdate("number_read", 1000, 2000, "RED", "BANNED", True, found)
+    assert read_number({}).news() == NumberUpdate("number_read")
 
 
 async def test_the_profile_is_read_and_changed(world: Sandboxed) -> None:

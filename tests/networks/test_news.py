@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.base import NumberNews, Reaction, TemplateNews, Update
+from gatepost.networks.base import ErrorReaction, NumberUpdate, TemplateUpdate, Update
+from gatepost.networks.cloud.account_updates import tier
 from gatepost.networks.cloud.callback import read_updates
 from gatepost.networks.cloud.errors import explained
-from gatepost.networks.cloud.news import tier
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, read, value
 
 TEMPLATE = {
@@ -23,8 +23,8 @@ def told(field: str, *values: Any, waba: str = WABA) -> list[Update]:
     return updates
 
 
-def template(**changes: Any) -> list[TemplateNews]:
-    return [TemplateNews("1689", "order_ok", "en_US", **changes)]
+def template(**changes: Any) -> list[TemplateUpdate]:
+    return [TemplateUpdate("1689", "order_ok", "en_US", **changes)]
 
 
 # -- templates --------------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_a_category_to_come_is_told_and_not_yet_taken() -> None:
     coming = TEMPLATE | {"new_category": "UTILITY", "correct_category": "MARKETING", "category_update_timestamp": 9}
     assert told("template_category_update", coming) == [
         *template(category="UTILITY"),
-        NumberNews("template_category_update", details=coming),
+        NumberUpdate("template_category_update", details=coming),
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_template_that_nobody_could_find_is_unread(missing: str) -> None:
 def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> None:
     assert tier(written) == meant
     news = told("business_capability_update", {"max_daily_conversations_per_business": written})
-    assert [update.tier for update in news if isinstance(update, NumberNews)] == [meant]
+    assert [update.tier for update in news if isinstance(update, NumberUpdate)] == [meant]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> 
 def test_the_quality_of_the_number(more: Any, changes: Any) -> None:
     sent = {"display_phone_number": OUR_PHONE} | more
     details = {"field": "phone_number_quality_update"} | sent
-    assert told("phone_number_quality_update", sent) == [NumberNews(more["event"], details=details, **changes)]
+    assert told("phone_number_quality_update", sent) == [NumberUpdate(more["event"], details=details, **changes)]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_quality_of_the_number(more: Any, changes: Any) -> None:
 def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     sent = {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": state, "waba_ban_date": "April 17, 2025"}}
     details = {"field": "account_update"} | sent
-    assert told("account_update", sent) == [NumberNews("DISABLED_UPDATE", banned=banned, details=details)]
+    assert told("account_update", sent) == [NumberUpdate("DISABLED_UPDATE", banned=banned, details=details)]
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     ],
 )
 def test_what_has_no_consequence_is_passed_on(field: str, sent: dict[str, Any], event: str) -> None:
-    assert told(field, sent) == [NumberNews(event, details={"field": field} | sent)]
+    assert told(field, sent) == [NumberUpdate(event, details={"field": field} | sent)]
 
 
 def test_troubles_without_a_message_are_told_with_advice() -> None:
     error = {"code": 130429, "title": "Rate limit hit", "error_data": {"details": "Slow down"}}
     advice = explained(130429, "", None).advice
     shown = {"code": 130429, "title": "Rate limit hit", "details": "Slow down", "advice": advice}
-    news = NumberNews("error", details=shown, reaction=Reaction.HOLD_CHANNEL)
+    news = NumberUpdate("error", details=shown, reaction=ErrorReaction.HOLD_CHANNEL)
     assert read(value(errors=[error, "odd"])) == ([news], 0)
     nothing: list[Any] = [[], None, "odd", {}]
     assert [read(value(errors=none)) for none in nothing] == [([], 0)] * 4
@@ -168,7 +168,7 @@ def test_what_people_wish_to_get() -> None:
     other = {"person": {"user_id": "BR.1"}, "value": "resume"}
     wishes = [wish, "odd", {"value": "stop"}, {"wa_id": PERSON}, {"user_id": "BR.1", "value": "resume"}]
     assert told("user_preferences", value(user_preferences=wishes)) == [
-        NumberNews("user_preferences", details={"preferences": [shown, other]})
+        NumberUpdate("user_preferences", details={"preferences": [shown, other]})
     ]
     assert told("user_preferences", value(user_preferences=["odd"])) == []
     assert told("user_preferences", value("999", user_preferences=[wish])) == []
@@ -203,4 +203,4 @@ def test_news_of_another_number_is_none_of_ours() -> None:
 def test_news_without_content_is_counted_and_breaks_nothing(odd: Any) -> None:
     body = callback(odd, {"decision": "APPROVED"}, field="account_review_update")
     details = {"field": "account_review_update", "decision": "APPROVED"}
-    assert read_updates(body, NUMBER, WABA) == ([NumberNews("account_review_update", details=details)], 1)
+    assert read_updates(body, NUMBER, WABA) == ([NumberUpdate("account_review_update", details=details)], 1)

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatepost.model.order import LINES_MAX
-from gatepost.networks.base import Incoming, Status, Update
+from gatepost.networks.base import Incoming, StatusUpdate, Update
 from gatepost.networks.cloud.callback import PARTS_MAX, BadCallback, read_updates
-from gatepost.networks.cloud.contents import _READERS
 from gatepost.networks.cloud.messages import MESSAGE_MAX
+from gatepost.networks.cloud.read_content import _READERS
 from gatepost.networks.cloud.values import DEEP, flattened
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, message, status, value
 
@@ -85,7 +85,7 @@ def check_keepable(update: Update) -> None:
     whole = msgspec.json.encode(update)
     assert rb"\u0000" not in whole.replace(rb"\\", b"")
     whole.decode()
-    if isinstance(update, Status | Incoming):
+    if isinstance(update, StatusUpdate | Incoming):
         assert 0 < len(update.network_id) <= 256
     if isinstance(update, Incoming):
         assert 0 < len(update.type) <= 64
@@ -132,7 +132,7 @@ def test_a_message_gone_wrong_costs_itself_at_most(type_: str, path: list[int], 
     updates, unread = read(body.replace(b'"HERE"', written(spoilt)))
     assert "wamid.good" in [update.network_id for update in updates if isinstance(update, Incoming)]
     assert sum(isinstance(update, Incoming) for update in updates) + unread == 2
-    assert any(isinstance(update, Status) for update in updates)
+    assert any(isinstance(update, StatusUpdate) for update in updates)
 
 
 @MODEST
@@ -142,7 +142,7 @@ def test_a_status_gone_wrong_costs_itself_at_most(path: list[int], odd: Any) -> 
     spoilt = mutated(status("failed", errors=errors, pricing={"a": "b"}, conversation={"origin": {}}), path, odd)
     body = callback(value(statuses=["HERE", status("read", id="wamid.good")]))
     updates, unread = read(body.replace(b'"HERE"', written(spoilt)))
-    assert "wamid.good" in [update.network_id for update in updates if isinstance(update, Status)]
+    assert "wamid.good" in [update.network_id for update in updates if isinstance(update, StatusUpdate)]
     assert len(updates) + unread == 2
 
 
@@ -152,7 +152,7 @@ def test_news_gone_wrong_cost_themselves_at_most(field: str, path: list[int], od
     whole = json.loads(callback(value(statuses=[status()])))
     whole["entry"].append({"id": WABA, "changes": [{"field": field, "value": mutated(NEWS[field], path, odd)}]})
     updates, _ = read(written(whole))
-    assert any(isinstance(update, Status) for update in updates)
+    assert any(isinstance(update, StatusUpdate) for update in updates)
 
 
 @MODEST

@@ -17,26 +17,26 @@ import msgspec
 
 from gatepost.admin import accounts, channels
 from gatepost.clock import MovableClock
-from gatepost.inbound.receive import Receiver
+from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, SendRequest
-from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, Sent, Status
+from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, StatusUpdate
 from gatepost.outbound.accept import Acceptor
-from gatepost.outbound.allowance import Limits
-from gatepost.outbound.carry import Attach, attach_nothing
-from gatepost.outbound.lane import Lane
-from gatepost.outbound.ledger import Ledger
-from gatepost.outbound.verdict import Rules
-from gatepost.store.heads import Lease, claim_channel, release_channel
-from gatepost.store.messages import StoredMessage, get_message
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.outbound.number_limits import NumberLimits
+from gatepost.outbound.send_attempt import Attach, attach_nothing
+from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.store.channel_head import Lease, claim_channel, release_channel
+from gatepost.store.messages.read import StoredMessage, get_message
 from gatepost.store.pool import Database
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PLANS = {"unlimited": Plan("Unlimited")}
-FAST = Limits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=0)
-RULES = Rules(in_flight=256, read_ahead=5000, unknown_grace=30, retry_base=2, retry_most=300, attempts=3)
+FAST = NumberLimits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=0)
+RULES = SendRules(in_flight=256, read_ahead=5000, unknown_grace=30, retry_base=2, retry_most=300, attempts=3)
 
 Answer = Callable[[Outgoing], Receipt | Awaitable[Receipt]]
 
@@ -64,7 +64,7 @@ class TestNetwork:
 
     def __init__(self, clock: MovableClock) -> None:
         self.calls: list[Call] = []
-        self.answer: Answer = lambda message: Sent(f"wamid.{message.id.hex}.{message.attempt}")
+        self.answer: Answer = lambda message: SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
         self.most_at_once = 0
         self._clock = clock
         self._start = clock.monotonic()
@@ -113,31 +113,31 @@ class Stage:
         self.ref = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
         self.network = TestNetwork(clock)
         self.acceptor = Acceptor(db, clock, PLANS, lambda _: None, 1000, check_no_link)
-        self.receiver = Receiver(db, clock, lambda _: self.ring(), 1000, 0.0)
+        self.receiver = UpdateReceiver(db, clock, lambda _: self.wake(), 1000, 0.0)
         self.told: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
         self.attach: Attach = attach_nothing
-        self.lane: Lane
+        self.sender: ChannelSender
         self.lease: Lease
 
     async def take_over(
         self,
-        limits: Limits = FAST,
-        rules: Rules = RULES,
+        limits: NumberLimits = FAST,
+        rules: SendRules = RULES,
         *,
         connected: bool = True,
         alive: Callable[[], bool] = bool,
         limited: bool = False,
-    ) -> Lane:
+    ) -> ChannelSender:
         """Claims the channel for a new owner, whoever had it before, and gives its lane."""
         if hasattr(self, "lease"):
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert lease is not None
-        ledger = Ledger(self.db, self.clock, 0.0, lambda _: None)
+        ledger = SendRecorder(self.db, self.clock, 0.0, lambda _: None)
         network = self.network if connected else None
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease
-        self.lane = Lane(
+        self.sender = ChannelSender(
             ledger,
             self.clock,
             lease,
@@ -150,7 +150,7 @@ class Stage:
             self._attach,
             limited=limited,
         )
-        return self.lane
+        return self.sender
 
     async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
         return await self.attach(network, content, type_)
@@ -162,16 +162,16 @@ class Stage:
     async def accept(self, phone: str, body: str = "Hello", **wishes: Any) -> UUID:
         """Accepts a message; gives its id."""
         accepted = await self.acceptor.accept(self.caller, SendRequest(phone=phone, body=body, **wishes))
-        self.ring()
+        self.wake()
         return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
 
     async def accept_many(self, phones: list[str], **wishes: Any) -> list[UUID]:
         calls = (self.accept(phone, f"{i}", **wishes) for i, phone in enumerate(phones))
         return await asyncio.gather(*calls)
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         if hasattr(self, "lane"):
-            self.lane.ring()
+            self.sender.wake()
 
     async def drive(self, seconds: float, *, stride: float = 1e-6) -> None:
         """Lets the lane do everything that falls due within this time, moving the clock from one thing to the next.
@@ -191,8 +191,8 @@ class Stage:
     async def settle(self) -> float | None:
         """Does what is due at this very moment; gives when something is due next, which lies ahead."""
         for _ in range(2000):
-            called, again = len(self.network.calls), await self.lane.step()
-            await self.lane.settled()
+            called, again = len(self.network.calls), await self.sender.step()
+            await self.sender.settled()
             if len(self.network.calls) == called and (again is None or again > self.clock.monotonic()):
                 return again
         raise AssertionError("the lane turns in circles")
@@ -201,7 +201,7 @@ class Stage:
         """Statuses from the network, one report each."""
         for status in statuses:
             network_id = f"wamid.{message_id.hex}.{attempt}"
-            update = Status(network_id, status, self.clock.now(), message_id, attempt)
+            update = StatusUpdate(network_id, status, self.clock.now(), message_id, attempt)
             await self.receiver.receive(self.channel_id, self.ref, [update])
 
     async def hear(self, phone: str, text: str = "Hi") -> None:

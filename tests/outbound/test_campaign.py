@@ -70,7 +70,7 @@ async def check_all_once(stage: Stage, phones: list[str]) -> None:
     assert sorted(sent) == phones
     unsent = await stage.rows("messages", "AND NOT incoming AND state <> 2")
     assert unsent == []
-    assert stage.lane.idle
+    assert stage.sender.idle
 
 
 async def test_five_thousand_on_a_thousand_a_day_and_the_tier_rises_by_the_rule(stage: Stage) -> None:

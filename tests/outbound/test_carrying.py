@@ -7,16 +7,26 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.networks.base import Network, NetworkError, Outgoing, Reaction, Receipt, Refused, Sent, Unknown, Unsent
+from gatepost.networks.base import (
+    ErrorReaction,
+    Network,
+    NetworkError,
+    Outgoing,
+    Receipt,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+    SendUnknown,
+)
 from tests.outbound.stage import FAST, Stage
 from tests.patience import PATIENCE
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
-TOO_LARGE = Refused(NetworkError(131053, "Media upload error", "Too large"), Reaction.FINAL)
+TOO_LARGE = SendRefused(NetworkError(131053, "Media upload error", "Too large"), ErrorReaction.FINAL)
 
 
 def taken(message: Outgoing) -> Receipt:
-    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
 async def ack_data(stage: Stage, message_id: UUID) -> list[dict[str, Any]]:
@@ -45,7 +55,7 @@ async def test_files_are_attached_before_the_call_under_the_networks_own_names(s
 
 @pytest.mark.parametrize(
     ("receipt", "status", "times"),
-    [(TOO_LARGE, "FAILED", []), (Unsent("no route"), "SENT", [1]), (Unknown("lost"), "SENT", [30])],
+    [(TOO_LARGE, "FAILED", []), (SendNotMade("no route"), "SENT", [1]), (SendUnknown("lost"), "SENT", [30])],
 )
 async def test_a_file_that_cannot_be_attached_answers_for_the_network(
     stage: Stage, receipt: Receipt, status: str, times: list[float]
@@ -87,8 +97,8 @@ async def test_a_lease_that_ends_while_files_are_attached_sends_nothing(stage: S
     stage.attach = attach
     await stage.take_over(alive=lambda: alive)
     await stage.accept(PHONES[0])
-    await stage.lane.step()
-    await stage.lane.settled()
+    await stage.sender.step()
+    await stage.sender.settled()
     assert stage.network.calls == []
     assert (await stage.rows("messages"))[0]["state"] == 1, "the next owner finds it with an unknown outcome"
 
@@ -97,7 +107,7 @@ async def test_a_lease_that_ends_while_files_are_attached_sends_nothing(stage: S
 
 
 async def test_a_message_that_the_network_holds_back_is_sent_and_says_so(stage: Stage) -> None:
-    stage.network.answer = lambda m: Sent(f"wamid.{m.id.hex}", held=m.phone == PHONES[0])
+    stage.network.answer = lambda m: SendAccepted(f"wamid.{m.id.hex}", held=m.phone == PHONES[0])
     await stage.take_over()
     held, other = await stage.accept(PHONES[0]), await stage.accept(PHONES[1])
     await stage.drive(1)
@@ -107,7 +117,7 @@ async def test_a_message_that_the_network_holds_back_is_sent_and_says_so(stage: 
 
 async def test_an_answer_from_the_networks_way_of_writing_a_number_finds_the_same_contact(stage: Stage) -> None:
     ours, theirs = "5511987654321", "551187654321"
-    stage.network.answer = lambda m: Sent(f"wamid.{m.id.hex}.{m.attempt}", wa_id=theirs)
+    stage.network.answer = lambda m: SendAccepted(f"wamid.{m.id.hex}.{m.attempt}", wa_id=theirs)
     await stage.take_over(msgspec.structs.replace(FAST, tier=1))
     await stage.accept(ours, "Hello")
     await stage.drive(1)
@@ -120,7 +130,7 @@ async def test_an_answer_from_the_networks_way_of_writing_a_number_finds_the_sam
 
 
 async def test_two_ways_of_writing_that_turn_out_to_be_one_number_become_one_contact(stage: Stage) -> None:
-    stage.network.answer = lambda m: Sent(f"wamid.{m.id.hex}.{m.attempt}", wa_id=PHONES[1])
+    stage.network.answer = lambda m: SendAccepted(f"wamid.{m.id.hex}.{m.attempt}", wa_id=PHONES[1])
     await stage.take_over()
     ids = [await stage.accept(PHONES[1], "as they write it"), await stage.accept(PHONES[0], "as we write it")]
     await stage.drive(1)
@@ -141,7 +151,7 @@ async def test_what_a_slow_commit_held_up_does_not_reach_the_network_all_at_once
     async with stage.db.transaction() as conn:  # holds up the commit of every intent
         await conn.execute("SELECT 1 FROM messages WHERE channel_id = $1 FOR UPDATE", stage.channel_id)
         for _ in range(14):
-            await stage.lane.step()
+            await stage.sender.step()
             stage.clock.advance(0.1)
         await asyncio.sleep(0.05)
         assert stage.network.calls == []
@@ -149,7 +159,7 @@ async def test_what_a_slow_commit_held_up_does_not_reach_the_network_all_at_once
         while len(stage.network.calls) < 12:
             stage.clock.advance(0.05)
             await asyncio.sleep(0.005)
-    await stage.lane.settled()
+    await stage.sender.settled()
     times = stage.network.times
     assert max(sum(start <= at < start + 0.999 for at in times) for start in times) <= 10
     assert times[-1] - times[0] >= 1
@@ -162,12 +172,12 @@ async def test_a_lane_whose_lease_ends_in_the_line_before_the_call_sends_no_more
     async with stage.db.transaction() as conn:
         await conn.execute("SELECT 1 FROM messages WHERE channel_id = $1 FOR UPDATE", stage.channel_id)
         for _ in range(4):
-            await stage.lane.step()
+            await stage.sender.step()
             stage.clock.advance(0.5)
     async with asyncio.timeout(PATIENCE):
         while len(stage.network.calls) < 2:
             await asyncio.sleep(0.005)
         alive = False
         stage.clock.advance(10)
-        await stage.lane.settled()
+        await stage.sender.settled()
     assert len(stage.network.calls) == 2

@@ -6,10 +6,18 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent, Unknown
-from gatepost.outbound.allowance import Limits
+from gatepost.networks.base import (
+    ErrorReaction,
+    NetworkError,
+    Outgoing,
+    Receipt,
+    SendAccepted,
+    SendRefused,
+    SendUnknown,
+)
 from gatepost.outbound.cancel import cancel_message
-from gatepost.store.contact_changes import merge_contacts
+from gatepost.outbound.number_limits import NumberLimits
+from gatepost.store.contacts.changes import merge_contacts
 from tests.outbound.stage import FAST, NOW, RULES, Stage
 
 PERSON, OTHER = "5511999998888", "5511999997777"
@@ -17,14 +25,14 @@ SLOW = msgspec.structs.replace(RULES, retry_base=300, attempts=10)
 
 
 def busy(_message: Outgoing) -> Receipt:
-    return Refused(NetworkError(131016, "Service overloaded"), Reaction.RETRY)
+    return SendRefused(NetworkError(131016, "Service overloaded"), ErrorReaction.RETRY)
 
 
 def taken(message: Outgoing) -> Receipt:
-    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
-async def backed_off(stage: Stage, limits: Limits = FAST, **wishes: int) -> tuple[UUID, UUID]:
+async def backed_off(stage: Stage, limits: NumberLimits = FAST, **wishes: int) -> tuple[UUID, UUID]:
     """Message A, which is tried again in four to six minutes, and B behind it."""
     stage.network.answer = busy
     await stage.take_over(limits, SLOW)
@@ -39,7 +47,7 @@ async def backed_off(stage: Stage, limits: Limits = FAST, **wishes: int) -> tupl
 
 async def cancel(stage: Stage, message_id: UUID) -> None:
     await cancel_message(stage.db, stage.caller, await stage.message(message_id), stage.clock.now())
-    stage.ring()
+    stage.wake()
 
 
 async def test_cancel_frees_the_conversation_at_once(stage: Stage) -> None:
@@ -48,7 +56,7 @@ async def test_cancel_frees_the_conversation_at_once(stage: Stage) -> None:
     await stage.drive(0)
     assert stage.network.bodies == ["A", "B"]
     assert await stage.acks(first) == ["PENDING", "CANCELED"]
-    assert stage.lane.idle
+    assert stage.sender.idle
     assert await stage.check_floor() <= second
 
 
@@ -125,7 +133,7 @@ async def test_a_merged_contact_goes_on_in_one_line_at_once(stage: Stage) -> Non
     third = await stage.accept(OTHER, "C", send_at=NOW + timedelta(seconds=60))
     stays, goes = (await stage.message(third)).contact_id, (await stage.message(first)).contact_id
     assert await merge_contacts(stage.db, stage.ref, stage.channel_id, stays, goes, stage.clock.now())
-    stage.ring()
+    stage.wake()
     await stage.drive(60)
     assert stage.network.bodies == ["A"], "all three are of one person now, and A is first"
     await cancel(stage, first)
@@ -140,13 +148,13 @@ async def test_a_cancel_before_the_merge_is_seen_with_it(stage: Stage) -> None:
     await cancel_message(stage.db, stage.caller, await stage.message(first), stage.clock.now())
     stays, goes = (await stage.message(third)).contact_id, (await stage.message(first)).contact_id
     assert await merge_contacts(stage.db, stage.ref, stage.channel_id, stays, goes, stage.clock.now())
-    stage.ring()
+    stage.wake()
     await stage.drive(0)
     assert [call.message.id for call in stage.network.calls] == [first, second]
 
 
 async def test_an_unknown_outcome_still_counts_and_cannot_be_canceled(stage: Stage) -> None:
-    stage.network.answer = lambda _: Unknown("The network's answer was lost")
+    stage.network.answer = lambda _: SendUnknown("The network's answer was lost")
     await stage.take_over()
     first = await stage.accept(PERSON, "A")
     await stage.drive(1)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.admin.vault import Vault
+from gatepost.network_factory import NetworkFactory
 from gatepost.outbound import pace
-from gatepost.outbound.allowance import Climb, Limits
+from gatepost.outbound.number_limits import NumberLimits, TierPromotion
 from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.links import LinkRow
-from gatepost.ways import Ways
 from gatepost.webhooks.guard import Guard
 from tests.outbound.stage import FAST, NOW, Stage
 
@@ -27,7 +27,7 @@ RISING = msgspec.structs.replace(FAST, tier=10, ladder=LADDER, rise_after=DAY, t
 steps = st.lists(st.integers(0, 1000), max_size=6)
 
 
-def rising(**changes: Any) -> Limits:
+def rising(**changes: Any) -> NumberLimits:
     return msgspec.structs.replace(RISING, **changes)
 
 
@@ -93,12 +93,12 @@ def test_warming_up_never_falls_back_and_never_means_no_limit(
 # -- the climb --------------------------------------------------------------------------------------------------------
 
 
-async def opened(stage: Stage, people: int) -> Climb:
+async def opened(stage: Stage, people: int) -> TierPromotion:
     """A climb on a channel that has opened so many conversations."""
     await stage.take_over()
     await stage.accept_many(PHONES[:people])
     await stage.drive(1)
-    return Climb(stage.db, stage.lease)
+    return TierPromotion(stage.db, stage.lease)
 
 
 async def kept(stage: Stage) -> tuple[Any, Any]:
@@ -133,7 +133,7 @@ async def test_what_was_used_more_than_a_week_ago_earns_nothing(stage: Stage) ->
     climb = await opened(stage, 10)
     week = NOW + timedelta(days=7)
     assert await climb.look(RISING, week) == RISING
-    assert (await Climb(stage.db, stage.lease).look(RISING, week - timedelta(microseconds=1))).tier == 20
+    assert (await TierPromotion(stage.db, stage.lease).look(RISING, week - timedelta(microseconds=1))).tier == 20
 
 
 async def test_it_climbs_to_the_end_of_the_ladder_and_stays(stage: Stage) -> None:
@@ -188,11 +188,11 @@ async def test_a_lane_rises_and_sends_on_at_once(stage: Stage) -> None:
 
 
 @pytest.fixture
-async def ways(tmp_path: Path) -> AsyncIterator[Ways]:
+async def networks(tmp_path: Path) -> AsyncIterator[NetworkFactory]:
     """Give the ways with settings of our own; nothing is called."""
     pace_ = {"pace.tier": 10, "pace.ladder": list(LADDER), "pace.rise_hours": 6}
     wishes = {"data": str(tmp_path), "cloud.base_url": "http://127.0.0.1:9", **pace_}
-    one = Ways(load(environ={}, overrides=wishes), Vault(bytes(32)), "", Guard())
+    one = NetworkFactory(load(environ={}, overrides=wishes), Vault(bytes(32)), "", Guard())
     yield one
     await one.close()
 
@@ -203,27 +203,27 @@ async def config_of(stage: Stage, **changes: Any) -> ChannelConfig:
     return msgspec.structs.replace(config, **changes)
 
 
-async def test_an_official_number_climbs_from_the_day_it_came(stage: Stage, ways: Ways) -> None:
-    limits = ways.limits(await config_of(stage, kind="official"), None, NOW)
+async def test_an_official_number_climbs_from_the_day_it_came(stage: Stage, networks: NetworkFactory) -> None:
+    limits = networks.limits(await config_of(stage, kind="official"), None, NOW)
     assert (limits.tier, limits.ladder, limits.rise_after, limits.tier_since) == (10, LADDER, 6 * HOUR, NOW)
     told = {"tier_since": "2026-11-16T10:00:00.000Z", "quality": "RED"}
-    limits = ways.limits(await config_of(stage, kind="official", limits={"tier": 20}, state=told), None, NOW)
+    limits = networks.limits(await config_of(stage, kind="official", limits={"tier": 20}, state=told), None, NOW)
     assert (limits.tier, limits.tier_since, limits.quality) == (20, NOW + DAY, "RED")
 
 
-async def test_what_was_read_of_a_number_goes_before_the_settings(stage: Stage, ways: Ways) -> None:
+async def test_what_was_read_of_a_number_goes_before_the_settings(stage: Stage, networks: NetworkFactory) -> None:
     for told, tier, throughput in (
         ({"tier": 2000, "throughput": 1000}, 2000, 1000),
         ({"tier": 0, "throughput": 80}, 0, 80),
         ({"quality": "GREEN"}, 10, 80),
     ):
-        limits = ways.limits(await config_of(stage, kind="official", state=told), None, NOW)
+        limits = networks.limits(await config_of(stage, kind="official", state=told), None, NOW)
         assert (limits.tier, limits.throughput) == (tier, throughput)
 
 
-async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Stage, ways: Ways) -> None:
+async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Stage, networks: NetworkFactory) -> None:
     config = await config_of(stage, kind="official", limits={"tier": 10}, state={"tier": 20, "quality": "GREEN"})
-    limits = ways.limits(config, None, NOW)
+    limits = networks.limits(config, None, NOW)
     assert pace.next_tier(limits.ladder, 10, 10, "GREEN") == 20
     assert pace.next_tier(limits.ladder, 20, 20, "GREEN") == 20
 
@@ -236,10 +236,10 @@ def test_a_ladder_ends_where_the_network_says(told: int | None, steps: tuple[int
     assert pace.up_to((10, 20, 0), told) == steps
 
 
-async def test_the_networks_own_word_ends_our_ladder(stage: Stage, ways: Ways) -> None:
+async def test_the_networks_own_word_ends_our_ladder(stage: Stage, networks: NetworkFactory) -> None:
     state = {"tier_from": "network", "tier_since": "2026-11-15T10:00:00.000Z"}
     config = await config_of(stage, kind="official", limits={"tier": 20}, state=state)
-    limits = ways.limits(config, None, NOW + 7 * DAY)
+    limits = networks.limits(config, None, NOW + 7 * DAY)
     assert (limits.tier, limits.ladder) == (20, ())
     climb = await opened(stage, 20)
     assert await climb.look(limits, NOW + 2 * DAY) == limits
@@ -247,28 +247,28 @@ async def test_the_networks_own_word_ends_our_ladder(stage: Stage, ways: Ways) -
 
 @pytest.mark.parametrize(("days", "tier"), [(None, 20), (0, 20), (1, 30), (2, 45), (7, 250), (30, 250)])
 async def test_a_linked_number_may_write_to_more_new_people_each_day(
-    stage: Stage, ways: Ways, days: int | None, tier: int
+    stage: Stage, networks: NetworkFactory, days: int | None, tier: int
 ) -> None:
     link = None if days is None else LinkRow(linked_at=NOW - timedelta(days=days))
-    limits = ways.limits(await config_of(stage), link, NOW)
+    limits = networks.limits(await config_of(stage), link, NOW)
     assert (limits.tier, limits.ladder, limits.throughput) == (tier, (), 1)
     assert (limits.pair_seconds, limits.pair_burst) == (2, 10)
 
 
-async def test_what_is_set_by_hand_goes_first_on_both(stage: Stage, ways: Ways) -> None:
+async def test_what_is_set_by_hand_goes_first_on_both(stage: Stage, networks: NetworkFactory) -> None:
     by_hand = {"tier": 3, "throughput": 5, "window": 0}
     for kind in ("qr", "official"):
-        limits = ways.limits(await config_of(stage, kind=kind, limits=by_hand), LinkRow(linked_at=NOW), NOW)
+        limits = networks.limits(await config_of(stage, kind=kind, limits=by_hand), LinkRow(linked_at=NOW), NOW)
         assert (limits.tier, limits.throughput) == (3, 5)
 
 
-async def test_a_linked_number_keeps_to_its_first_day(stage: Stage, ways: Ways) -> None:
+async def test_a_linked_number_keeps_to_its_first_day(stage: Stage, networks: NetworkFactory) -> None:
     linked = LinkRow(linked_at=NOW)
-    await stage.take_over(ways.limits(await config_of(stage), linked, stage.clock.now()))
+    await stage.take_over(networks.limits(await config_of(stage), linked, stage.clock.now()))
     await stage.accept_many(PHONES[:50], ttl=7 * 86_400)
     await stage.drive(30)
     await stage.drive(86_400 - 30, stride=600)
     assert len(stage.network.calls) == 20
-    stage.lane.adjust(stage.network, ways.limits(await config_of(stage), linked, stage.clock.now()))
+    stage.sender.adjust(stage.network, networks.limits(await config_of(stage), linked, stage.clock.now()))
     await stage.drive(60)
     assert len(stage.network.calls) == 50, "thirty on the second day"

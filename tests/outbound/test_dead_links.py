@@ -11,8 +11,8 @@ import pytest
 from gatepost.model.file import Fetched, Unfetched
 from gatepost.model.message import SendRequest
 from gatepost.networks.base import Network, Receipt
-from gatepost.outbound.attach import Attacher, link_failed_at
-from gatepost.store.objects import Objects
+from gatepost.outbound.attachments import AttachmentUploader, link_failed_at
+from gatepost.store.media.objects import ObjectStorage
 from tests.outbound.stage import FAST, NOW, RULES, Stage
 
 PERSON, OTHER = "5511999998888", "5511999997777"
@@ -28,9 +28,9 @@ class Links:
         self.behind: Fetched | Unfetched = UNRESOLVED
         self.tries: list[float] = []
         self._stage = stage
-        self._attacher = Attacher(
+        self._attacher = AttachmentUploader(
             stage.db,
-            Objects.open("", folder),
+            ObjectStorage.open("", folder),
             stage.clock,
             self._fetch,
             most=1000,
@@ -50,7 +50,7 @@ class Links:
 async def send_picture(stage: Stage, phone: str) -> UUID:
     request = SendRequest(phone=phone, type="image", media={"link": LINK})
     accepted = await stage.acceptor.accept(stage.caller, request)
-    stage.ring()
+    stage.wake()
     return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
 
 

@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent
-from gatepost.outbound.queue import BUSY, Queue
-from gatepost.store.contact_changes import merge_contacts
-from gatepost.store.heads import lock_head
+from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Receipt, SendAccepted, SendRefused
+from gatepost.outbound.queue import BUSY, SendQueue
+from gatepost.store.channel_head import lock_head
+from gatepost.store.contacts.changes import merge_contacts
 from tests.outbound.stage import RULES, Stage
 from tests.outbound.test_queue import queued
 
@@ -24,8 +24,8 @@ async def join(stage: Stage, stays: UUID, goes: UUID) -> None:
     if one.contact_id != other.contact_id:
         now = stage.clock.now()
         await merge_contacts(stage.db, stage.ref, stage.channel_id, one.contact_id, other.contact_id, now)
-        stage.ring()
-        await stage.lane._reader.read()
+        stage.wake()
+        await stage.sender._reader.read()
 
 
 @pytest.mark.parametrize("joined", [False, True])
@@ -38,7 +38,7 @@ async def test_a_conversation_that_was_refused_is_not_taken_for_open_by_who_was_
     async def refuse(_: Outgoing) -> Receipt:
         if joined:
             await join(stage, first, second)
-        return Refused(NOT_NOW, Reaction.HOLD_NEW)
+        return SendRefused(NOT_NOW, ErrorReaction.HOLD_NEW)
 
     stage.network.answer = refuse
     await stage.drive(60)
@@ -53,7 +53,7 @@ async def test_refusals_of_a_recipient_add_up_across_a_join(stage: Stage, joined
     async def refuse(message: Outgoing) -> Receipt:
         if joined:
             await join(stage, first, second)
-        return Refused(NOT_NOW, Reaction.HOLD_RECIPIENT)
+        return SendRefused(NOT_NOW, ErrorReaction.HOLD_RECIPIENT)
 
     stage.network.answer = refuse
     await stage.drive(30)
@@ -71,7 +71,11 @@ async def test_three_who_become_one_are_written_to_in_the_order_of_acceptance(st
         tries.append(message.id)
         await join(stage, sent[0], sent[1])
         await join(stage, sent[2], sent[0])
-        return Refused(NOT_NOW, Reaction.RETRY) if tries.count(message.id) < 2 else Sent(f"wamid.{message.id.hex}")
+        return (
+            SendRefused(NOT_NOW, ErrorReaction.RETRY)
+            if tries.count(message.id) < 2
+            else SendAccepted(f"wamid.{message.id.hex}")
+        )
 
     stage.network.answer = answer
     await stage.drive(120)
@@ -81,13 +85,13 @@ async def test_three_who_become_one_are_written_to_in_the_order_of_acceptance(st
 
 async def test_what_expires_as_its_wait_ends_is_not_started_as_well(stage: Stage) -> None:
     await stage.take_over()
-    stage.network.answer = lambda _: Refused(NOT_NOW, Reaction.RETRY, wait=10.0)
+    stage.network.answer = lambda _: SendRefused(NOT_NOW, ErrorReaction.RETRY, wait=10.0)
     message = await stage.accept(STAYS, ttl=10)
     await stage.drive(9.9)
     async with stage.db.transaction() as conn:  # the end cannot be written yet; an intent could
         await lock_head(conn, stage.channel_id)
         stage.clock.advance(0.1)
-        await stage.lane.step()
+        await stage.sender.step()
         for _ in range(20):
             await asyncio.sleep(0.01)
     await stage.drive(30)
@@ -96,7 +100,7 @@ async def test_what_expires_as_its_wait_ends_is_not_started_as_well(stage: Stage
 
 
 def test_who_waits_for_an_end_to_be_written_is_not_forgotten_meanwhile() -> None:
-    queue, expiring = Queue(), queued(1, STAYS)
+    queue, expiring = SendQueue(), queued(1, STAYS)
     queue.add(expiring, 0.0)
     queue.withdraw(expiring, 0.0)
     for number in range(2, 10_100):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gatepost.model.message import State
-from gatepost.outbound.queue import BULK, BUSY, CHAT, IDLE, PARKED, TIER, Queue
-from gatepost.store.sending import Queued
-from gatepost.store.waiting import Standing
+from gatepost.outbound.queue import BULK, BUSY, CHAT, IDLE, PARKED, TIER, SendQueue
+from gatepost.store.messages.queue_changes import QueuedState
+from gatepost.store.messages.send import QueuedMessage
 from tests.outbound.test_queue import queued
 
 PHONES = [f"551199999000{i}" for i in range(3)]  # few, so that they meet often
@@ -20,12 +20,12 @@ class Joins(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.queue = Queue()
+        self.queue = SendQueue()
         self.now, self.count = 100.0, 0
         self.contacts = {phone: UUID(int=int(phone)) for phone in PHONES}
         self.rows: dict[UUID, UUID] = {}  # for whom each message is, as the database says
-        self.waiting: list[Queued] = []
-        self.flying: list[Queued] = []
+        self.waiting: list[QueuedMessage] = []
+        self.flying: list[QueuedMessage] = []
 
     @rule(phone=st.sampled_from(PHONES), bulk=st.booleans(), delay=st.sampled_from([0.0, 0.0, 5.0]))
     def add(self, phone: str, bulk: bool, delay: float) -> None:
@@ -46,7 +46,7 @@ class Joins(RuleBasedStateMachine):
     @rule()
     def hear(self) -> None:
         for message in self.waiting:
-            self.queue.follow(Standing(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
+            self.queue.follow(QueuedState(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
 
     @rule(phone=st.sampled_from(PHONES))
     def give_away(self, phone: str) -> None:
@@ -78,7 +78,7 @@ class Joins(RuleBasedStateMachine):
             message.not_before = self.now + 4
         self.land(message, done=done)
 
-    def land(self, message: Queued, *, done: bool) -> None:
+    def land(self, message: QueuedMessage, *, done: bool) -> None:
         self.flying = [other for other in self.flying if other is not message]
         if done:
             self.waiting = [other for other in self.waiting if other is not message]

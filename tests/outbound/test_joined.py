@@ -10,16 +10,16 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.message import State
-from gatepost.networks.base import NetworkError, Outgoing, Reaction, Receipt, Refused, Sent
-from gatepost.outbound.allowance import Limits
-from gatepost.outbound.queue import BUSY, Queue
-from gatepost.store.contact_changes import merge_contacts
-from gatepost.store.waiting import Standing
+from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Receipt, SendAccepted, SendRefused
+from gatepost.outbound.number_limits import NumberLimits
+from gatepost.outbound.queue import BUSY, SendQueue
+from gatepost.store.contacts.changes import merge_contacts
+from gatepost.store.messages.queue_changes import QueuedState
 from tests.outbound.stage import Stage
 from tests.outbound.test_queue import queued
 
 OLD, NEW, OTHER = "49015199998888", "4915199998888", "4915177770000"
-ONE_A_DAY = Limits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=1)
+ONE_A_DAY = NumberLimits(throughput=100_000, pair_seconds=0, pair_burst=10_000, tier=1)
 
 
 async def contact_of(stage: Stage, message_id: UUID) -> UUID:
@@ -29,7 +29,7 @@ async def contact_of(stage: Stage, message_id: UUID) -> UUID:
 async def join(stage: Stage, stays: UUID, goes: UUID) -> None:
     """Makes one person of two, as an incoming message or somebody at a desk would."""
     assert await merge_contacts(stage.db, stage.ref, stage.channel_id, stays, goes, stage.clock.now())
-    stage.ring()
+    stage.wake()
 
 
 async def told_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
@@ -64,10 +64,10 @@ async def test_what_waits_for_both_leaves_in_one_line_in_the_order_of_acceptance
         assert len(under_way) == 1, "two messages of one person at once"
         await asyncio.sleep(0.01)
         under_way.remove(message.phone)
-        return Sent(f"wamid.{message.id.hex}")
+        return SendAccepted(f"wamid.{message.id.hex}")
 
     stage.network.answer = slowly
-    stage.lane.connect(stage.network)
+    stage.sender.connect(stage.network)
     await stage.drive(5)
     assert stage.network.bodies == ["1", "2", "3"]
 
@@ -79,7 +79,7 @@ async def test_its_events_name_whom_it_is_for_by_now_and_it_opens_their_conversa
     stays = await contact_of(stage, other)
     await join(stage, stays, await contact_of(stage, message))
     seq = await last_seq(stage)
-    stage.lane.connect(stage.network)
+    stage.sender.connect(stage.network)
     await stage.drive(5)
     assert await told_contacts(stage, message, seq) == {ids.show("ct", stays)}
     assert await contact_of(stage, message) == stays
@@ -92,9 +92,9 @@ async def test_an_intent_that_does_not_know_yet_opens_the_conversation_of_who_is
     await stage.take_over()
     message, other = await stage.accept(OLD), await stage.accept(NEW, send_at=stage.clock.now() + timedelta(days=1))
     stays, goes = await contact_of(stage, other), await contact_of(stage, message)
-    await stage.lane._reader.read()
+    await stage.sender._reader.read()
     await join(stage, stays, goes)
-    stage.lane._reader.more = False  # the bell was lost
+    stage.sender._reader.more = False  # the bell was lost
     await stage.settle()
     (talk,) = await stage.rows("conversations")
     assert stage.network.bodies == ["Hello"]
@@ -119,13 +119,13 @@ async def test_it_opens_no_conversation_with_somebody_who_has_written_by_another
     await stage.take_over(ONE_A_DAY)
     await stage.accept(OTHER, "opens the one")
     await stage.settle()
-    stage.lane.connect(None)
+    stage.sender.connect(None)
     waiting = await stage.accept(OLD, "waits")
     await stage.settle()
     await stage.hear(NEW)
     (heard,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
     await join(stage, heard["id"], await contact_of(stage, waiting))
-    stage.lane.connect(stage.network)
+    stage.sender.connect(stage.network)
     await stage.settle()
     assert stage.network.bodies == ["opens the one", "waits"]
 
@@ -141,7 +141,7 @@ async def test_a_conversation_that_the_network_would_not_open_is_closed_for_who_
     async def joined_meanwhile(sent: Outgoing) -> Receipt:
         await join(stage, stays, await contact_of(stage, message))
         error = NetworkError(131_026, "Undeliverable", "")
-        return Refused(error, Reaction.FINAL) if refused else Sent(f"wamid.{sent.id.hex}")
+        return SendRefused(error, ErrorReaction.FINAL) if refused else SendAccepted(f"wamid.{sent.id.hex}")
 
     stage.network.answer = joined_meanwhile
     await stage.drive(5)
@@ -156,7 +156,7 @@ async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage
     (known,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
     message = await stage.accept(OLD)
     seq = await last_seq(stage)
-    stage.network.answer = lambda sent: Sent(f"wamid.{sent.id.hex}", wa_id=NEW)
+    stage.network.answer = lambda sent: SendAccepted(f"wamid.{sent.id.hex}", wa_id=NEW)
     await stage.drive(5)
     assert await told_contacts(stage, message, seq) == {ids.show("ct", known["id"])}
     assert await contact_of(stage, message) == known["id"]
@@ -165,11 +165,11 @@ async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage
 # -- the queue itself --------------------------------------------------------------------------------------------------
 
 
-def meet(queue: Queue, number: int, contact: UUID) -> None:
-    queue.follow(Standing(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
+def meet(queue: SendQueue, number: int, contact: UUID) -> None:
+    queue.follow(QueuedState(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
 
 
-def start(queue: Queue) -> int:
+def start(queue: SendQueue) -> int:
     found = queue.peek()
     assert found is not None
     queue.take(found[0], BUSY)
@@ -177,7 +177,7 @@ def start(queue: Queue) -> int:
 
 
 def test_who_becomes_one_while_both_are_busy_starts_nothing_until_both_have_landed() -> None:
-    queue, waiting = Queue(), [queued(n, phone) for n, phone in enumerate((OLD, NEW, OLD, NEW), 1)]
+    queue, waiting = SendQueue(), [queued(n, phone) for n, phone in enumerate((OLD, NEW, OLD, NEW), 1)]
     for message in waiting:
         queue.add(message, 0.0)
     assert {start(queue), start(queue)} == {1, 2}
@@ -192,7 +192,7 @@ def test_who_becomes_one_while_both_are_busy_starts_nothing_until_both_have_land
 
 
 def test_the_longer_of_two_waits_counts_for_both() -> None:
-    queue, one, two = Queue(), queued(1, OLD), queued(2, NEW)
+    queue, one, two = SendQueue(), queued(1, OLD), queued(2, NEW)
     for message in (one, two):
         queue.add(message, 0.0)
     queue.recipient_of(two).pair_due = 9.0
@@ -203,7 +203,7 @@ def test_the_longer_of_two_waits_counts_for_both() -> None:
 
 
 def test_what_is_added_by_either_name_joins_the_line() -> None:
-    queue = Queue()
+    queue = SendQueue()
     queue.add(queued(1, OLD), 0.0)
     queue.add(queued(2, NEW), 0.0)
     meet(queue, 1, UUID(int=int(NEW)))

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from gatepost.store.contact_changes import merge_contacts
-from gatepost.store.heads import lock_head
-from gatepost.store.joining import join_contacts
-from gatepost.store.sending import Intended, Intent, mark_sending
+from gatepost.store.channel_head import lock_head
+from gatepost.store.contacts.changes import merge_contacts
+from gatepost.store.contacts.merge import join_contacts
+from gatepost.store.messages.send import Intent, IntentResult, mark_sending
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_deleted_endpoints import until_waiting
 
@@ -36,7 +36,7 @@ async def test_a_change_in_the_same_moment_does_not_keep_it_closed(stage: Stage,
         intending = asyncio.create_task(mark_sending(stage.db, stage.lease, [Intent(message, 1, opens=True)], NOW))
         await until_waiting(stage, 1, intending)
         assert not intending.done()
-    assert await intending == [Intended(go=True, opened=opens)]
+    assert await intending == [IntentResult(go=True, opened=opens)]
     assert await opened(stage) == [opens]
 
 
@@ -50,7 +50,7 @@ async def test_a_join_in_the_same_moment_does_not_keep_it_closed(stage: Stage) -
         intending = asyncio.create_task(mark_sending(stage.db, stage.lease, [Intent(message, 1, opens=True)], NOW))
         await until_waiting(stage, 1, intending)
         assert not intending.done()
-    assert await intending == [Intended(go=True, opened=True)]
+    assert await intending == [IntentResult(go=True, opened=True)]
     assert await opened(stage) == [True]
 
 

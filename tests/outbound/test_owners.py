@@ -9,11 +9,11 @@ import pytest
 
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
-from gatepost.networks.base import Outgoing, Receipt, Sent, Unknown
-from gatepost.store.canceling import cancel_message
-from gatepost.store.heads import End, StaleOwner, claim_channel, ends_of, release_channel
-from gatepost.store.retrying import wake
-from gatepost.store.sending import Intent, mark_sending
+from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
+from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, ends_of, release_channel
+from gatepost.store.deliveries.retry import wake
+from gatepost.store.messages.cancel import cancel_message
+from gatepost.store.messages.send import Intent, mark_sending
 from tests.conftest import run_apart
 from tests.outbound.stage import FAST, Stage
 from tests.patience import PATIENCE
@@ -22,7 +22,7 @@ PHONES = [f"55119000000{i:02d}" for i in range(60)]
 
 
 def taken(message: Outgoing) -> Receipt:
-    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
 async def test_the_next_owner_reads_on_from_the_floor(stage: Stage) -> None:
@@ -31,7 +31,7 @@ async def test_the_next_owner_reads_on_from_the_floor(stage: Stage) -> None:
     await stage.drive(1.05)
     sent_before = len(stage.network.calls)
     assert 5 < sent_before < 15
-    await stage.lane.stop()
+    await stage.sender.stop()
     assert await stage.check_floor() in ids
     await stage.take_over()
     await stage.drive(1)
@@ -43,8 +43,8 @@ async def test_a_crash_before_any_note_of_the_floor_loses_and_doubles_nothing(st
     await stage.take_over(msgspec.structs.replace(FAST, throughput=10))
     ids = await stage.accept_many(PHONES[:10])
     for _ in range(3):
-        await stage.lane.step()
-        await stage.lane.settled()
+        await stage.sender.step()
+        await stage.sender.settled()
         stage.clock.advance(0.1)
     await stage.take_over()
     await stage.drive(1)
@@ -96,7 +96,7 @@ async def test_an_intent_whose_answer_was_lost_may_be_intended_again(stage: Stag
 
 
 async def test_the_grace_counts_from_the_attempt_however_many_owners_come(stage: Stage) -> None:
-    stage.network.answer = lambda _: Unknown("The connection was cut")
+    stage.network.answer = lambda _: SendUnknown("The connection was cut")
     await stage.take_over()
     id_ = await stage.accept(PHONES[0])
     await stage.drive(1)
@@ -128,7 +128,7 @@ async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
 
 
 async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None:
-    async def seen() -> End:
+    async def seen() -> LogEnd:
         return (await ends_of(stage.db, [stage.channel_id]))[stage.channel_id]
 
     await stage.take_over()
@@ -164,8 +164,8 @@ async def test_an_owner_past_its_lease_calls_nobody(stage: Stage) -> None:
     await stage.take_over(alive=lambda: alive)
     alive = False
     await stage.accept(PHONES[0])
-    await stage.lane.step()
-    await stage.lane.settled()
+    await stage.sender.step()
+    await stage.sender.settled()
     assert stage.network.calls == []
 
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gatepost.model.message import State
-from gatepost.outbound.queue import BULK, BUSY, CHAT, PARKED, TIER, Queue, Recipient
-from gatepost.store.sending import Queued
+from gatepost.outbound.queue import BULK, BUSY, CHAT, PARKED, TIER, QueuedRecipient, SendQueue
+from gatepost.store.messages.send import QueuedMessage
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PHONES = [f"551199999000{i}" for i in range(4)]
 
 
-def queued(number: int, phone: str, *, bulk: bool = False, not_before: float = 0.0) -> Queued:
-    return Queued(
+def queued(number: int, phone: str, *, bulk: bool = False, not_before: float = 0.0) -> QueuedMessage:
+    return QueuedMessage(
         id=UUID(int=number),
         contact_id=UUID(int=int(phone)),
         phone=phone,
@@ -41,10 +41,10 @@ def queued(number: int, phone: str, *, bulk: bool = False, not_before: float = 0
 class Story(msgspec.Struct):
     """What the model remembers of one recipient: all that was added, and what is still to come."""
 
-    waiting: list[Queued] = []
-    flying: Queued | None = None
+    waiting: list[QueuedMessage] = []
+    flying: QueuedMessage | None = None
 
-    def first(self) -> Queued | None:
+    def first(self) -> QueuedMessage | None:
         return next(iter(sorted(self.waiting, key=lambda m: (m.bulk, m.id))), None)
 
 
@@ -53,7 +53,7 @@ class Traffic(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.queue = Queue()
+        self.queue = SendQueue()
         self.now = 100.0
         self.count = 0
         self.story = {phone: Story() for phone in PHONES}
@@ -77,7 +77,7 @@ class Traffic(RuleBasedStateMachine):
         elif to == BUSY:
             self.story[message.phone].flying = message
 
-    def check(self, found: tuple[Recipient, Queued]) -> tuple[Recipient, Queued]:
+    def check(self, found: tuple[QueuedRecipient, QueuedMessage]) -> tuple[QueuedRecipient, QueuedMessage]:
         _, message = found
         story = self.story[message.phone]
         assert story.flying is None, "one message in flight per recipient"
@@ -165,7 +165,7 @@ TestTraffic = Traffic.TestCase
 
 
 def test_many_recipients_are_served_in_turn() -> None:
-    queue = Queue()
+    queue = SendQueue()
     for number in range(9):
         queue.add(queued(number + 1, PHONES[number % 3]), 0.0)
     served = []
@@ -179,7 +179,7 @@ def test_many_recipients_are_served_in_turn() -> None:
 
 
 def test_a_reply_overtakes_the_campaign_it_was_queued_behind() -> None:
-    queue = Queue()
+    queue = SendQueue()
     for number in range(100):
         queue.add(queued(number + 1, f"55119{number:08d}", bulk=True), 0.0)
     queue.add(queued(101, "5511900000050"), 0.0)
@@ -189,7 +189,7 @@ def test_a_reply_overtakes_the_campaign_it_was_queued_behind() -> None:
 
 
 def test_idle_recipients_are_forgotten_but_not_while_their_pair_limit_counts() -> None:
-    queue = Queue()
+    queue = SendQueue()
     for number in range(10_100):
         message = queued(number + 1, f"55119{number:08d}")
         queue.add(message, 0.0)

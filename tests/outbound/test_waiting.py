@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import Conflict
-from gatepost.networks.base import Outgoing, Receipt, Sent, Unknown
-from gatepost.outbound.allowance import Limits
+from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
 from gatepost.outbound.cancel import cancel_message
+from gatepost.outbound.number_limits import NumberLimits
 from tests.outbound.stage import FAST, NOW, RULES, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -18,11 +18,11 @@ SMALL_TIER = msgspec.structs.replace(FAST, tier=5)
 
 
 def lost(_message: Outgoing) -> Receipt:
-    return Unknown("The network's answer was lost")
+    return SendUnknown("The network's answer was lost")
 
 
 def taken(message: Outgoing) -> Receipt:
-    return Sent(f"wamid.{message.id.hex}.{message.attempt}")
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
 # -- the tier ---------------------------------------------------------------------------------------------------------
@@ -87,9 +87,9 @@ async def test_the_next_owner_counts_what_the_last_one_opened(stage: Stage) -> N
 async def test_a_refused_opening_frees_its_place_when_the_person_had_written(stage: Stage) -> None:
     """Read as closed, open by the time of sending: nothing is counted."""
     await stage.accept_many(PHONES[:5])
-    await stage.take_over(Limits(throughput=1, pair_seconds=0, pair_burst=100, tier=5))
-    await stage.lane.step()
-    await stage.lane.settled()
+    await stage.take_over(NumberLimits(throughput=1, pair_seconds=0, pair_burst=100, tier=5))
+    await stage.sender.step()
+    await stage.sender.settled()
     for phone in PHONES[1:5]:
         await stage.hear(phone)
     await stage.drive(10)
@@ -107,12 +107,12 @@ async def test_a_scheduled_message_waits_for_its_time_and_is_then_ahead_of_nobod
     await stage.accept(PHONES[0], "now")
     await stage.drive(89)
     assert stage.network.bodies == ["now"]
-    assert stage.lane.next_scheduled == NOW + timedelta(seconds=90)
+    assert stage.sender.next_scheduled == NOW + timedelta(seconds=90)
     assert await stage.status(later) == "PENDING"
     await stage.drive(2)
     assert [(call.at, call.body) for call in stage.network.calls] == [(0, "now"), (90, "later")]
     assert await stage.rows("scheduled") == []
-    assert stage.lane.next_scheduled is None
+    assert stage.sender.next_scheduled is None
 
 
 async def test_more_than_memory_holds_may_be_scheduled_for_one_moment(stage: Stage) -> None:
@@ -147,7 +147,7 @@ async def test_a_message_canceled_while_it_waits_in_memory_is_let_go(stage: Stag
     await cancel_message(stage.db, stage.caller, await stage.message(second), stage.clock.now())
     await stage.drive(10)
     assert [call.message.id for call in stage.network.calls] == [first, third]
-    assert stage.lane.idle
+    assert stage.sender.idle
     assert await stage.check_floor() == third
 
 
@@ -214,8 +214,8 @@ async def test_a_scheduled_message_settled_by_a_status_leaves_the_timetable(stag
     await stage.drive(60)
     assert len(stage.network.calls) == 1
     assert await stage.rows("scheduled") == []
-    assert stage.lane.idle
-    assert stage.lane.next_scheduled is None
+    assert stage.sender.idle
+    assert stage.sender.next_scheduled is None
 
 
 # -- in vain ----------------------------------------------------------------------------------------------------------
@@ -241,12 +241,12 @@ async def test_a_message_that_is_leaving_does_not_expire_although_chat_came_in_b
     leaving = await stage.accept(PHONES[0], "leaving", priority="bulk", ttl=5)
     async with stage.db.transaction() as conn:  # holds up the commit of the intent
         await conn.fetchrow("SELECT 1 FROM messages WHERE channel_id = $1 FOR UPDATE", stage.channel_id)
-        await stage.lane.step()
+        await stage.sender.step()
         await stage.accept(PHONES[0], "chat")
         stage.clock.advance(6)
-        await stage.lane.step()
+        await stage.sender.step()
         await asyncio.sleep(0.05)
-    await stage.lane.settled()
+    await stage.sender.settled()
     await stage.drive(1)
     assert stage.network.bodies == ["leaving", "chat"]
     assert await stage.acks(leaving) == ["PENDING", "SENT"]

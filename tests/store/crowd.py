@@ -9,8 +9,8 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.message import SendRequest, State
 from gatepost.model.template.values import Template
-from gatepost.networks.base import ContactNews, Incoming, LabelNews, NumberNews, Person, Status
-from gatepost.store.sending import Result, mark_results
+from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
+from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.templates import put_template
 from gatepost.store.tiers import close_unopened, conversations_open, count_opened, raise_tier
 from tests.inbound.hearing import hear, said
@@ -53,13 +53,13 @@ async def meet_people(stage: Stage, mark: str = "1") -> None:
     await hear(stage, *(said(stage, person) for person in (*strangers, *known)))
     named = [Person("44004", lid=f"8{mark}"), Person(f"4600{mark}", lid="44005")]
     await hear(stage, *(said(stage, person) for person in named))
-    await hear(stage, ContactNews(Person(f"4700{mark}"), stage.clock.now(), old_phone=f"4500{mark}0"))
+    await hear(stage, ContactUpdate(Person(f"4700{mark}"), stage.clock.now(), old_phone=f"4500{mark}0"))
 
 
 async def join_people(stage: Stage, mark: str = "1") -> None:
     """Two who turn out to be one, with history, an order and a label."""
     one, two = Person(f"4800{mark}"), Person(lid=f"48{mark}")
-    label = LabelNews("L1", "assigned", stage.clock.now(), "VIP", 1, two)
+    label = LabelUpdate("L1", "assigned", stage.clock.now(), "VIP", 1, two)
     await hear(stage, said(stage, one), said(stage, two), said(stage, two, "order", {"order": {"text": "x"}}), label)
     await hear(stage, said(stage, Person(one.phone, two.lid)))
 
@@ -72,7 +72,7 @@ async def touch_messages(stage: Stage) -> None:
     for type_ in ("reaction", "edit", "revoke"):
         await hear(stage, said(stage, ana, type_, {}, target=message.network_id))
     echo = said(stage, ana, from_me=True)
-    await hear(stage, Status(echo.network_id, "read", stage.clock.now()))
+    await hear(stage, StatusUpdate(echo.network_id, "read", stage.clock.now()))
     await hear(stage, echo)
     await hear(stage, said(stage, ana, age=3600), said(stage, ana, age=9 * 86_400))
 
@@ -124,7 +124,7 @@ async def write_twice(stage: Stage, mark: str = "1") -> None:
     """Numbers that the network writes in another way: one known in the other way already, one not."""
     for phone, alias in ((f"490000{mark}1", "44006"), (f"490000{mark}2", f"490000{mark}3")):
         id_ = await stage.accept(phone)
-        result = Result(id_, 0, State.SENT, f"wamid.{id_.hex}", alias=alias)
+        result = SendResult(id_, 0, State.SENT, f"wamid.{id_.hex}", alias=alias)
         await mark_results(stage.db, stage.lease, stage.ref, [result], stage.clock.now())
 
 
@@ -139,9 +139,9 @@ async def watch_the_number(stage: Stage, mark: str = "1") -> None:
     wish = {"person": {"phone": "44007"}, "value": "stop"}
     await hear(
         stage,
-        NumberNews("x", banned=True),
-        NumberNews("user_preferences", details={"preferences": [wish]}),
-        LabelNews(f"N{mark}", "assigned", now, "New", 1, Person("44008")),
-        LabelNews(f"N{mark}", "removed", now, "New", 1, Person("44008")),
-        LabelNews(f"N{mark}", "deleted", now),
+        NumberUpdate("x", banned=True),
+        NumberUpdate("user_preferences", details={"preferences": [wish]}),
+        LabelUpdate(f"N{mark}", "assigned", now, "New", 1, Person("44008")),
+        LabelUpdate(f"N{mark}", "removed", now, "New", 1, Person("44008")),
+        LabelUpdate(f"N{mark}", "deleted", now),
     )

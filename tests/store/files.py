@@ -6,9 +6,9 @@ from uuid import UUID
 import asyncpg
 
 from gatepost.model.ids import new_id
-from gatepost.store.fetching import mark_again, mark_failed, mark_ready
-from gatepost.store.heads import Lease
-from gatepost.store.media import forget_media, get_media, known_media, next_waiting, note_network_id, waiting_media
+from gatepost.store.channel_head import Lease
+from gatepost.store.media.fetch import mark_again, mark_failed, mark_ready
+from gatepost.store.media.rows import forget_media, get_media, known_media, next_waiting, note_network_id, waiting_media
 from tests.outbound.stage import Stage
 
 

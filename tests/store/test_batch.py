@@ -249,9 +249,9 @@ async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
     batch: Batch[str, Item, str] = Batch(book.write, lanes=1, linger=60)
     left = batch.enqueue("a", Item(1))
     await asyncio.sleep(0.001)  # it gathers by now
-    lane = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
-    lane.cancel()
-    await asyncio.wait([lane])
+    sender = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+    sender.cancel()
+    await asyncio.wait([sender])
     batch._linger = 0
     assert await asyncio.wait_for(batch.put("a", Item(2)), PATIENCE) == "row 2"
     assert await left == "row 1"

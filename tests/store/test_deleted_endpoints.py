@@ -10,17 +10,17 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from gatepost.desk.deliveries import judge
 from gatepost.model.delivery import EXHAUSTED, PENDING
-from gatepost.store.deliveries import DeliveryState
+from gatepost.services.deliveries import judge
+from gatepost.store.deliveries.queue import DeliveryState
+from gatepost.store.deliveries.record import AttemptRecord, Note, OrderedWait, record_attempts
+from gatepost.store.deliveries.recover import recover_piece
+from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoints import delete_endpoint
-from gatepost.store.recording import Attempt, Note, Waiting, record_attempts
-from gatepost.store.recoveries import recover_piece
-from gatepost.store.retrying import retry_deliveries
 from tests.outbound.stage import NOW, Stage
 from tests.patience import PATIENCE
 from tests.store import told
-from tests.store.test_recoveries import begin
+from tests.store.deliveries.test_recover import begin
 
 LATER = NOW + timedelta(minutes=1)
 
@@ -52,9 +52,9 @@ async def until_waiting(stage: Stage, wanted: int, *work: "asyncio.Task[Any]") -
             await asyncio.sleep(0.01)
 
 
-def failed(hook: UUID, event: UUID) -> Attempt:
+def failed(hook: UUID, event: UUID) -> AttemptRecord:
     state = DeliveryState.PENDING
-    return Attempt(hook, event, 1, NOW, 5.0, 500, None, "http://127.0.0.1/", "{}", None, None, state, LATER)
+    return AttemptRecord(hook, event, 1, NOW, 5.0, 500, None, "http://127.0.0.1/", "{}", None, None, state, LATER)
 
 
 async def delete_meanwhile(url: str, stage: Stage, hook: UUID, event: UUID, work: Awaitable[Any], held: str) -> None:
@@ -116,7 +116,7 @@ async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage
     assert await delete_endpoint(stage.db, stage.channel_id, gone)
     notes: list[Note] = [failed(hook, events[0]) for hook in (gone, left)]
     if ordered:
-        notes += [Waiting(hook, events[1], UUID(int=5)) for hook in (gone, left)]
+        notes += [OrderedWait(hook, events[1], UUID(int=5)) for hook in (gone, left)]
     await record_attempts(stage.db, stage.lease, notes, NOW)
     assert {row["endpoint_id"] for row in await stage.rows("delivery_retries")} == {left}
     assert {row["endpoint_id"] for row in await stage.rows("attempts")} == {gone, left}

@@ -8,21 +8,21 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.model.endpoint import Health
-from gatepost.store.breaking import StateChange, Told, save_probe, tell_standing
-from gatepost.store.deliveries import (
+from gatepost.model.endpoint import HealthCounters
+from gatepost.store.cleanup import forget_lost_retries
+from gatepost.store.deliveries.queue import (
+    DeliveryCursor,
     DeliveryState,
-    Mark,
     next_retry,
     read_pending,
     read_retries,
     read_targets,
     save_cursors,
 )
+from gatepost.store.deliveries.record import AttemptRecord, OrderedWait, OrphanedRetry, break_lines, record_attempts
+from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_probe, tell_standing
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record_attempts
-from gatepost.store.upkeep import forget_lost_retries
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW
 from tests.store.test_plans import ENDPOINT, Scene, pretend, set_scene
@@ -77,10 +77,10 @@ async def fill_lines(url: str, channel_id: UUID) -> None:
     await conn.close()
 
 
-def attempt(event_id: UUID, state: DeliveryState, *, retried: bool) -> Attempt:
+def attempt(event_id: UUID, state: DeliveryState, *, retried: bool) -> AttemptRecord:
     again = NOW if state is DeliveryState.PENDING else None
     words = (NOW, 5.0, 200, None, "http://127.0.0.1/", "{}", None, None)
-    return Attempt(ENDPOINT, event_id, 1 + retried, *words, state, again, retried=retried, line=LINE)
+    return AttemptRecord(ENDPOINT, event_id, 1 + retried, *words, state, again, retried=retried, line=LINE)
 
 
 async def move_lines(s: Scene) -> None:
@@ -89,11 +89,11 @@ async def move_lines(s: Scene) -> None:
     due = [d.event_id for d in await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10, ordered=True)]
     assert len(due) >= 5
     await record_attempts(db, lease, [attempt(due[0], DeliveryState.PENDING, retried=False)], NOW)
-    await record_attempts(db, lease, [Waiting(ENDPOINT, id_, LINE) for id_ in due[1:]], NOW)
+    await record_attempts(db, lease, [OrderedWait(ENDPOINT, id_, LINE) for id_ in due[1:]], NOW)
     found = await read_retries(db, channel_id, ENDPOINT, NOW, [], 10, ordered=True)
     assert [d.event_id for d in found.due] == due[:1]
     done = attempt(due[0], DeliveryState.DELIVERED, retried=True)
-    await record_attempts(db, lease, [done, Lost(ENDPOINT, ids.new_id(NOW))], NOW)
+    await record_attempts(db, lease, [done, OrphanedRetry(ENDPOINT, ids.new_id(NOW))], NOW)
     found = await read_retries(db, channel_id, ENDPOINT, NOW, [], 10, ordered=True, busy=[UUID(int=5)])
     assert [d.event_id for d in found.due] == due[1:2]
 
@@ -109,12 +109,16 @@ async def leave_lines(s: Scene) -> None:
 
 
 async def change_state(s: Scene) -> None:
-    db, lease, health = s.stage.db, s.stage.lease, Health(NOW, 12, 1, None, 0, NOW)
+    db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
     (target,) = await read_targets(db, s.stage.channel_id)
-    await save_cursors(db, lease, {ENDPOINT: Mark(target.cursor, health, target.updated_at)})
-    told = [Told("paused", "It failed")]
-    assert await tell_standing(db, lease, s.stage.ref, ENDPOINT, StateChange("active", "paused", health), told, NOW)
-    assert not await tell_standing(db, lease, s.stage.ref, ENDPOINT, StateChange("active", "paused", health), told, NOW)
+    await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
+    told = [EndpointNotice("paused", "It failed")]
+    assert await tell_standing(
+        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
+    )
+    assert not await tell_standing(
+        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
+    )
     await save_probe(db, lease, ENDPOINT, health)
 
 

@@ -12,36 +12,43 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from gatepost.desk.deliveries import judge
 from gatepost.model import ids
 from gatepost.model.delivery import EXHAUSTED, PENDING
-from gatepost.model.endpoint import Health
+from gatepost.model.endpoint import HealthCounters
 from gatepost.model.message import State
-from gatepost.store.answers import NEVER
-from gatepost.store.attempt_log import list_attempts
-from gatepost.store.breaking import StateChange, Told, clear_probe, save_probe, tell_standing
-from gatepost.store.canceling import Place, Selection, cancel_message, find_waiting
-from gatepost.store.deliveries import (
+from gatepost.services.deliveries import judge
+from gatepost.store.channel_head import ends_of, save_pace, wanting_owner
+from gatepost.store.cleanup import forget_lost_retries
+from gatepost.store.deliveries.attempts import list_attempts
+from gatepost.store.deliveries.queue import (
+    DeliveryCursor,
     DeliveryState,
-    Mark,
     next_retry,
     read_pending,
     read_retries,
     read_targets,
     save_cursors,
 )
+from gatepost.store.deliveries.record import AttemptRecord, OrderedWait, OrphanedRetry, break_lines, record_attempts
+from gatepost.store.deliveries.recover import (
+    RecoveryFilter,
+    add_recovery,
+    get_recovery,
+    list_recoveries,
+    open_recoveries,
+    recover_piece,
+)
+from gatepost.store.deliveries.retry import pull_forward, retry_deliveries
+from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, clear_probe, save_probe, tell_standing
 from gatepost.store.endpoints import count_retries, delete_endpoint
-from gatepost.store.events import newest_event, read_piece
-from gatepost.store.heads import ends_of, save_pace, wanting_owner
-from gatepost.store.messages import get_message, read_trace
-from gatepost.store.partitions import first_kept_event, make_partitions
-from gatepost.store.pool import Database
-from gatepost.store.recording import Attempt, Lost, Waiting, break_lines, record_attempts
-from gatepost.store.recoveries import Wish, add_recovery, get_recovery, list_recoveries, open_recoveries, recover_piece
-from gatepost.store.retrying import pull_forward, retry_deliveries
-from gatepost.store.sending import (
+from gatepost.store.events import newest_event, read_feed_page
+from gatepost.store.idempotency import NEVER
+from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
+from gatepost.store.messages.queue_changes import note_unknown, read_marks, read_queued_states
+from gatepost.store.messages.read import get_message, read_trace
+from gatepost.store.messages.send import (
     Intent,
-    Result,
+    SendResult,
     mark_results,
     mark_sending,
     read_queue,
@@ -49,9 +56,9 @@ from gatepost.store.sending import (
     read_start,
     read_states,
 )
-from gatepost.store.upkeep import forget_lost_retries
-from gatepost.store.wait_facts import read_wait_facts
-from gatepost.store.waiting import note_unknown, read_marks, read_standing
+from gatepost.store.messages.wait_facts import read_wait_facts
+from gatepost.store.partitions import first_kept_event, make_partitions
+from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import crowd, told
@@ -103,20 +110,20 @@ async def send(s: Scene) -> None:
     await read_start(s.db, s.channel_id, now + timedelta(days=1))
     assert len(await read_scheduled(s.db, s.channel_id, now + timedelta(seconds=9), [], 100)) == 1
     await read_marks(s.db, s.channel_id, [later])
-    assert len(await read_standing(s.db, s.channel_id, waiting)) == 9
+    assert len(await read_queued_states(s.db, s.channel_id, waiting)) == 9
     await cancel_message(s.db, stage.ref, s.channel_id, waiting[0], now)
     queued = await get_message(s.db, s.channel_id, waiting[1])
     assert queued is not None
     await read_wait_facts(s.db, s.channel_id, queued, now + timedelta(seconds=9))
-    for chosen in (Selection(client_ref="x"), Selection(ranges=((waiting[0], waiting[-1]),))):
-        await find_waiting(s.db, s.channel_id, chosen, Place(after), piece=20)
-    await find_waiting(s.db, s.channel_id, Selection(send_from=now, label_id=UUID(int=1)), None, piece=20)
+    for chosen in (CancelSelection(client_ref="x"), CancelSelection(ranges=((waiting[0], waiting[-1]),))):
+        await find_waiting(s.db, s.channel_id, chosen, CancelCursor(after), piece=20)
+    await find_waiting(s.db, s.channel_id, CancelSelection(send_from=now, label_id=UUID(int=1)), None, piece=20)
     await mark_sending(s.db, stage.lease, [Intent(id_, 1, True) for id_ in waiting], now)
     await note_unknown(s.db, stage.lease, [(id_, now) for id_ in waiting])
-    results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in waiting[1:5]]
-    again = [Result(id_, 1, State.QUEUED, next_at=now, unopened=True) for id_ in waiting[5:]]
+    results = [SendResult(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in waiting[1:5]]
+    again = [SendResult(id_, 1, State.QUEUED, next_at=now, unopened=True) for id_ in waiting[5:]]
     await mark_results(s.db, stage.lease, stage.ref, [*results, *again], now)
-    await mark_results(s.db, stage.lease, stage.ref, [Result(later, 0, State.EXPIRED, send_at=now)], now)
+    await mark_results(s.db, stage.lease, stage.ref, [SendResult(later, 0, State.EXPIRED, send_at=now)], now)
     await read_states(s.db, s.channel_id, waiting)
     for word in ("delivered", "read"):
         await stage.report(waiting[1], word)
@@ -132,10 +139,10 @@ async def own(s: Scene) -> None:
     await save_pace(s.db, s.stage.lease, ids.floor_id(NOW), "{}")
 
 
-def attempt(s: Scene, event_id: UUID, state: DeliveryState, *, line: UUID | None, retried: bool) -> Attempt:
+def attempt(s: Scene, event_id: UUID, state: DeliveryState, *, line: UUID | None, retried: bool) -> AttemptRecord:
     again = NOW if state is DeliveryState.PENDING else None
     words = (NOW, 5.0, 200, None, "http://127.0.0.1/", "{}", None, None)
-    return Attempt(s.hook, event_id, 1 + retried, *words, state, again, retried=retried, line=line)
+    return AttemptRecord(s.hook, event_id, 1 + retried, *words, state, again, retried=retried, line=line)
 
 
 async def deliver(s: Scene) -> None:
@@ -148,12 +155,12 @@ async def deliver(s: Scene) -> None:
         failed = [attempt(s, events[0], DeliveryState.PENDING, line=line, retried=False)]
         await record_attempts(s.db, lease, failed, NOW)
         if line:
-            await record_attempts(s.db, lease, [Waiting(s.hook, id_, line) for id_ in events[1:]], NOW)
+            await record_attempts(s.db, lease, [OrderedWait(s.hook, id_, line) for id_ in events[1:]], NOW)
         for ordered in (False, True):
             await read_retries(s.db, s.channel_id, s.hook, NOW, [], 10, ordered=ordered, busy=[UUID(int=5)])
         await next_retry(s.db, s.channel_id, s.hook, [events[0]], [UUID(int=5)])
         done = attempt(s, events[0], DeliveryState.DELIVERED, line=line, retried=True)
-        await record_attempts(s.db, lease, [done, Lost(s.hook, ids.new_id(NOW))], NOW)
+        await record_attempts(s.db, lease, [done, OrphanedRetry(s.hook, ids.new_id(NOW))], NOW)
         await record_attempts(
             s.db, lease, [attempt(s, events[1], DeliveryState.DELIVERED, line=None, retried=False)], NOW
         )
@@ -173,7 +180,7 @@ async def ask_again(s: Scene) -> None:
 async def recover(s: Scene) -> None:
     s = Scene(s.stage, await told.add_endpoint(s.db, s.channel_id))
     first = (await s.events(3, EXHAUSTED))[0]
-    wish = Wish(first, UUID(int=(1 << 128) - 1), None, None)
+    wish = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
     made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
     assert await open_recoveries(s.db, s.channel_id) == [made.id]
     assert await recover_piece(s.db, s.stage.lease, made.id, NOW, piece=20) == "done"
@@ -182,14 +189,14 @@ async def recover(s: Scene) -> None:
 
 
 async def change_endpoints(s: Scene) -> None:
-    health = Health(NOW, 12, 1, None, 0, NOW)
+    health = HealthCounters(NOW, 12, 1, None, 0, NOW)
     target = next(t for t in await read_targets(s.db, s.channel_id) if t.id == s.hook)
-    await save_cursors(s.db, s.stage.lease, {s.hook: Mark(target.cursor, health, target.updated_at)})
-    told_of = [Told("paused", "It failed")]
+    await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
+    told_of = [EndpointNotice("paused", "It failed")]
     ref, lease = s.stage.ref, s.stage.lease
-    await tell_standing(s.db, lease, ref, s.hook, StateChange("active", "paused", health), told_of, NOW)
+    await tell_standing(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)
     await save_probe(s.db, lease, s.hook, health)
-    await tell_standing(s.db, lease, ref, s.hook, StateChange("paused", "active", health), told_of, NOW)
+    await tell_standing(s.db, lease, ref, s.hook, EndpointStateChange("paused", "active", health), told_of, NOW)
     assert await break_lines(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
     assert await pull_forward(s.db, lease, s.hook, NOW, 5) == 5
     await clear_probe(s.db, lease, s.hook, NOW)
@@ -202,7 +209,7 @@ async def change_endpoints(s: Scene) -> None:
 async def read_on(s: Scene) -> None:
     end = await newest_event(s.db, s.channel_id)
     for types in (None, ["message_notification"]):
-        await read_piece(s.db, s.channel_id, UUID(int=end.int - 1), types, 20)
+        await read_feed_page(s.db, s.channel_id, UUID(int=end.int - 1), types, 20)
     await list_attempts(s.db, s.channel_id, s.hook, None, 20)
 
 

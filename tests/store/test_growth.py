@@ -6,11 +6,11 @@ from uuid import UUID
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.deliveries import DeliveryState, read_pending
-from gatepost.store.events import read_piece
+from gatepost.store.deliveries.queue import DeliveryState, read_pending
+from gatepost.store.deliveries.record import AttemptRecord, record_attempts
+from gatepost.store.events import read_feed_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.recording import Attempt, record_attempts
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import crowd
 from tests.store.crowd import fill_people
@@ -40,13 +40,13 @@ async def live(stage: Stage, phones: list[str]) -> None:
     await stage.hear(phones[0])
     due = await read_pending(stage.db, stage.channel_id, ENDPOINT, ids.floor_id(NOW), 100)
     attempts = [
-        Attempt(
+        AttemptRecord(
             ENDPOINT, d.event_id, 1, NOW, 1.0, 200, None, "http://x", "{}", None, None, DeliveryState.DELIVERED, None
         )
         for d in due
     ]
     await record_attempts(stage.db, stage.lease, attempts, NOW)
-    await read_piece(stage.db, stage.channel_id, due[0].event_id, None, 20)
+    await read_feed_page(stage.db, stage.channel_id, due[0].event_id, None, 20)
     await live_files(stage, stage.lease, sent[0], [ids.new_id(NOW) for _ in range(3)])
     await live_with_people(stage, phones[0][-3:])
 

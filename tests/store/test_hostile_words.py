@@ -8,20 +8,22 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.desk.history import find_page
-from gatepost.desk.search_index import SearchIndex, slices
-from gatepost.meters import Meters
-from gatepost.model.dates import Span
+from gatepost.metrics import ProcessMetrics
+from gatepost.model.dates import IdRange
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import MESSAGE
-from gatepost.model.words import CONTENT_MAX, TEXT_MAX, read_query, split, words_of
+from gatepost.model.search_words import CONTENT_MAX, TEXT_MAX, read_query, split, words_of
 from gatepost.networks.base import Incoming, Person
-from gatepost.store import events, history, word_blocks
-from gatepost.store.heads import StaleOwner
-from gatepost.store.history import Wanted, find_contact, read_texts
-from gatepost.store.word_blocks import Sized, forget_blocks
+from gatepost.services.history import find_page
+from gatepost.services.search_indexing import SearchIndexTask, slices
+from gatepost.store import events
+from gatepost.store.channel_head import StaleOwner
+from gatepost.store.messages import history
+from gatepost.store.messages.history import HistoryFilter, find_contact, read_texts
+from gatepost.store.search import index as search_index
+from gatepost.store.search.index import SizedMessage, forget_blocks
 from tests.outbound.stage import Stage
-from tests.store.test_history import PHONE, blocks, find, index, say
+from tests.store.messages.test_history import PHONE, blocks, find, index, say
 from tests.test_loop_watchdog import watching
 
 EXPANDING = "\ufdfa" * 65_536  # one character that becomes eighteen
@@ -43,7 +45,7 @@ async def nothing_blocks() -> AsyncIterator[None]:
     with watching(stall=0.25) as (lines, _):
         yield
     stacks = [line["stack"] for line in lines if line["event"] == "event loop blocked"]
-    assert not [stack for stack in stacks if "model/words.py" in stack]
+    assert not [stack for stack in stacks if "model/search_words.py" in stack]
 
 
 # -- the words of one text --------------------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ def test_where_a_text_is_cut_into_pieces_makes_no_difference(at: int) -> None:
 
 def test_parts_are_bounded_by_number_and_size() -> None:
     sizes = [100, 600_000, 100, 100, 300_000, 300_000, *[1] * 130]
-    parts = list(slices([Sized(UUID(int=i), size) for i, size in enumerate(sizes)]))
+    parts = list(slices([SizedMessage(UUID(int=i), size) for i, size in enumerate(sizes)]))
     assert [message.size for part in parts for message in part] == sizes
     assert [len(part) for part in parts] == [1, 1, 3, 64, 64, 3]
 
@@ -89,11 +91,11 @@ def test_parts_are_bounded_by_number_and_size() -> None:
 async def test_texts_that_expand_are_indexed_like_others(stage: Stage) -> None:
     await stage.take_over()
     await hear(stage, [EXPANDING] * 40)
-    said = await say(stage, ["plain"] * (word_blocks.BLOCK - 40))
+    said = await say(stage, ["plain"] * (search_index.BLOCK - 40))
     async with nothing_blocks():
         assert await index(stage) == 1
-    assert await find(stage, Wanted(), read_query("plain")) == said[::-1]
-    assert len(await find(stage, Wanted(), read_query(split("\ufdfa")[0]))) == 40
+    assert await find(stage, HistoryFilter(), read_query("plain")) == said[::-1]
+    assert len(await find(stage, HistoryFilter(), read_query(split("\ufdfa")[0]))) == 40
 
 
 async def test_a_search_of_one_person_over_such_texts(stage: Stage) -> None:
@@ -101,22 +103,22 @@ async def test_a_search_of_one_person_over_such_texts(stage: Stage) -> None:
     await hear(stage, [EXPANDING] * 20 + [MARKS] * 2)
     contact = await find_contact(stage.db, stage.channel_id, PHONE)
     async with nothing_blocks():
-        assert len(await find(stage, Wanted(contact_id=contact), read_query(split("\ufdfa")[0]))) == 20
-        assert len(await find(stage, Wanted(), read_query("a"))) == 2
+        assert len(await find(stage, HistoryFilter(contact_id=contact), read_query(split("\ufdfa")[0]))) == 20
+        assert len(await find(stage, HistoryFilter(), read_query("a"))) == 2
 
 
 async def test_one_answer_reads_so_many_bytes_and_no_more(stage: Stage) -> None:
     await hear(stage, ["x" * 60_000] * 100)
-    piece = await find_page(stage.db, stage.channel_id, Wanted(), read_query("none"), stage.clock.now(), most=20)
+    piece = await find_page(stage.db, stage.channel_id, HistoryFilter(), read_query("none"), stage.clock.now(), most=20)
     assert piece.messages == []
     assert piece.reached is not None
-    assert await find(stage, Wanted(), read_query("none")) == []
+    assert await find(stage, HistoryFilter(), read_query("none")) == []
 
 
 @pytest.mark.parametrize(("size", "count", "more"), [(1, 1, True), (14, 1, True), (15, 2, True), (43, 4, False)])
 async def test_texts_are_read_up_to_a_size(stage: Stage, size: int, count: int, more: bool) -> None:
     said = await say(stage, ["abc"] * 4)  # 14 bytes of content each
-    found = await read_texts(stage.db, stage.channel_id, Wanted(), most=9, size=size)
+    found = await read_texts(stage.db, stage.channel_id, HistoryFilter(), most=9, size=size)
     assert ([id_ for id_, _ in found.messages], found.more) == (said[::-1][:count], more)
 
 
@@ -128,13 +130,13 @@ async def test_a_page_ends_after_so_many_bytes(
     query = read_query(sought) if sought else None
     for size, sizes in ((30, [2, 2, 1]), (31, [3, 2]), (75, [5]), (1, [1, 1, 1, 1, 1])):
         monkeypatch.setattr(history, "PAGE_SIZE", size)
-        wanted, found = Wanted(), []
+        wanted, found = HistoryFilter(), []
         while True:
             piece = await find_page(stage.db, stage.channel_id, wanted, query, stage.clock.now(), most=20)
             found.append([message.id for message in piece.messages])
             if piece.reached is None:
                 break
-            wanted = Wanted(Span(end=piece.reached))
+            wanted = HistoryFilter(IdRange(end=piece.reached))
         assert [id_ for page in found for id_ in page] == said
         assert [len(page) for page in found] == sizes, size
 
@@ -144,11 +146,11 @@ async def test_a_piece_of_the_feed_ends_after_so_many_bytes(
     stage: Stage, types: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await say(stage, ["word"] * 5)
-    everything = await events.read_piece(stage.db, stage.channel_id, UUID(int=0), types, 100)
+    everything = await events.read_feed_page(stage.db, stage.channel_id, UUID(int=0), types, 100)
     assert len(everything.events) >= 5
     monkeypatch.setattr(events, "PIECE_SIZE", 1)
     after, found = UUID(int=0), []
-    while (piece := await events.read_piece(stage.db, stage.channel_id, after, types, 100)).events:
+    while (piece := await events.read_feed_page(stage.db, stage.channel_id, after, types, 100)).events:
         assert len(piece.events) == 1
         assert piece.more or piece.events == everything.events[-1:]
         found += piece.events
@@ -175,30 +177,30 @@ async def refusing(stage: Stage, word: str, code: str) -> AsyncIterator[None]:
             await conn.execute("DROP TRIGGER refuse ON search_blocks; DROP FUNCTION refuse()")
 
 
-def indexer(stage: Stage, meters: Meters) -> SearchIndex:
-    return SearchIndex(stage.db, stage.lease, lambda: True, count=meters.set_aside)
+def indexer(stage: Stage, metrics: ProcessMetrics) -> SearchIndexTask:
+    return SearchIndexTask(stage.db, stage.lease, lambda: True, count=metrics.set_aside)
 
 
-async def check_set_aside(stage: Stage, said: list[UUID], meters: Meters) -> None:
+async def check_set_aside(stage: Stage, said: list[UUID], metrics: ProcessMetrics) -> None:
     """All but the third message are found by their words, and that one by its date."""
-    assert await blocks(stage) == [word_blocks.BLOCK]
-    assert await find(stage, Wanted(), read_query("good")) == [id_ for id_ in said if id_ != said[2]][::-1]
-    assert await find(stage, Wanted(), read_query("bad")) == []
-    assert said[2] in await find(stage, Wanted(), None)
-    assert b"gatepost_search_set_aside_total 1.0" in meters.show()
+    assert await blocks(stage) == [search_index.BLOCK]
+    assert await find(stage, HistoryFilter(), read_query("good")) == [id_ for id_ in said if id_ != said[2]][::-1]
+    assert await find(stage, HistoryFilter(), read_query("bad")) == []
+    assert said[2] in await find(stage, HistoryFilter(), None)
+    assert b"gatepost_search_set_aside_total 1.0" in metrics.show()
 
 
 async def test_a_message_that_the_database_refuses_twice_is_set_aside(stage: Stage) -> None:
     await stage.take_over()
-    said = await say(stage, ["good", "good", "bad", *["good"] * (word_blocks.BLOCK - 3)])
-    meters = Meters()
+    said = await say(stage, ["good", "good", "bad", *["good"] * (search_index.BLOCK - 3)])
+    metrics = ProcessMetrics()
     async with refusing(stage, "bad", "54000"):
-        assert await indexer(stage, meters).work() is not None
+        assert await indexer(stage, metrics).work() is not None
         assert await blocks(stage) == []
         # Another process goes on from there: what failed is in the database.
-        assert await indexer(stage, meters).work() is not None
-        assert await indexer(stage, meters).work() is None
-        await check_set_aside(stage, said, meters)
+        assert await indexer(stage, metrics).work() is not None
+        assert await indexer(stage, metrics).work() is None
+        await check_set_aside(stage, said, metrics)
         # Its block is written again for a latecomer, and it stays set aside.
         async with stage.db.transaction() as conn:
             await conn.execute(
@@ -208,16 +210,16 @@ async def test_a_message_that_the_database_refuses_twice_is_set_aside(stage: Sta
                 '{"body": "good morning"}',
             )
             await conn.execute("UPDATE search_ends SET seen = $2 WHERE channel_id = $1", stage.channel_id, UUID(int=0))
-        assert await indexer(stage, meters).work() is None
-        assert await find(stage, Wanted(), read_query("morning")) == [said[0]]
-    await check_set_aside(stage, said, meters)
+        assert await indexer(stage, metrics).work() is None
+        assert await find(stage, HistoryFilter(), read_query("morning")) == [said[0]]
+    await check_set_aside(stage, said, metrics)
 
 
 async def test_a_message_whose_words_cannot_be_computed_is_set_aside(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stage.take_over()
-    said = await say(stage, ["good", "good", "bád", *["good"] * (word_blocks.BLOCK - 3)])
+    said = await say(stage, ["good", "good", "bád", *["good"] * (search_index.BLOCK - 3)])
     normalize = unicodedata.normalize
 
     def fail(form: str, text: str) -> str:
@@ -226,32 +228,32 @@ async def test_a_message_whose_words_cannot_be_computed_is_set_aside(
         return normalize(form, text)  # type: ignore[arg-type]
 
     monkeypatch.setattr(unicodedata, "normalize", fail)
-    meters = Meters()
-    assert [await indexer(stage, meters).work() for _ in range(3)] == [5.0, 5.0, None]
-    await check_set_aside(stage, said, meters)
+    metrics = ProcessMetrics()
+    assert [await indexer(stage, metrics).work() for _ in range(3)] == [5.0, 5.0, None]
+    await check_set_aside(stage, said, metrics)
 
 
 async def test_a_database_that_is_away_sets_nothing_aside(stage: Stage) -> None:
     await stage.take_over()
-    said = await say(stage, ["bad"] * word_blocks.BLOCK)
+    said = await say(stage, ["bad"] * search_index.BLOCK)
     async with refusing(stage, "bad", "53100"):  # the disk is full
         for _ in range(3):
             with pytest.raises(Unavailable):
-                await indexer(stage, Meters()).work()
+                await indexer(stage, ProcessMetrics()).work()
     assert await index(stage) == 1
-    assert await find(stage, Wanted(), read_query("bad")) == said[::-1]
+    assert await find(stage, HistoryFilter(), read_query("bad")) == said[::-1]
 
 
 async def test_failures_are_forgotten_with_their_messages(stage: Stage) -> None:
     await stage.take_over()
     (failed,) = await say(stage, ["one"])
-    await word_blocks.count_failures(stage.db, stage.lease, [failed])
+    await search_index.count_failures(stage.db, stage.lease, [failed])
     await forget_blocks(stage.db, stage.clock.now(), 0)
     stage.clock.advance(1)
     await forget_blocks(stage.db, stage.clock.now(), 0)
-    assert await word_blocks.count_failures(stage.db, stage.lease, [failed]) == []
-    assert await word_blocks.count_failures(stage.db, stage.lease, [failed]) == [failed]
-    assert await word_blocks.count_failures(stage.db, stage.lease, [failed]) == []
+    assert await search_index.count_failures(stage.db, stage.lease, [failed]) == []
+    assert await search_index.count_failures(stage.db, stage.lease, [failed]) == [failed]
+    assert await search_index.count_failures(stage.db, stage.lease, [failed]) == []
 
 
 async def test_another_owner_counts_no_failures(stage: Stage) -> None:
@@ -260,4 +262,4 @@ async def test_another_owner_counts_no_failures(stage: Stage) -> None:
     (failed,) = await say(stage, ["one"])
     await stage.take_over()
     with pytest.raises(StaleOwner):
-        await word_blocks.count_failures(stage.db, stale, [failed])
+        await search_index.count_failures(stage.db, stale, [failed])

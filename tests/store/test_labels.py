@@ -4,20 +4,20 @@ from typing import Any
 from uuid import UUID
 
 from gatepost.model.label import NAME_MOST, PALETTE, numbered, shown_color
-from gatepost.networks.base import LabelNews
-from gatepost.store.labels import CONTACT, CONVERSATION, Labels, get_label, labels_of, list_labels
-from gatepost.store.telling import changing
+from gatepost.networks.base import LabelUpdate
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, labels_of, list_labels
 from tests.inbound.hearing import ANA, contact_of, data, hear, said, told
 from tests.outbound.stage import Stage, make_stage
 
 
-def news(stage: Stage, network_id: str, name: str | None, color: int | None = None, **more: Any) -> LabelNews:
-    return LabelNews(network_id, more.pop("action", "changed"), stage.clock.now(), name, color, **more)
+def news(stage: Stage, network_id: str, name: str | None, color: int | None = None, **more: Any) -> LabelUpdate:
+    return LabelUpdate(network_id, more.pop("action", "changed"), stage.clock.now(), name, color, **more)
 
 
 async def make(stage: Stage, name: str) -> UUID:
-    async with changing(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-        return (await Labels.of(change).add(name, "#123456")).id
+    async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
+        return (await ChannelLabels.of(change).add(name, "#123456")).id
 
 
 async def names(stage: Stage) -> list[str]:
@@ -66,8 +66,8 @@ async def test_labels_of_several_people_by_what_they_are_on(stage: Stage) -> Non
     await hear(stage, said(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
     one, two = await make(stage, "b"), await make(stage, "A")
-    async with changing(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-        labels = Labels.of(change)
+    async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
+        labels = ChannelLabels.of(change)
         person = await labels.find_person(contact_id)
         assert person is not None
         for label_id, target in ((one, CONVERSATION), (two, CONVERSATION), (two, CONTACT)):

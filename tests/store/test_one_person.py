@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.model.person import Circle, Person, addresses, circles
-from gatepost.networks.base import ContactNews, LabelNews, Update
+from gatepost.model.person import Identity, Person, addresses, identities
+from gatepost.networks.base import ContactUpdate, LabelUpdate, Update
 from gatepost.store.pool import Database
 from tests.inbound.hearing import hear, names, said, told
 from tests.outbound.stage import Stage, make_stage
@@ -84,9 +84,9 @@ class World:
                 await self.open(deed)
             case "label":
                 self.labelled.add(deed.who)
-                self.batch.append(LabelNews("L1", "assigned", self.stage.clock.now(), "VIP", 1, deed.person()))
+                self.batch.append(LabelUpdate("L1", "assigned", self.stage.clock.now(), "VIP", 1, deed.person()))
             case "contact":
-                self.batch.append(ContactNews(deed.person(), self.stage.clock.now()))
+                self.batch.append(ContactUpdate(deed.person(), self.stage.clock.now()))
             case _:
                 self.say(deed)
 
@@ -188,7 +188,7 @@ async def test_every_true_person_ends_as_one_contact(
 
 @given(st.lists(st.builds(Person, *([st.sampled_from([None, "1", "2", "3"])] * 3)).filter(addresses), max_size=12))
 def test_whoever_shares_an_address_is_in_one_circle(persons: list[Person]) -> None:
-    found = circles(persons)
+    found = identities(persons)
     everything = [address for circle in found for address in circle.addresses]
     assert sorted(everything) == sorted({address for person in persons for address in addresses(person)})
     for person in persons:
@@ -197,7 +197,7 @@ def test_whoever_shares_an_address_is_in_one_circle(persons: list[Person]) -> No
     assert all(connected(circle, persons) for circle in found)
 
 
-def connected(circle: Circle, persons: list[Person]) -> bool:
+def connected(circle: Identity, persons: list[Person]) -> bool:
     reached = {circle.addresses[0]}
     for _ in persons:
         for person in persons:

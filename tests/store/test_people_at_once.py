@@ -4,8 +4,8 @@ import asyncio
 from uuid import UUID
 
 from gatepost.model.person import Person
-from gatepost.networks.base import Status
-from gatepost.store.people import People
+from gatepost.networks.base import StatusUpdate
+from gatepost.store.contacts.identify import ContactResolver
 from tests.inbound.hearing import BOB, contact_of, hear, names, said, snapshot
 from tests.outbound.stage import Stage, make_stage
 from tests.patience import PATIENCE
@@ -37,7 +37,7 @@ async def test_sending_receiving_and_joining_at_once_never_lock_each_other_out(s
 
     async def talk(person: Person, ids_: list[UUID]) -> None:
         for known in (Person(lid=person.lid), Person(person.phone), person):
-            done = [Status(f"wamid.{id_.hex}.1", "read", stage.clock.now(), id_, 1) for id_ in ids_]
+            done = [StatusUpdate(f"wamid.{id_.hex}.1", "read", stage.clock.now(), id_, 1) for id_ in ids_]
             await hear(stage, *done, said(stage, known), said(stage, known))
 
     async with asyncio.timeout(PATIENCE):
@@ -58,7 +58,7 @@ async def test_a_send_that_waited_for_a_join_lands_with_the_joined(stage: Stage)
     await hear(stage, said(stage, Person("1110000")), said(stage, Person("2220000")))
     async with stage.db.transaction() as conn:
         await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", stage.channel_id)
-        people = People(conn, stage.channel_id, stage.clock.now())
+        people = ContactResolver(conn, stage.channel_id, stage.clock.now())
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
         await people.same("2220000", "1110000")
@@ -76,7 +76,7 @@ async def test_a_send_to_a_number_that_became_an_alias_meanwhile_makes_no_second
         await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", stage.channel_id)
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
-        await People(conn, stage.channel_id, stage.clock.now()).same("2220000", "1110000")
+        await ContactResolver(conn, stage.channel_id, stage.clock.now()).same("2220000", "1110000")
     await send
     assert await names(stage) == {"2220000": {"1110000"}}
 

@@ -13,28 +13,28 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.message import State
-from gatepost.networks.base import Incoming, Person, Status
-from gatepost.store.attempt_log import list_attempts
-from gatepost.store.canceling import Place, Selection, cancel_message, cancel_messages, find_waiting
-from gatepost.store.deliveries import DeliveryState, next_retry, read_pending, read_retries
+from gatepost.networks.base import Incoming, Person, StatusUpdate
+from gatepost.store.channel_head import save_pace
+from gatepost.store.deliveries.attempts import list_attempts
+from gatepost.store.deliveries.queue import DeliveryState, next_retry, read_pending, read_retries
+from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
-from gatepost.store.events import read_piece
-from gatepost.store.heads import save_pace
-from gatepost.store.messages import get_message, read_trace
-from gatepost.store.partitions import make_partitions
-from gatepost.store.pool import Database
-from gatepost.store.recording import Attempt, record_attempts
-from gatepost.store.sending import (
+from gatepost.store.events import read_feed_page
+from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
+from gatepost.store.messages.queue_changes import note_unknown
+from gatepost.store.messages.read import get_message, read_trace
+from gatepost.store.messages.send import (
     Intent,
-    Result,
+    SendResult,
     mark_results,
     mark_sending,
     read_queue,
     read_scheduled,
     read_states,
 )
-from gatepost.store.wait_facts import count_ahead, read_wait_facts
-from gatepost.store.waiting import note_unknown
+from gatepost.store.messages.wait_facts import count_ahead, read_wait_facts
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import crowd
@@ -138,7 +138,7 @@ async def send(s: Scene) -> None:
     await s.stage.take_over()
     now = s.stage.clock.now()
     await mark_sending(s.stage.db, s.stage.lease, [Intent(id_, 1, True) for id_ in s.waiting], now)
-    results = [Result(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in s.waiting]
+    results = [SendResult(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in s.waiting]
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, results, now)
     assert set((await read_states(s.stage.db, s.stage.channel_id, s.waiting)).values()) == {State.SENT}
 
@@ -147,7 +147,7 @@ async def schedule(s: Scene) -> None:
     id_ = await s.stage.accept(PHONE, "later", send_at=NOW + timedelta(seconds=5))
     assert len(await read_scheduled(s.stage.db, s.stage.channel_id, NOW + timedelta(seconds=9), [], 100)) == 1
     await s.stage.take_over()
-    result = Result(id_, 0, State.EXPIRED, send_at=NOW + timedelta(seconds=5))
+    result = SendResult(id_, 0, State.EXPIRED, send_at=NOW + timedelta(seconds=5))
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, [result], NOW)
     assert await s.stage.rows("scheduled") == []
 
@@ -174,11 +174,11 @@ async def cancel_many(s: Scene) -> None:
     await s.stage.take_over()
     await save_pace(db, s.stage.lease, UUID(int=s.waiting[0].int - 1), "{}")
     for chosen in (
-        Selection(client_ref="x", label_id=UUID(int=1)),
-        Selection(send_from=NOW, send_to=NOW + timedelta(days=1)),
-        Selection(ranges=((s.waiting[0], s.waiting[-1]),)),
+        CancelSelection(client_ref="x", label_id=UUID(int=1)),
+        CancelSelection(send_from=NOW, send_to=NOW + timedelta(days=1)),
+        CancelSelection(ranges=((s.waiting[0], s.waiting[-1]),)),
     ):
-        place: Place | None = Place(ids.ZERO)
+        place: CancelCursor | None = CancelCursor(ids.ZERO)
         while place is not None:
             found = await find_waiting(db, channel_id, chosen, place)
             place = found.place
@@ -191,7 +191,7 @@ async def look(s: Scene) -> None:
 
 
 async def hear_statuses(s: Scene) -> None:
-    updates = [Status(f"wamid.{id_.hex}.1", "delivered", NOW, id_, 1) for id_ in s.waiting]
+    updates = [StatusUpdate(f"wamid.{id_.hex}.1", "delivered", NOW, id_, 1) for id_ in s.waiting]
     await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
 
 
@@ -213,14 +213,16 @@ async def deliver(s: Scene) -> None:
     await record_attempts(db, s.stage.lease, done, NOW)
 
 
-def attempt(event_id: UUID, number: int, state: DeliveryState) -> Attempt:
+def attempt(event_id: UUID, number: int, state: DeliveryState) -> AttemptRecord:
     again, retried = NOW if state is DeliveryState.PENDING else None, number > 1
-    return Attempt(ENDPOINT, event_id, number, NOW, 5.0, 200, None, "http://x", "{}", None, None, state, again, retried)
+    return AttemptRecord(
+        ENDPOINT, event_id, number, NOW, 5.0, 200, None, "http://x", "{}", None, None, state, again, retried
+    )
 
 
 async def feed(s: Scene) -> None:
-    assert len((await read_piece(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), None, 100)).events) >= 30
-    some = await read_piece(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), ["ack_notification"], 5)
+    assert len((await read_feed_page(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), None, 100)).events) >= 30
+    some = await read_feed_page(s.stage.db, s.stage.channel_id, ids.floor_id(NOW), ["ack_notification"], 5)
     assert len(some.events) == 5
 
 
@@ -260,7 +262,7 @@ async def watch_the_number(s: Scene) -> None:
 
 
 async def stray_status(s: Scene) -> None:
-    await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, [Status("wamid.nobody's", "read", NOW)])
+    await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, [StatusUpdate("wamid.nobody's", "read", NOW)])
 
 
 Work = Callable[[Scene], Awaitable[None]]

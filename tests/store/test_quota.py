@@ -15,7 +15,7 @@ from gatepost.admin import channels
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
 from gatepost.model.message import SendRequest
-from gatepost.model.quota import NO_LIMIT, SLICE_MOST, Step, Usage, next_step
+from gatepost.model.quota import NO_LIMIT, SLICE_MOST, MonthUsage, QuotaStep, next_step
 from gatepost.outbound.accept import Acceptor, idempotency_key
 from gatepost.store.channels import delete_channel
 from gatepost.store.pool import Connection
@@ -107,21 +107,21 @@ async def until_waiting(conn: "Connection[Any]") -> None:
 @pytest.mark.parametrize(
     ("usage", "wanted", "step"),
     [
-        (Usage(used=36), 1, Step.COUNT),
-        (Usage(used=35), 1, Step.TAKE_SLICE),
-        (Usage(used=35), 2, Step.COUNT),
-        (Usage(used=99), 1, Step.COUNT),
-        (Usage(used=100), 1, Step.REFUSE),
-        (Usage(used=99), 2, Step.COUNT),
-        (Usage(used=100, slices=3, reclaimed=2), 1, Step.RECLAIM),
-        (Usage(used=99, slices=3, reclaimed=2), 1, Step.COUNT),
-        (Usage(used=99, slices=3, reclaimed=2), 2, Step.RECLAIM),
-        (Usage(used=100, slices=3, reclaimed=3), 1, Step.REFUSE),
-        (Usage(used=130, slices=3, reclaimed=3), 1, Step.REFUSE),
-        (Usage(used=130, slices=3, reclaimed=2), 1, Step.RECLAIM),
+        (MonthUsage(used=36), 1, QuotaStep.COUNT),
+        (MonthUsage(used=35), 1, QuotaStep.TAKE_SLICE),
+        (MonthUsage(used=35), 2, QuotaStep.COUNT),
+        (MonthUsage(used=99), 1, QuotaStep.COUNT),
+        (MonthUsage(used=100), 1, QuotaStep.REFUSE),
+        (MonthUsage(used=99), 2, QuotaStep.COUNT),
+        (MonthUsage(used=100, slices=3, reclaimed=2), 1, QuotaStep.RECLAIM),
+        (MonthUsage(used=99, slices=3, reclaimed=2), 1, QuotaStep.COUNT),
+        (MonthUsage(used=99, slices=3, reclaimed=2), 2, QuotaStep.RECLAIM),
+        (MonthUsage(used=100, slices=3, reclaimed=3), 1, QuotaStep.REFUSE),
+        (MonthUsage(used=130, slices=3, reclaimed=3), 1, QuotaStep.REFUSE),
+        (MonthUsage(used=130, slices=3, reclaimed=2), 1, QuotaStep.RECLAIM),
     ],
 )
-def test_what_a_batch_does_that_lacks_quota(usage: Usage, wanted: int, step: Step) -> None:
+def test_what_a_batch_does_that_lacks_quota(usage: MonthUsage, wanted: int, step: QuotaStep) -> None:
     assert next_step(usage, 100, wanted) is step
 
 
@@ -353,5 +353,5 @@ async def test_another_accounts_month_is_its_own(stage: Stage) -> None:
 
 
 def test_no_limit_is_beyond_any_count() -> None:
-    assert next_step(Usage(used=10**15), NO_LIMIT, 1000) is Step.TAKE_SLICE
+    assert next_step(MonthUsage(used=10**15), NO_LIMIT, 1000) is QuotaStep.TAKE_SLICE
     assert timedelta(days=31).total_seconds() * 10**9 < NO_LIMIT

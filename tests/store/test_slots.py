@@ -8,14 +8,14 @@ import pytest
 
 from gatepost.model.errors import Unavailable
 from gatepost.store.pool import Database
-from gatepost.store.slots import Slots, Use, reserves
+from gatepost.store.slots import ConnectionSlots, Use, reserves
 from tests.patience import PATIENCE
 
 USES: tuple[Use, ...] = get_args(Use)
 NOW = 0.001
 
 
-async def fill(slots: Slots, use: Use) -> int:
+async def fill(slots: ConnectionSlots, use: Use) -> int:
     """Takes all that a use can have; returns how many."""
     for count in itertools.count():
         try:
@@ -34,13 +34,13 @@ def test_reserves_leave_something_for_everybody(total: int) -> None:
 
 @pytest.mark.parametrize(("total", "api"), [(1, 1), (3, 3), (4, 1), (11, 8), (12, 5), (16, 9)])
 async def test_how_many_requests_of_customers_may_use(total: int, api: int) -> None:
-    assert await fill(Slots(total), "api") == api
+    assert await fill(ConnectionSlots(total), "api") == api
 
 
 @pytest.mark.parametrize("greedy", USES)
 @pytest.mark.parametrize("total", [4, 12, 16])
 async def test_one_use_cannot_take_what_is_reserved_for_the_others(total: int, greedy: Use) -> None:
-    slots, reserved = Slots(total), reserves(total)
+    slots, reserved = ConnectionSlots(total), reserves(total)
     taken = await fill(slots, greedy)
     for use in USES:
         if use != greedy:
@@ -50,13 +50,13 @@ async def test_one_use_cannot_take_what_is_reserved_for_the_others(total: int, g
 
 
 async def test_all_slots_can_be_used_and_never_more() -> None:
-    slots = Slots(16)
+    slots = ConnectionSlots(16)
     taken = [await fill(slots, use) for use in reversed(USES)]
     assert sum(taken) == 16
 
 
 async def test_who_waits_for_the_longest_is_next() -> None:
-    slots = Slots(3)  # nothing is reserved
+    slots = ConnectionSlots(3)  # nothing is reserved
     assert await fill(slots, "api") == 3
     order: list[str] = []
 
@@ -75,7 +75,7 @@ async def test_who_waits_for_the_longest_is_next() -> None:
 
 
 async def test_who_gives_up_leaves_no_slot_behind() -> None:
-    slots = Slots(1)
+    slots = ConnectionSlots(1)
     await slots.acquire("api", NOW)
     waiting = [asyncio.create_task(slots.acquire("api", 10)) for _ in range(3)]
     await asyncio.sleep(0)

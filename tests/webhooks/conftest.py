@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 
 import pytest
-from tests.conftest import PostgresServer, Receiver, common_database
-from tests.webhooks.stage import Stage, set_stage
 
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, Receiver, common_database
+from tests.webhooks.stage import Stage, set_stage
 
 
 @pytest.fixture(scope="package")
@@ -23,7 +23,7 @@ async def stage(common_url: str, receiver: Receiver) -> AsyncIterator[Stage]:
     db = await Database.connect(common_url, connections=4)
     one = await set_stage(db, receiver)
     yield one
-    for round_ in one.rounds.values():
-        await round_.settled()
+    for deliverer in one.deliverers.values():
+        await deliverer.settled()
     await one.poster.close()
     await db.close()

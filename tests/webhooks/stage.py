@@ -13,40 +13,40 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from tests.conftest import Received, Receiver
-from tests.outbound import stage as outbound
-from tests.patience import PATIENCE
 
 from gatepost.clock import MovableClock
 from gatepost.model import ids
-from gatepost.model.endpoint import Manner
+from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
-from gatepost.store.deliveries import Target, read_targets, save_cursors
-from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint
-from gatepost.store.heads import (
+from gatepost.store.channel_head import (
     NOTHING,
-    Clause,
+    EventBuffer,
     Lease,
-    Scribe,
+    WriteClause,
     append_events,
     claim_channel,
     lock_head,
     release_channel,
 )
+from gatepost.store.deliveries.queue import EndpointTarget, read_targets, save_cursors
+from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint
 from gatepost.store.pool import Database
-from gatepost.webhooks.courier import Credentials, Secret
-from gatepost.webhooks.deliver import Round
+from gatepost.webhooks.delivery_context import TOTAL_IN_FLIGHT, DeliveryContext
+from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
+from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.office import TOTAL_IN_FLIGHT, Post
-from gatepost.webhooks.post import Poster
-from gatepost.webhooks.sign import decode_secret
+from gatepost.webhooks.http_post import Poster
+from gatepost.webhooks.signature import decode_secret
+from tests.conftest import Received, Receiver
+from tests.outbound import stage as outbound
+from tests.patience import PATIENCE
 
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 ANA, BOB, EVE = (UUID(int=number) for number in (1, 2, 3))
 
 
-def open_target(target: Target) -> Credentials:
-    return Credentials([Secret(decode_secret(SECRET), None)], target.headers)
+def open_target(target: EndpointTarget) -> DeliveryCredentials:
+    return DeliveryCredentials([SigningKey(decode_secret(SECRET), None)], target.headers)
 
 
 class Stage:
@@ -60,15 +60,15 @@ class Stage:
         self.channel_id, self.ref = channel.channel_id, channel.ref
         self.poster = Poster(Guard(("127.0.0.0/8",)), deadline=10 * PATIENCE)
         self.post = self.new_post()
-        self.rounds: dict[UUID, Round] = {}
+        self.deliverers: dict[UUID, EndpointDeliverer] = {}
         self.lease: Lease | None = None
 
-    def new_post(self, total: int = TOTAL_IN_FLIGHT) -> Post:
-        return Post(self.db, self.clock, self.poster, 0.0, total=total, ring=lambda _: self.ring())
+    def new_post(self, total: int = TOTAL_IN_FLIGHT) -> DeliveryContext:
+        return DeliveryContext(self.db, self.clock, self.poster, 0.0, total=total, wake=lambda _: self.wake())
 
-    def ring(self) -> None:
-        for one in self.rounds.values():
-            one.ring()
+    def wake(self) -> None:
+        for one in self.deliverers.values():
+            one.wake()
 
     # -- what people do -----------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class Stage:
             events=ALL_TYPES if operational else TYPES,
             headers={},
             secret=b"",
-            manner=Manner(**manner),
+            manner=DeliveryOptions(**manner),
             most=20,
             now=self.clock.now(),
         )
@@ -94,40 +94,42 @@ class Stage:
         now = self.clock.now()
         async with self.db.transaction() as conn:
             head = await lock_head(conn, self.channel_id)
-            scribe = Scribe(head, now)
-            told = [scribe.tell(type_, "created", {"text": str(number)}, about) for number in range(count)]
-            await append_events(conn, head, self.ref, scribe.told, now, with_change=Clause(NOTHING, ()))
-        self.ring()
+            event_buffer = EventBuffer(head, now)
+            told = [event_buffer.add(type_, "created", {"text": str(number)}, about) for number in range(count)]
+            await append_events(conn, head, self.ref, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+        self.wake()
         return told
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 
-    async def take_over(self, *, in_flight: int = 64, post: Post | None = None) -> None:
+    async def take_over(self, *, in_flight: int = 64, post: DeliveryContext | None = None) -> None:
         """Claims the channel for a new owner. The last one is not asked: nothing in its memory is of use."""
         if self.lease:
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         self.lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert self.lease is not None
         self.post = post or self.post
-        self.rounds = {}
+        self.deliverers = {}
         await self.refresh(in_flight)
 
     async def refresh(self, in_flight: int = 64) -> None:
         """Follows changes of endpoints."""
         assert self.lease is not None
-        asked = {id_: one.writes for id_, one in self.rounds.items()}
+        asked = {id_: one.writes for id_, one in self.deliverers.items()}
         targets = {target.id: target for target in await read_targets(self.db, self.channel_id)}
-        self.rounds = {id_: one for id_, one in self.rounds.items() if id_ in targets}
+        self.deliverers = {id_: one for id_, one in self.deliverers.items() if id_ in targets}
         for id_, target in targets.items():
-            if id_ in self.rounds:
-                assert self.rounds[id_].change(target, asked[id_])
+            if id_ in self.deliverers:
+                assert self.deliverers[id_].change(target, asked[id_])
             else:
-                self.rounds[id_] = Round(self.post, self.lease, self.ref, target, open_target, in_flight, lambda: True)
+                self.deliverers[id_] = EndpointDeliverer(
+                    self.post, self.lease, self.ref, target, open_target, in_flight, lambda: True
+                )
 
     async def save(self) -> None:
         """Notes the cursors, as the owner does each second."""
         assert self.lease is not None
-        await save_cursors(self.db, self.lease, {id_: one.mark for id_, one in self.rounds.items()})
+        await save_cursors(self.db, self.lease, {id_: one.mark for id_, one in self.deliverers.items()})
 
     async def drive(self, seconds: float) -> None:
         """Does everything that falls due within this time, moving the clock from one thing to the next."""
@@ -144,13 +146,13 @@ class Stage:
     async def settle(self) -> float | None:
         """Does what is due at this very moment; gives the seconds to what is due next."""
         for _ in range(5000):
-            waits = [await self._turn(one) for one in self.rounds.values()]
+            waits = [await self._turn(one) for one in self.deliverers.values()]
             ahead = [wait for wait in waits if wait is not None]
             if not ahead or min(ahead) > 0:
                 return min(ahead, default=None)
         raise AssertionError("a round turns in circles")
 
-    async def _turn(self, one: Round) -> float | None:
+    async def _turn(self, one: EndpointDeliverer) -> float | None:
         wait = await one.step()
         if not one.flying:
             return wait

@@ -6,18 +6,18 @@ from uuid import UUID
 
 import pytest
 from standardwebhooks import Webhook
+
+from gatepost.model.endpoint import DeliveryOptions
+from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.webhooks.event_batch import BatchCollector, batch_id, pack
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, shown
-
-from gatepost.model.endpoint import Manner
-from gatepost.store.deliveries import Due
-from gatepost.webhooks.gather import Gather, batch_id, pack
 
 DOWN, UP = Answer(500), Answer()
 
 
-def due(number: int) -> Due:
-    return Due(UUID(int=number), b'{"n":%d}' % number, 0)
+def due(number: int) -> DueDelivery:
+    return DueDelivery(UUID(int=number), b'{"n":%d}' % number, 0)
 
 
 def sizes(stage: Stage, path: str = "/hook") -> list[int]:
@@ -28,7 +28,7 @@ def sizes(stage: Stage, path: str = "/hook") -> list[int]:
 
 
 def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
-    manner, gather = Manner(batch=3, batch_wait=0.5), Gather()
+    manner, gather = DeliveryOptions(batch=3, batch_wait=0.5), BatchCollector()
     for number in (2, 1):
         gather.add(due(number), 10.0)
     assert gather.take(manner, 10.49) == ()
@@ -42,12 +42,12 @@ def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
 
 def test_what_a_batch_looks_like() -> None:
     items = [due(1), due(2)]
-    parcel = pack(Manner(batch=2), items)
+    parcel = pack(DeliveryOptions(batch=2), items)
     assert parcel.body == b'{"events":[{"n":1},{"n":2}]}'
     names = ".".join(f"evt_{number:032x}" for number in (1, 2))
     assert parcel.id == "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]
     assert parcel.id != batch_id([UUID(int=2), UUID(int=1)])
-    assert pack(Manner(), items[:1]).body == b'{"n":1}'
+    assert pack(DeliveryOptions(), items[:1]).body == b'{"n":1}'
 
 
 # -- with a receiver --------------------------------------------------------------------------------------------------

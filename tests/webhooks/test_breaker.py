@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from tests.conftest import Answer, Received
-from tests.webhooks.stage import DAY, Stage, near, shown
 
-from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
 from gatepost.model.event import OPERATIONAL
 from gatepost.store.endpoints import EndpointChange, switch_endpoint, update_endpoint
-from gatepost.webhooks.breaker import Seen, Tally, brakes, judge, opens, probe_wait, recovers
+from gatepost.webhooks.breaker import FailureWindow, ObservedPost, brakes, decide, opens, probe_wait, recovers
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import DAY, Stage, near, shown
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DOWN, UP = Answer(500), Answer()
@@ -34,29 +34,29 @@ DOWN, UP = Answer(500), Answer()
 def test_it_opens_at_ten_attempts_of_which_seven_in_ten_failed_and_thirty_seconds(
     finished: int, failed: int, outage: float, failures: int, opened: bool
 ) -> None:
-    seen, health = Seen(False, finished, failed), Health(NOW - timedelta(seconds=outage), failures - 1)
+    seen, health = ObservedPost(False, finished, failed), HealthCounters(NOW - timedelta(seconds=outage), failures - 1)
     assert opens(seen, failures, timedelta(seconds=outage)) is opened
-    assert judge(ACTIVE, health, seen, NOW, 0.5).state == (PAUSED if opened else ACTIVE)
-    assert judge(ACTIVE, health, Seen(True, finished, failed), NOW, 0.5).state == ACTIVE
+    assert decide(ACTIVE, health, seen, NOW, 0.5).state == (PAUSED if opened else ACTIVE)
+    assert decide(ACTIVE, health, ObservedPost(True, finished, failed), NOW, 0.5).state == ACTIVE
 
 
 @pytest.mark.parametrize(
     ("failures", "seconds", "over"), [(0, 60, False), (1, 60, False), (2, 4.9, False), (2, 5, True), (50, 2, False)]
 )
 def test_a_success_ends_an_outage_of_some_failures_over_some_seconds(failures: int, seconds: float, over: bool) -> None:
-    health = Health(NOW - timedelta(seconds=seconds) if failures else None, failures)
+    health = HealthCounters(NOW - timedelta(seconds=seconds) if failures else None, failures)
     assert recovers(ACTIVE, health, NOW, probe=False) is over
     assert recovers(PAUSED, health, NOW, probe=True) is True
     assert recovers(PAUSED, health, NOW, probe=False) is False
 
 
 def test_it_brakes_after_ten_failures_in_a_row() -> None:
-    assert [brakes(ACTIVE, Health(NOW, failures)) for failures in (0, 9, 10, 99)] == [False, False, True, True]
-    assert not brakes(PAUSED, Health(NOW, 99))
+    assert [brakes(ACTIVE, HealthCounters(NOW, failures)) for failures in (0, 9, 10, 99)] == [False, False, True, True]
+    assert not brakes(PAUSED, HealthCounters(NOW, 99))
 
 
 def test_the_tally_forgets_after_five_minutes() -> None:
-    tally = Tally()
+    tally = FailureWindow()
     for minute in range(10):
         tally.add(NOW + timedelta(minutes=minute), ok=minute % 2 == 0)
     assert tally.count(NOW + timedelta(minutes=9)) == (6, 3)
@@ -72,8 +72,8 @@ def test_the_waits_between_probes() -> None:
     ("days", "failures", "state"), [(4.999, 99, ACTIVE), (5, 3, ACTIVE), (5, 4, DISABLED), (9, 99, DISABLED)]
 )
 def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, failures: int, state: str) -> None:
-    health = Health(NOW - timedelta(days=days), failures, 2)
-    found = judge(ACTIVE, health, Seen(False, 1, 1), NOW, 0.5)
+    health = HealthCounters(NOW - timedelta(days=days), failures, 2)
+    found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW, 0.5)
     assert (found.state, [told.action for told in found.told]) == (
         state,
         ["disabled"] if state == DISABLED else [],
@@ -81,22 +81,24 @@ def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, fail
 
 
 def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> None:
-    health, told = Health(), []
+    health, told = HealthCounters(), []
     for number in range(1, 9):
-        found = judge(ACTIVE, health, Seen(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
+        found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
         health = found.health
         told += [(number, one.action) for one in found.told]
     assert told == [(4, "failing"), (5, "failing")]
-    assert judge(ACTIVE, Health(NOW, 3), Seen(False, 1, 1, hushed=True), NOW, 0.5).told == ()
+    assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, hushed=True), NOW, 0.5).told == ()
 
 
 def test_only_a_probe_closes_it_or_moves_the_next_one() -> None:
-    paused = Health(NOW, 12, 1, None, 2, NOW)
-    assert judge(PAUSED, paused, Seen(True, 1, 0), NOW, 0.5).state == PAUSED
-    assert judge(PAUSED, paused, Seen(False, 1, 1), NOW, 0.5).health.probes == 2
-    failed = judge(PAUSED, paused, Seen(False, 1, 1, probe=True), NOW, 0.5)
+    paused = HealthCounters(NOW, 12, 1, None, 2, NOW)
+    assert decide(PAUSED, paused, ObservedPost(True, 1, 0), NOW, 0.5).state == PAUSED
+    assert decide(PAUSED, paused, ObservedPost(False, 1, 1), NOW, 0.5).health.probes == 2
+    failed = decide(PAUSED, paused, ObservedPost(False, 1, 1, probe=True), NOW, 0.5)
     assert (failed.health.probes, failed.health.probe_at) == (3, NOW + timedelta(seconds=240))
-    assert judge(PAUSED, paused, Seen(True, 1, 0, probe=True), NOW, 0.5).health == Health(succeeded_at=NOW)
+    assert decide(PAUSED, paused, ObservedPost(True, 1, 0, probe=True), NOW, 0.5).health == HealthCounters(
+        succeeded_at=NOW
+    )
 
 
 # -- with a receiver --------------------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(s
     assert (endpoint.state, endpoint.reason) == ("disabled", "Nothing but failures for five days")
     assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "failing", "disabled"]
     await stage.refresh()
-    assert stage.rounds == {}
+    assert stage.deliverers == {}
     await stage.tell(3)  # nobody is to hear of these
     stage.receiver.answer = UP
     await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now())

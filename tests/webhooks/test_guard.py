@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.webhooks.dns import Found
+from gatepost.webhooks.dns import ResolvedName
+from gatepost.webhooks.forbidden_addresses import CARRIERS, IPV4, IPV6, forbidden
 from gatepost.webhooks.guard import REUSE_SECONDS, ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
-from gatepost.webhooks.ranges import CARRIERS, IPV4, IPV6, forbidden
 from gatepost.webhooks.resolver import Resolver
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
@@ -23,13 +23,13 @@ class Names:
         self.answers = list(answers)
         self.questions: list[str] = []
 
-    async def __call__(self, host: str, channel: object) -> Found:
+    async def __call__(self, host: str, channel: object) -> ResolvedName:
         self.questions.append(host)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         await asyncio.sleep(0)
         if isinstance(answer, Exception):
             raise answer
-        return Found(tuple(answer), REUSE_SECONDS)
+        return ResolvedName(tuple(answer), REUSE_SECONDS)
 
 
 # The ranges ---------------------------------------------------------------------------------------------------------
@@ -309,9 +309,9 @@ async def test_an_empty_answer_is_refused_for_the_moment() -> None:
 
 
 async def test_a_resolver_that_hangs_is_given_up() -> None:
-    async def hang(host: str, channel: object) -> Found:
+    async def hang(host: str, channel: object) -> ResolvedName:
         await asyncio.Event().wait()
-        return Found((), 0)
+        return ResolvedName((), 0)
 
     with pytest.raises(UnresolvedUrl):
         await Guard([], hang, patience=0.02).check("https://example.com/")

@@ -7,34 +7,34 @@ from datetime import timedelta
 import asyncpg
 import msgspec
 import pytest
+
+from gatepost.clock import SystemClock
+from gatepost.model.endpoint import HealthCounters
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.owned_channel import OwnedChannel
+from gatepost.store.channel_head import Lease
+from gatepost.store.deliveries.queue import EndpointTarget, read_targets
+from gatepost.store.endpoints import EndpointChange, delete_endpoint, switch_endpoint
+from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from tests.conftest import Answer
 from tests.outbound import stage as outbound
 from tests.webhooks.stage import Stage, open_target
 from tests.webhooks.test_wakeups import away, until
 
-from gatepost.clock import SystemClock
-from gatepost.holding import Holding
-from gatepost.model.endpoint import Health
-from gatepost.outbound.lane import Lane
-from gatepost.store.deliveries import Target, read_targets
-from gatepost.store.endpoints import EndpointChange, delete_endpoint, switch_endpoint
-from gatepost.store.heads import Lease
-from gatepost.webhooks.deliver import Round
-
 
 class Held:
     """A channel as its owner holds it, with the lane of another stage: nothing is sent here."""
 
-    def __init__(self, stage: Stage, lane: Lane, lease: Lease) -> None:
-        self.stage, self.lane, self.made = stage, lane, 0
-        self.holding = Holding(stage.db, SystemClock(), lease, float("inf"), self.make_round, self.tune)
+    def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
+        self.stage, self.sender, self.made = stage, sender, 0
+        self.owned = OwnedChannel(stage.db, SystemClock(), lease, float("inf"), self.make_deliverer, self.tune)
         self.lease = lease
 
-    def make_round(self, _holding: Holding, target: Target) -> Round:
+    def make_deliverer(self, _owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
         self.made += 1
-        return Round(self.stage.post, self.lease, self.stage.ref, target, open_target, 8, self.holding.alive)
+        return EndpointDeliverer(self.stage.post, self.lease, self.stage.ref, target, open_target, 8, self.owned.alive)
 
-    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
         pass
 
 
@@ -45,28 +45,28 @@ async def held(stage: Stage) -> AsyncIterator[Held]:
     sending = await outbound.make_stage(stage.db)
     one = Held(stage, await sending.take_over(), stage.lease)
     yield one
-    await one.holding.end()
+    await one.owned.end()
 
 
 async def test_rings_before_it_begins_make_no_round(held: Held) -> None:
     """Until then nobody knows how the channel's events name it."""
     await held.stage.add()
-    held.holding.ring()
+    held.owned.wake()
     await asyncio.sleep(0.1)
     assert held.made == 0
-    await held.holding.begin(held.lane)
-    held.holding.ring()
+    await held.owned.begin(held.sender)
+    held.owned.wake()
     await held.stage.tell(1)
-    held.holding.ring()
+    held.owned.wake()
     await held.stage.receiver.wait_for(1)
     assert held.made == 1
 
 
 async def test_a_look_at_endpoints_that_failed_is_repeated(held: Held, common_url: str) -> None:
-    await held.holding.begin(held.lane)
+    await held.owned.begin(held.sender)
     await held.stage.add()
     async with away(common_url, "endpoints") as break_off:
-        held.holding.refresh()
+        held.owned.refresh()
         await break_off()
     await until(lambda: held.made == 1)
 
@@ -77,13 +77,13 @@ async def test_a_round_goes_on_after_an_error_that_is_no_outage(held: Held, comm
     conn = await asyncpg.connect(common_url)
     await conn.execute("ALTER TABLE deliveries RENAME TO elsewhere")
     try:
-        await held.holding.begin(held.lane)
-        await until(lambda: held.lane.idle)
+        await held.owned.begin(held.sender)
+        await until(lambda: held.sender.idle)
         await asyncio.sleep(0.2)
     finally:
         await conn.execute("ALTER TABLE elsewhere RENAME TO deliveries")
         await conn.close()
-    assert not held.holding.idle
+    assert not held.owned.idle
     await held.stage.tell(1)
     await held.stage.receiver.wait_for(1)
     assert held.made == 1
@@ -92,16 +92,16 @@ async def test_a_round_goes_on_after_an_error_that_is_no_outage(held: Held, comm
 async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(held: Held) -> None:
     stage, hook = held.stage, await held.stage.add()
     stage.receiver.answer = Answer(200, delay=0.5)
-    await held.holding.begin(held.lane)
-    ((round_, _),) = held.holding._rounds.values()
+    await held.owned.begin(held.sender)
+    ((deliverer, _),) = held.owned._deliverers.values()
     await stage.tell(1)
-    held.holding.ring()
-    await until(lambda: round_.flying == 1)
+    held.owned.wake()
+    await until(lambda: deliverer.flying == 1)
     assert await delete_endpoint(stage.db, stage.channel_id, hook)
-    held.holding.refresh()
-    await until(lambda: round_._stopping)
-    await held.holding.end()
-    assert round_.flying == 0
+    held.owned.refresh()
+    await until(lambda: deliverer._stopping)
+    await held.owned.end()
+    assert deliverer.flying == 0
 
 
 async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: Stage) -> None:
@@ -121,8 +121,8 @@ async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: S
 async def test_a_row_that_was_read_before_our_own_change_is_not_taken_over(stage: Stage) -> None:
     hook = await stage.add()
     await stage.take_over()
-    one, (target,) = stage.rounds[hook], await read_targets(stage.db, stage.channel_id)
-    old = msgspec.structs.replace(target, health=Health(stage.clock.now(), 7), updated_at=stage.clock.now())
+    one, (target,) = stage.deliverers[hook], await read_targets(stage.db, stage.channel_id)
+    old = msgspec.structs.replace(target, health=HealthCounters(stage.clock.now(), 7), updated_at=stage.clock.now())
     assert not one.change(old, one.writes - 1)
     assert one.mark.health.failures == 0
     later = msgspec.structs.replace(old, updated_at=stage.clock.now() + timedelta(seconds=1))

@@ -5,14 +5,14 @@ from contextlib import AsyncExitStack
 
 import psutil
 import pytest
+
+from gatepost.services.deliveries import shown_answer
+from gatepost.store.deliveries.attempts import list_attempts
+from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.http_post import BODY_LIMIT, Poster
 from tests.conftest import Answer
 from tests.webhooks.stage import Stage, shown
-from tests.webhooks.test_post import receiving, repeats, says, says_and_waits
-
-from gatepost.desk.deliveries import shown_answer
-from gatepost.store.attempt_log import list_attempts
-from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.post import BODY_LIMIT, Poster
+from tests.webhooks.test_http_post import receiving, repeats, says, says_and_waits
 
 _BOMB = gzip.compress(b"\0" * 50_000_000)
 HOSTILE = {
@@ -44,7 +44,7 @@ async def test_a_healthy_endpoint_among_hostile_ones(stage: Stage) -> None:
         for _ in range(2):
             await stage.settle()
             stage.clock.advance(100)
-            stage.ring()
+            stage.wake()
         grown = psutil.Process().memory_info().rss - before
         assert sorted(set(stage.events_at("/healthy"))) == shown(told)
         log = [row for row in await stage.rows("attempts") if row["endpoint_id"] in hooks]

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
+
+from gatepost.model.signing import new_secret, public_key
+from gatepost.webhooks.signature import signature_headers
 from tests.conftest import Received, Receiver
 from tests.house import House, running_house
 from tests.node import PACKAGES, installed, run_node
 from tests.patience import PATIENCE
-
-from gatepost.model.signing import new_secret, public_key
-from gatepost.webhooks.sign import signature_headers
 
 HOOKS = "/api/v1/webhooks"
 BODY = '{"text":"Olá, 你好 👋"}'.encode()

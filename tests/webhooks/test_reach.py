@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.webhooks.test_post import certify
 
 from gatepost.model.errors import Invalid
 from gatepost.model.file import Fetched, Unfetched
-from gatepost.webhooks.dns import Found
-from gatepost.webhooks.fetch import check_link, fetch_guarded
+from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
-from gatepost.webhooks.post import Poster
+from gatepost.webhooks.http_post import Poster
+from gatepost.webhooks.link_fetch import check_link, fetch_guarded
+from tests.webhooks.test_http_post import certify
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 2\r\n\r\nok"
 LITERALS = [
@@ -41,10 +41,10 @@ class Names:
         self.answers = list(answers)
         self.asked: list[str] = []
 
-    async def __call__(self, host: str, _channel: object) -> Found:
+    async def __call__(self, host: str, _channel: object) -> ResolvedName:
         self.asked.append(host)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return Found(tuple(answer), REUSE_SECONDS)
+        return ResolvedName(tuple(answer), REUSE_SECONDS)
 
 
 class Listener:
@@ -159,7 +159,7 @@ async def test_only_http_is_spoken_and_no_other_services_port_is_called(call: Ca
 
 
 async def test_what_cannot_be_parsed_or_resolved_is_closed(call: Call) -> None:
-    async def broken(_host: str, _channel: object) -> Found:
+    async def broken(_host: str, _channel: object) -> ResolvedName:
         raise OSError("no such name")
 
     for url in ("", "http://", "http:///x", "http://[::1/", "http://a b/", "http://1.2.3.4.5/", "http://0x/", "//x"):

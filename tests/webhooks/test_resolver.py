@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Receiver
-from tests.patience import PATIENCE
-from tests.webhooks.name_server import NameServer, lookup_at, name_server
 
 from gatepost.model.file import Fetched
 from gatepost.webhooks import dns
-from gatepost.webhooks.dns import DnsLookup, Found, NotResolved
-from gatepost.webhooks.fetch import fetch_guarded
+from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
 from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.http_post import Poster
+from gatepost.webhooks.link_fetch import fetch_guarded
 from gatepost.webhooks.lookup_share import LookupShare
-from gatepost.webhooks.post import Poster
 from gatepost.webhooks.resolver import FAILED_SECONDS, LONGEST, REMEMBERED, SHORTEST, Resolver, Result
+from tests.conftest import Receiver
+from tests.patience import PATIENCE
+from tests.webhooks.name_server import NameServer, lookup_at, name_server
 
 V4, V6 = "93.184.215.14", "2606:2800:21f:cb07::1"
 NAMES = {"shop.example": [V4, V6], "hooks.corp.local": [V4], "six.example": [V6], "empty.example": []}
@@ -31,12 +31,12 @@ class Book:
     def __init__(self, seconds: float = 60.0) -> None:
         self.seconds = seconds
         self.asked: list[str] = []
-        self.open: dict[str, asyncio.Future[Found]] = {}
+        self.open: dict[str, asyncio.Future[ResolvedName]] = {}
 
-    async def __call__(self, host: str) -> Found:
+    async def __call__(self, host: str) -> ResolvedName:
         self.asked.append(host)
         if not host.endswith(".dead"):
-            return Found((V4,), self.seconds)
+            return ResolvedName((V4,), self.seconds)
         self.open[host] = asyncio.get_running_loop().create_future()
         try:
             return await self.open[host]
@@ -162,7 +162,7 @@ async def test_an_answer_is_used_again_for_its_time(ttl: float, kept: float) -> 
 async def test_a_failure_is_remembered_for_a_moment() -> None:
     now, asked, figures = 0.0, 0, Figures()
 
-    async def nobody(_host: str) -> Found:
+    async def nobody(_host: str) -> ResolvedName:
         nonlocal asked
         asked += 1
         raise NotResolved("none")
@@ -177,7 +177,7 @@ async def test_a_failure_is_remembered_for_a_moment() -> None:
 
 
 async def test_any_exception_of_a_lookup_means_not_resolved() -> None:
-    async def broken(_host: str) -> Found:
+    async def broken(_host: str) -> ResolvedName:
         raise RuntimeError("no more file descriptors")
 
     with pytest.raises(NotResolved):
@@ -203,7 +203,7 @@ async def test_those_who_ask_at_once_share_a_question_and_none_can_end_it_for_th
     await turn()
     first.cancel()
     await turn()
-    book.open["a.dead"].set_result(Found((V4,), 60))
+    book.open["a.dead"].set_result(ResolvedName((V4,), 60))
     assert (await second).addresses == (V4,)
     assert book.asked == ["a.dead"]
 

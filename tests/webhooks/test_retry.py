@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.webhooks.retry import ATTEMPTS, SCHEDULE, Failure, Outcome, Verdict, after, asked_wait
+from gatepost.webhooks.retry import ATTEMPTS, SCHEDULE, AttemptOutcome, Failure, RetryDecision, after, asked_wait
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
-BROKEN = Outcome(status=500)
+BROKEN = AttemptOutcome(status=500)
 
 attempts = st.integers(1, ATTEMPTS - 1)
 dice = st.floats(0, 1, exclude_max=True)
@@ -25,12 +25,12 @@ hints = st.one_of(
     ),
 )
 statuses = st.integers(100, 999).filter(lambda status: not 200 <= status < 300 and status != 410)
-outcomes = st.builds(Outcome, status=statuses, retry_after=st.none() | hints) | st.builds(
-    Outcome, failure=st.sampled_from([kind for kind in get_args(Failure) if kind != "forbidden"])
+outcomes = st.builds(AttemptOutcome, status=statuses, retry_after=st.none() | hints) | st.builds(
+    AttemptOutcome, failure=st.sampled_from([kind for kind in get_args(Failure) if kind != "forbidden"])
 )
 
 
-def seconds(attempt: int, outcome: Outcome, random: float) -> float:
+def seconds(attempt: int, outcome: AttemptOutcome, random: float) -> float:
     verdict = after(attempt, outcome, NOW, random)
     assert verdict.fate == "retry"
     assert verdict.at is not None
@@ -57,20 +57,20 @@ def test_jitter_stays_within_a_fifth(attempt: int, random: float) -> None:
 
 
 @given(attempt=attempts, outcome=outcomes, low=dice, high=dice)
-def test_a_higher_draw_never_waits_less(attempt: int, outcome: Outcome, low: float, high: float) -> None:
+def test_a_higher_draw_never_waits_less(attempt: int, outcome: AttemptOutcome, low: float, high: float) -> None:
     low, high = sorted((low, high))
     assert seconds(attempt, outcome, low) <= seconds(attempt, outcome, high)
 
 
 @given(attempt=st.integers(1, ATTEMPTS - 2), outcome=outcomes, random=dice)
-def test_waits_only_grow(attempt: int, outcome: Outcome, random: float) -> None:
+def test_waits_only_grow(attempt: int, outcome: AttemptOutcome, random: float) -> None:
     assert seconds(attempt, outcome, random) <= seconds(attempt + 1, outcome, random)
 
 
 @given(attempt=attempts, hint=hints, random=dice, status=st.sampled_from([301, 400, 500]))
 def test_any_retry_after_is_bounded(attempt: int, hint: str, random: float, status: int) -> None:
     base = SCHEDULE[attempt]
-    waited = seconds(attempt, Outcome(status=status, retry_after=hint), random)
+    waited = seconds(attempt, AttemptOutcome(status=status, retry_after=hint), random)
     assert base - 0.001 <= waited <= max(2 * base, 3600) + 0.001
 
 
@@ -90,12 +90,12 @@ def test_any_retry_after_is_bounded(attempt: int, hint: str, random: float, stat
     ],
 )
 def test_retry_after_in_seconds_and_as_a_date(hint: str, expected: float) -> None:
-    assert seconds(2, Outcome(status=500, retry_after=hint), 0.0) == pytest.approx(expected)
+    assert seconds(2, AttemptOutcome(status=500, retry_after=hint), 0.0) == pytest.approx(expected)
 
 
 @given(ask=st.floats(300, 3600), random=dice)
 def test_a_sensible_retry_after_is_never_undercut(ask: float, random: float) -> None:
-    assert ask - 0.001 <= seconds(2, Outcome(status=429, retry_after=str(ask)), random) <= ask * 1.2 + 0.001
+    assert ask - 0.001 <= seconds(2, AttemptOutcome(status=429, retry_after=str(ask)), random) <= ask * 1.2 + 0.001
 
 
 @given(hint=hints)
@@ -103,20 +103,22 @@ def test_reading_a_retry_after_never_fails(hint: str) -> None:
     assert asked_wait(hint, NOW) >= 0
 
 
-@pytest.mark.parametrize("outcome", [*(Outcome(status=s) for s in (429, 502, 503, 504)), Outcome(failure="timeout")])
+@pytest.mark.parametrize(
+    "outcome", [*(AttemptOutcome(status=s) for s in (429, 502, 503, 504)), AttemptOutcome(failure="timeout")]
+)
 @pytest.mark.parametrize("random", [0.0, 0.5, 0.999])
-def test_an_overloaded_endpoint_is_given_a_minute(outcome: Outcome, random: float) -> None:
+def test_an_overloaded_endpoint_is_given_a_minute(outcome: AttemptOutcome, random: float) -> None:
     assert 60 <= seconds(1, outcome, random) <= 72
-    assert seconds(1, Outcome(status=429, retry_after="5"), random) >= 60
+    assert seconds(1, AttemptOutcome(status=429, retry_after="5"), random) >= 60
 
 
 @given(attempt=st.integers(1, ATTEMPTS + 5), status=st.integers(100, 999), random=dice)
 def test_every_status_has_its_fate(attempt: int, status: int, random: float) -> None:
-    verdict = after(attempt, Outcome(status=status), NOW, random)
+    verdict = after(attempt, AttemptOutcome(status=status), NOW, random)
     if 200 <= status < 300:
-        assert verdict == Verdict("delivered")
+        assert verdict == RetryDecision("delivered")
     elif status == 410:
-        assert verdict == Verdict("gone")
+        assert verdict == RetryDecision("gone")
     else:
         assert verdict.fate == ("retry" if attempt < ATTEMPTS else "exhausted")
     assert (verdict.at is not None) == (verdict.fate == "retry")
@@ -124,11 +126,11 @@ def test_every_status_has_its_fate(attempt: int, status: int, random: float) -> 
 
 
 def test_a_failure_outweighs_a_status_that_was_seen_before_it() -> None:
-    assert after(1, Outcome(status=200, failure="timeout"), NOW, 0.5).fate == "retry"
-    assert after(1, Outcome(status=410, failure="protocol"), NOW, 0.5).fate == "retry"
+    assert after(1, AttemptOutcome(status=200, failure="timeout"), NOW, 0.5).fate == "retry"
+    assert after(1, AttemptOutcome(status=410, failure="protocol"), NOW, 0.5).fate == "retry"
 
 
 def test_a_forbidden_address_is_not_tried_again_but_an_unresolved_name_is() -> None:
-    assert after(1, Outcome(failure="forbidden"), NOW, 0.5) == Verdict("exhausted")
-    assert after(1, Outcome(failure="unresolved"), NOW, 0.5).fate == "retry"
-    assert after(ATTEMPTS, Outcome(failure="unresolved"), NOW, 0.5) == Verdict("exhausted")
+    assert after(1, AttemptOutcome(failure="forbidden"), NOW, 0.5) == RetryDecision("exhausted")
+    assert after(1, AttemptOutcome(failure="unresolved"), NOW, 0.5).fate == "retry"
+    assert after(ATTEMPTS, AttemptOutcome(failure="unresolved"), NOW, 0.5) == RetryDecision("exhausted")

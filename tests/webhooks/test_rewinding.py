@@ -4,35 +4,34 @@ import asyncio
 from collections.abc import Iterable
 from uuid import UUID
 
+from gatepost.clock import MovableClock
+from gatepost.model.endpoint import DeliveryOptions
+from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.owned_channel import OwnedChannel
+from gatepost.store.channel_head import Lease
+from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.webhooks.delivery_buffer import DeliveryBuffer
+from gatepost.webhooks.delivery_request import DeliveryUnit
 from tests.outbound import stage as outbound
 from tests.outbound.stage import NOW
 from tests.patience import PATIENCE
 from tests.webhooks.stage import ANA, Stage, shown
 from tests.webhooks.test_holding import Held
 
-from gatepost.clock import MovableClock
-from gatepost.holding import Holding
-from gatepost.model.endpoint import Manner
-from gatepost.outbound.lane import Lane
-from gatepost.store.deliveries import Due
-from gatepost.store.heads import Lease
-from gatepost.webhooks.courier import Unit
-from gatepost.webhooks.hand import Hand
-
-ORDERED = Manner(ordered=True)
+ORDERED = DeliveryOptions(ordered=True)
 
 
-def due(number: int, key: int = 1) -> Due:
-    return Due(UUID(int=number), b"{}", 0, key=UUID(int=key))
+def due(number: int, key: int = 1) -> DueDelivery:
+    return DueDelivery(UUID(int=number), b"{}", 0, key=UUID(int=key))
 
 
-def under_way() -> Hand:
+def under_way() -> DeliveryBuffer:
     """A hand that was wound back while event 5 is under way, and a page with 6 and 7 is being read."""
-    hand = Hand(UUID(int=4), ORDERED)
+    hand = DeliveryBuffer(UUID(int=4), ORDERED)
     hand.place(hand.turn_page([due(5)], 1), 0.0)
     hand.ready.popleft()
     hand.begin_read()
-    hand.rewind(ORDERED, [Unit((due(5),))])
+    hand.rewind(ORDERED, [DeliveryUnit((due(5),))])
     assert hand.place(hand.turn_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
     assert list(hand.ready) == [(due(8, key=2),)]  # the others wait for what is under way
     hand.ready.clear()
@@ -60,8 +59,8 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
     """Wound back in the moment between the last word of a delivery and the round's notice of its end."""
     hook = await stage.add(ordered=True)
     await stage.take_over()
-    (one,) = stage.rounds.values()
-    go_on, wound = one._hand.go_on, asyncio.Event()
+    (one,) = stage.deliverers.values()
+    go_on, wound = one._buffer.go_on, asyncio.Event()
 
     def and_then_wind_back(keys: Iterable[UUID], now: float) -> None:
         go_on(keys, now)
@@ -69,7 +68,7 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
             asyncio.get_running_loop().call_soon(one._rewind)
             wound.set()
 
-    one._hand.go_on = and_then_wind_back  # type: ignore[method-assign]
+    one._buffer.go_on = and_then_wind_back  # type: ignore[method-assign]
     told = shown(await stage.tell(1, ANA))
     await stage.settle()
     assert wound.is_set()
@@ -77,7 +76,7 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
     await stage.settle()
     assert stage.events_at() == told
     assert one.target.id == hook
-    assert one._hand.busy == []
+    assert one._buffer.busy == []
 
 
 # -- the owner's look at the endpoints ---------------------------------------------------------------------------------
@@ -86,13 +85,13 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
 class Slow(Held):
     """An owner whose first look takes longer than the time between two of them."""
 
-    def __init__(self, stage: Stage, lane: Lane, lease: Lease) -> None:
-        super().__init__(stage, lane, lease)
+    def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
+        super().__init__(stage, sender, lease)
         self.clock = MovableClock(NOW)
-        self.holding = Holding(stage.db, self.clock, self.lease, float("inf"), self.make_round, self.tune)
+        self.owned = OwnedChannel(stage.db, self.clock, self.lease, float("inf"), self.make_deliverer, self.tune)
         self.go, self.looks, self.at_once, self.most = asyncio.Event(), 0, 0, 0
 
-    async def tune(self, _holding: Holding, _lane: Lane) -> None:
+    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
         self.looks, self.at_once = self.looks + 1, self.at_once + 1
         self.most = max(self.most, self.at_once)
         await self.go.wait()
@@ -104,18 +103,18 @@ async def test_two_looks_at_the_endpoints_are_never_under_way_at_once(stage: Sta
     await stage.take_over()
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
-    beginning = asyncio.create_task(slow.holding.begin(slow.lane))
+    beginning = asyncio.create_task(slow.owned.begin(slow.sender))
     async with asyncio.timeout(PATIENCE):
         while not slow.looks:
             await asyncio.sleep(0.01)
         slow.clock.advance(5)
-        slow.holding.ring()
+        slow.owned.wake()
         await asyncio.sleep(0.1)
         slow.go.set()
         await beginning
         while slow.looks < 2:
             await asyncio.sleep(0.01)
-    await slow.holding.end()
+    await slow.owned.end()
     assert (slow.most, slow.made) == (1, 1)
 
 
@@ -124,16 +123,16 @@ async def test_a_look_that_is_under_way_at_the_end_begins_no_round(stage: Stage)
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
     slow.go.set()
-    await slow.holding.begin(slow.lane)
+    await slow.owned.begin(slow.sender)
     await stage.add()
     slow.go.clear()
     slow.clock.advance(5)
-    slow.holding.refresh()
+    slow.owned.refresh()
     async with asyncio.timeout(PATIENCE):
         while slow.looks < 2:
             await asyncio.sleep(0.01)
-        await slow.holding.end()
+        await slow.owned.end()
     slow.go.set()
-    slow.holding.ring()
+    slow.owned.wake()
     await asyncio.sleep(0.1)
     assert slow.made == 0

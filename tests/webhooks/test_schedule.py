@@ -5,13 +5,13 @@ from email.utils import format_datetime
 from itertools import pairwise
 
 import pytest
-from tests.conftest import Answer
-from tests.webhooks.stage import DAY, Stage, near, shown
 
 from gatepost.model import ids
+from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.partitions import first_kept_event
-from gatepost.store.upkeep import forget_lost_retries
 from gatepost.webhooks.retry import SCHEDULE
+from tests.conftest import Answer
+from tests.webhooks.stage import DAY, Stage, near, shown
 
 DOWN, UP = Answer(500), Answer()
 

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
+
+from gatepost.store.channel_head import StaleOwner
+from gatepost.store.deliveries.record import break_lines
+from gatepost.webhooks import endpoint_deliverer
 from tests.conftest import Answer, Received
 from tests.patience import PATIENCE
 from tests.webhooks.stage import ANA, BOB, Stage, shown
-
-from gatepost.store.heads import StaleOwner
-from gatepost.store.recording import break_lines
-from gatepost.webhooks import deliver
 
 DOWN, UP = Answer(500), Answer()
 
@@ -20,9 +20,9 @@ DOWN, UP = Answer(500), Answer()
 @asynccontextmanager
 async def running(stage: Stage) -> AsyncIterator[None]:
     """The loops, as the owner runs them, but for its look at them each second."""
-    loops = [asyncio.create_task(one.run()) for one in stage.rounds.values()]
+    loops = [asyncio.create_task(one.run()) for one in stage.deliverers.values()]
     yield
-    await asyncio.gather(*(one.stop() for one in stage.rounds.values()))
+    await asyncio.gather(*(one.stop() for one in stage.deliverers.values()))
     await asyncio.gather(*loops)
 
 
@@ -51,7 +51,7 @@ async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
     await stage.take_over(in_flight=2)
     async with running(stage):
         await stage.receiver.wait_for(2)
-        await until(lambda: stage.rounds[hook].flying == 1)  # the second one ended, and the rate has no room yet
+        await until(lambda: stage.deliverers[hook].flying == 1)  # the second one ended, and the rate has no room yet
         stage.clock.advance(1.1)
         try:
             await stage.receiver.wait_for(3)
@@ -75,7 +75,7 @@ async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: St
         await stage.receiver.wait_for(2)
         await asyncio.sleep(0.1)
         first.set()
-        await until(lambda: stage.rounds[hook].flying == 1)
+        await until(lambda: stage.deliverers[hook].flying == 1)
         stage.clock.advance(0.06)
         try:
             await stage.receiver.wait_for(3)
@@ -91,7 +91,7 @@ async def test_nobody_starves_where_there_are_more_endpoints_than_places(stage: 
     await stage.tell(40)
     stage.receiver.answer = hanging(hold, *paths)
     await stage.take_over(post=stage.new_post(total=2))
-    for one in stage.rounds.values():
+    for one in stage.deliverers.values():
         await one.step()
     hold.set()
     async with running(stage):
@@ -135,11 +135,11 @@ async def test_a_look_that_the_database_broke_off_is_repeated(stage: Stage, comm
     await stage.take_over()
     before = len(stage.receiver.requests)
     async with away(common_url, table) as break_off:
-        loops = [asyncio.create_task(one.run()) for one in stage.rounds.values()]
+        loops = [asyncio.create_task(one.run()) for one in stage.deliverers.values()]
         await break_off()
     await stage.receiver.wait_for(before + 1)
     assert stage.events_at()[before:] == told
-    await asyncio.gather(*(one.stop() for one in stage.rounds.values()))
+    await asyncio.gather(*(one.stop() for one in stage.deliverers.values()))
     await asyncio.gather(*loops)
 
 
@@ -155,7 +155,7 @@ async def test_a_retry_that_is_due_does_not_make_a_slow_rate_turn_in_circles(sta
     await stage.settle()
     stage.clock.advance(7)
     await stage.settle()
-    wait = await stage.rounds[hook].step()
+    wait = await stage.deliverers[hook].step()
     assert wait is not None
     assert wait > 0.5
 
@@ -164,11 +164,11 @@ async def test_not_more_than_a_number_ends_unrecorded(
     stage: Stage, common_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While attempts cannot be written, POSTs stop after so many: a crash would repeat no more than those."""
-    monkeypatch.setattr(deliver, "_UNRECORDED", 5)
+    monkeypatch.setattr(endpoint_deliverer, "_UNRECORDED", 5)
     await stage.add()
     await stage.tell(40)
     await stage.take_over(in_flight=2)
-    (one,) = stage.rounds.values()
+    (one,) = stage.deliverers.values()
     async with away(common_url, "attempts"):
         await one.step()
         await until(lambda: stage.post.share.used == 0)

@@ -12,15 +12,15 @@ from gatepost.model.account import API_ACCESS, Plan
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.store import accounts as store
 from gatepost.store.accounts import Account
+from gatepost.store.media.storage import stored_bytes
 from gatepost.store.pool import Database
 from gatepost.store.quota import used_in_month
-from gatepost.store.storage import stored_bytes
 
 ADDONS = (API_ACCESS,)
 TRIAL_DAYS_MAX = 3650
 
 
-class Usage(msgspec.Struct, frozen=True):
+class AccountUsage(msgspec.Struct, frozen=True):
     """Where an account stands in a month. No limit means no end."""
 
     month: date
@@ -105,7 +105,7 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
     return await get_account(db, account_id)
 
 
-async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at: datetime) -> Usage:
+async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at: datetime) -> AccountUsage:
     """What an account has used of the month that holds `at`."""
     account = await get_account(db, account_id)
     month = times.month_of(at)
@@ -113,7 +113,7 @@ async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at
     used = await used_in_month(db, account_id, month)
     stored = await stored_bytes(db, account_id)
     most, most_stored = (plan.messages_per_month, plan.storage_bytes) if plan else (None, None)
-    return Usage(month, account.plan, used, most, stored, most_stored)
+    return AccountUsage(month, account.plan, used, most, stored, most_stored)
 
 
 def check_plan(plan: str, plans: Mapping[str, Plan]) -> str:

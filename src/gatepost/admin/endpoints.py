@@ -23,16 +23,16 @@ from gatepost.admin.signing import (
 )
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
-from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, Manner, check_manner
+from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, DeliveryOptions, check_manner
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
-from gatepost.model.problems import Problems
+from gatepost.model.problem_collector import ProblemCollector
 from gatepost.model.signing import V1
 from gatepost.store import endpoints as store
-from gatepost.store.answers import NEVER, Once
+from gatepost.store.channel_head import StaleOwner
 from gatepost.store.channels import get_config
 from gatepost.store.endpoints import Endpoint, EndpointChange
-from gatepost.store.heads import StaleOwner
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 
 ENDPOINTS_MAX = 20
@@ -67,10 +67,10 @@ async def create_endpoint(
     *,
     events: Sequence[str] = TYPES,
     headers: Mapping[str, str] | None = None,
-    manner: Manner = PLAIN,
+    manner: DeliveryOptions = PLAIN,
     signing: str = V1,
     now: datetime,
-    once: Once[NewEndpoint] = NEVER,
+    once: IdempotentRequest[NewEndpoint] = NEVER,
 ) -> NewEndpoint:
     """Makes an endpoint that gets events from now on, and the secret that signs them."""
     endpoint_id, fresh = ids.new_id(now), make_secret(signing)
@@ -115,7 +115,7 @@ async def change_endpoint(
     url: str | None = None,
     events: Sequence[str] | None = None,
     headers: Mapping[str, str] | None = None,
-    manner: Manner | None = None,
+    manner: DeliveryOptions | None = None,
     state: str | None = None,
     now: datetime,
 ) -> Endpoint:
@@ -176,11 +176,11 @@ def check_endpoint(
     url: str | None = None,
     events: Sequence[str] | None = None,
     headers: Mapping[str, str] | None = None,
-    manner: Manner | None = None,
+    manner: DeliveryOptions | None = None,
     state: str | None = None,
 ) -> EndpointChange:
     """What is given, if all of it may be so; or one error that names every wrong field."""
-    problems = Problems()
+    problems = ProblemCollector()
     change = EndpointChange(
         url=None if url is None else problems.read(check_url, url),
         events=None if events is None else problems.read(check_events, events),

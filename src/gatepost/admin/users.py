@@ -14,7 +14,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from gatepost.admin.accounts import get_account
 from gatepost.model import ids
 from gatepost.model.errors import NotFound, invalid_field
-from gatepost.model.reading import check_storable
+from gatepost.model.field_readers import check_storable
 from gatepost.store import users as store
 from gatepost.store.pool import Database
 from gatepost.store.users import User

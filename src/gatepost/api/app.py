@@ -32,17 +32,17 @@ from gatepost.api import (
     templates,
     usage,
     webhook_secrets,
-    webhook_trial,
+    webhook_test,
     webhooks,
 )
+from gatepost.api.access_recheck import AccessRecheck, remember
+from gatepost.api.context import ApiContext
 from gatepost.api.costly import is_costly
-from gatepost.api.endings import ENDINGS, check_endings
+from gatepost.api.deprecations import DEPRECATIONS, check_deprecations
+from gatepost.api.dispatcher import Dispatcher
 from gatepost.api.errors import answer_error, name_methods
-from gatepost.api.front import Front
-from gatepost.api.gateway import Gateway
 from gatepost.api.openapi.routes import list_operations
-from gatepost.api.still_allowed import StillAllowed, remember
-from gatepost.api.suggestions import Routes
+from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.account import Caller
 
 ROUTES: list[Any] = [
@@ -99,7 +99,7 @@ ROUTES: list[Any] = [
     webhooks.list_webhook_attempts,
     webhook_secrets.rotate_secret,
     webhook_secrets.verify_delivery,
-    webhook_trial.try_webhook,
+    webhook_test.try_webhook,
     media.upload_media,
     media.get_media,
     media.get_content,
@@ -135,11 +135,11 @@ REFERENCE: list[Any] = [
 ]
 
 
-def create_app(gateway: Gateway, *, public_only: bool = False) -> ASGIApp:
+def create_app(gateway: ApiContext, *, public_only: bool = False) -> ASGIApp:
     """The app for one process."""
     app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
-    check_endings(ENDINGS, {operation.key for operation in app.state.operations})
-    return Front(app, gateway, hot=not public_only)
+    check_deprecations(DEPRECATIONS, {operation.key for operation in app.state.operations})
+    return Dispatcher(app, gateway, hot=not public_only)
 
 
 @cache
@@ -162,7 +162,7 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
         logging_config=None,
     )
     app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
-    app.state.known_routes = Routes.of((operation.method, operation.path) for operation in app.state.operations)
+    app.state.known_routes = KnownRoutes.of((operation.method, operation.path) for operation in app.state.operations)
     app.state.methods = {route.path_format: name_methods(route.methods) for route in app.routes}
     return app
 
@@ -184,14 +184,14 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
         client = connection.client
         caller, left = await gate.admit(authorization, handler.opt["scope"], client.host if client else None)
         connection.scope["state"].update(caller=caller, left=left)
-        remember(connection.scope, StillAllowed(gate, authorization, handler.opt["scope"]))
+        remember(connection.scope, AccessRecheck(gate, authorization, handler.opt["scope"]))
         if is_costly(handler.opt.get("costly"), connection.query_params):
             _gateway(connection.scope).costly.begin(caller.key_id)
             connection.scope["state"]["costly"] = caller.key_id  # `front.py` ends it
 
 
-def _gateway(scope: Scope) -> Gateway:
-    gateway: Gateway = scope["state"]["gateway"]
+def _gateway(scope: Scope) -> ApiContext:
+    gateway: ApiContext = scope["state"]["gateway"]
     return gateway
 
 

@@ -7,17 +7,17 @@ from uuid import UUID
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.body import answer, check_json, decode
+from gatepost.api.context import Context, Principal
 from gatepost.api.errors import error_answer
-from gatepost.api.gateway import Door, Who
-from gatepost.api.once import REPLAYED
+from gatepost.api.idempotency import REPLAYED
+from gatepost.api.json_body import answer, check_json, decode
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
 from gatepost.outbound.accept import BATCH_MOST, idempotency_key, new_batch_id
-from gatepost.store.accepting import Accepted, Outcome
+from gatepost.store.messages.accept import AcceptResult, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
 _MANY = 50_000  # commas of a body, from which on its messages are counted before it is decoded
@@ -36,7 +36,7 @@ _batch = msgspec.json.Decoder(BatchRequest)
 
 
 @post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
-async def send_batch(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
     check_json(request.headers.get("content-type"))
     body = await request.body()
@@ -69,7 +69,7 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
 
 
 def _show(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Response[bytes]:
-    accepted = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
+    accepted = [outcome for outcome in outcomes if isinstance(outcome, AcceptResult)]
     taken = len(accepted)
     results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
     shown_id = ids.show("bat", batch_id) if taken else None
@@ -82,4 +82,4 @@ def _show(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Response[
 
 def _result(outcome: Outcome, request_id: str) -> bytes:
     """What the same send alone would have been answered."""
-    return outcome.answer if isinstance(outcome, Accepted) else error_answer(outcome, request_id, ROUTE).body
+    return outcome.answer if isinstance(outcome, AcceptResult) else error_answer(outcome, request_id, ROUTE).body

@@ -13,8 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from gatepost.model.errors import BadRequest, FieldProblem, Invalid
-from gatepost.model.problems import MOST, invalid_fields
-from gatepost.model.reading import place, plain
+from gatepost.model.field_readers import place, plain
+from gatepost.model.problem_collector import MOST, invalid_fields
 
 _AT = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
 _EXPECTED = re.compile(r"Expected `([^`]+)`")

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import structlog
 
-from gatepost.api.gateway import Doorstep, Gateway
+from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
@@ -15,7 +15,7 @@ _LARGE = 16 * 1024  # bytes of a callback that is read in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
 
 
-async def verify_callback(gateway: Gateway, channel: str, query: bytes) -> str:
+async def verify_callback(gateway: ApiContext, channel: str, query: bytes) -> str:
     """The challenge, echoed to whoever knows the verify token."""
     doorstep = await _doorstep(gateway, channel)
     asked = {name: values[0] for name, values in parse_qs(query.decode("latin-1")).items()}
@@ -24,7 +24,7 @@ async def verify_callback(gateway: Gateway, channel: str, query: bytes) -> str:
     return asked.get("hub.challenge", "")
 
 
-async def find_callback(gateway: Gateway, channel: str, signature: str | None) -> Doorstep:
+async def find_callback(gateway: ApiContext, channel: str, signature: str | None) -> CallbackConfig:
     """The channel that a callback is for. Both it and the form of the signature are checked before a body is read."""
     doorstep = await _doorstep(gateway, channel)
     if not signature_possible(signature):
@@ -32,7 +32,7 @@ async def find_callback(gateway: Gateway, channel: str, signature: str | None) -
     return doorstep
 
 
-async def receive_callback(gateway: Gateway, channel: str, body: bytes, signature: str | None) -> None:
+async def receive_callback(gateway: ApiContext, channel: str, body: bytes, signature: str | None) -> None:
     """Takes in statuses and messages. The network hears yes only when they are stored."""
     doorstep = await _doorstep(gateway, channel)  # its secret may have changed while the body arrived
     if not signature_ok(doorstep.app_secret, body, signature):
@@ -48,7 +48,7 @@ async def receive_callback(gateway: Gateway, channel: str, body: bytes, signatur
     await gateway.receiver.receive(doorstep.id, doorstep.channel, updates)
 
 
-async def _doorstep(gateway: Gateway, channel: str) -> Doorstep:
+async def _doorstep(gateway: ApiContext, channel: str) -> CallbackConfig:
     channel_id: UUID | None = ids.read("ch", channel)
     doorstep = await gateway.doorsteps.get(channel_id) if channel_id else None
     if doorstep is None:

@@ -7,20 +7,20 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import read_cursor, show_cursor
-from gatepost.desk.asking import Asked, read_conversation, resolve
-from gatepost.desk.labels import access_label
 from gatepost.model import ids
 from gatepost.model.account import Caller
-from gatepost.model.dates import LAST_ID, Span, first_id, read_moment, read_zone
+from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_zone
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.message import check_client_ref
 from gatepost.model.phone import check_phone
-from gatepost.outbound.cancel import Canceled, cancel_selection
-from gatepost.store.batches import read_batch
-from gatepost.store.canceling import Place, Selection
+from gatepost.outbound.cancel import CancelResult, cancel_selection
+from gatepost.services.history_query import HistoryQuery, read_conversation, resolve
+from gatepost.services.labels import access_label
+from gatepost.store.messages.batch_ids import read_batch
+from gatepost.store.messages.cancel import CancelCursor, CancelSelection
 
 PATH = "/api/v1/messages/cancel"
 
@@ -46,28 +46,28 @@ _request = msgspec.json.Decoder(CancelRequest)
 
 
 @post(PATH, opt={"scope": "send"}, status_code=200, summary="Cancel many messages")
-async def post_selection(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def post_selection(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Cancels all messages of a selection that have not left yet; a long one takes several requests."""
     asked, _ = await read_body(request, _request)
     if all(getattr(asked, name) is None for name in FILTERS):
         raise invalid_field(FILTERS[0], f"give at least one filter; there are: {', '.join(FILTERS)}")
-    place = read_cursor(asked.cursor, Place, "'data.cursor' of the last answer")
+    place = read_cursor(asked.cursor, CancelCursor, "'data.cursor' of the last answer")
     chosen = await _select(gateway, caller, asked)
-    made = Canceled(0, 0, None)
+    made = CancelResult(0, 0, None)
     if chosen is not None:
-        made = await cancel_selection(gateway.db, gateway.clock, caller, chosen, place, gateway.ring)
+        made = await cancel_selection(gateway.db, gateway.clock, caller, chosen, place, gateway.wake)
     cursor = show_cursor(made.place) if made.place else None
     data = {"canceled": made.canceled, "too_late": made.too_late, "done": cursor is None, "cursor": cursor}
     return answer(data, f"{made.canceled:,} messages canceled")
 
 
-async def _select(gateway: Gateway, caller: Caller, asked: CancelRequest) -> Selection | None:
+async def _select(gateway: ApiContext, caller: Caller, asked: CancelRequest) -> CancelSelection | None:
     """The selection behind a request; None where it can be told beforehand that nothing fits."""
     zone = read_zone(asked.tz)
     created = _range("created", asked.created_from, asked.created_to, zone)
     send_from, send_to = _range("send", asked.send_from, asked.send_to, zone)
     prefix = None if asked.client_ref_prefix is None else check_client_ref("client_ref_prefix", asked.client_ref_prefix)
-    person = Asked(
+    person = HistoryQuery(
         phone=None if asked.phone is None else check_phone(asked.phone),
         conversation=None if asked.conversation is None else read_conversation(asked.conversation),
     )
@@ -77,8 +77,8 @@ async def _select(gateway: Gateway, caller: Caller, asked: CancelRequest) -> Sel
     if wanted is None:
         return None
     start, end = (None if at is None else first_id(at) for at in created)
-    span = Span(start or ids.ZERO, end or LAST_ID)
-    return Selection(span, send_from, send_to, ranges, prefix, wanted.contact_id, label.id if label else None)
+    span = IdRange(start or ids.ZERO, end or LAST_ID)
+    return CancelSelection(span, send_from, send_to, ranges, prefix, wanted.contact_id, label.id if label else None)
 
 
 def _range(name: str, from_: str | None, to: str | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
@@ -89,7 +89,7 @@ def _range(name: str, from_: str | None, to: str | None, zone: ZoneInfo) -> tupl
     return start, end
 
 
-async def _batch(gateway: Gateway, caller: Caller, text: str) -> tuple[tuple[Any, Any], ...]:
+async def _batch(gateway: ApiContext, caller: Caller, text: str) -> tuple[tuple[Any, Any], ...]:
     batch_id = ids.read("bat", text)
     ranges = await read_batch(gateway.db, caller.channel_id, batch_id) if batch_id else []
     if not ranges:

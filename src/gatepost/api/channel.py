@@ -6,15 +6,15 @@ import msgspec
 from litestar import Request, Response, get, post
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.access_recheck import still_allowed
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query
-from gatepost.api.still_allowed import still_allowed
-from gatepost.desk import link
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
 from gatepost.model.errors import invalid_field
 from gatepost.networks.base import CAPABILITIES
+from gatepost.services import link
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
 
@@ -33,7 +33,7 @@ _pairing = msgspec.json.Decoder(PairingRequest)
 
 
 @get("/api/v1/channel", opt={"scope": "read"}, summary="Get the channel")
-async def show_channel(gateway: Door, caller: Who) -> Response[bytes]:
+async def show_channel(gateway: Context, caller: Principal) -> Response[bytes]:
     """Kind, phone, connection, capabilities, limits with their headroom, and what holds sending back."""
     config, now = await _config(gateway, caller), gateway.clock.now()
     row = await get_link(gateway.db, config.id) if config.kind == "qr" else None
@@ -43,16 +43,16 @@ async def show_channel(gateway: Door, caller: Who) -> Response[bytes]:
 
 
 @post("/api/v1/channel/connect", opt={"scope": "manage"}, status_code=200, summary="Connect the channel")
-async def connect_channel(gateway: Door, caller: Who) -> Response[bytes]:
+async def connect_channel(gateway: Context, caller: Principal) -> Response[bytes]:
     """Opens the link of a QR channel; where no phone is linked yet, codes to scan follow."""
     config = await _config(gateway, caller)
     await link.connect(gateway.db, config, gateway.clock.now())
-    gateway.ring(config.id)
+    gateway.wake(config.id)
     return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The link is being opened")
 
 
 @get("/api/v1/channel/qr", opt={"scope": "manage"}, summary="Get the code to scan")
-async def show_qr(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def show_qr(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """The code that the phone has to scan now, as text or as a picture."""
     format_ = check_query(request.query_params, "format").get("format", "json")
     if format_ not in ("json", *_TYPES):
@@ -66,12 +66,12 @@ async def show_qr(request: Request[Any, Any, Any], gateway: Door, caller: Who) -
 
 
 @post("/api/v1/channel/pairing-code", opt={"scope": "manage"}, status_code=200, summary="Get a pairing code")
-async def make_pairing_code(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def make_pairing_code(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """A code of eight characters to type on the phone instead of scanning."""
     wish, _ = await read_body(request, _pairing)
     config = await _config(gateway, caller)
     await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
-    gateway.ring(config.id)
+    gateway.wake(config.id)
     code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
     await still_allowed(request)
     told = "Type this code on the phone: linked devices, link with phone number"
@@ -79,15 +79,15 @@ async def make_pairing_code(request: Request[Any, Any, Any], gateway: Door, call
 
 
 @post("/api/v1/channel/logout", opt={"scope": "manage"}, status_code=200, summary="Log the channel out")
-async def log_out_channel(gateway: Door, caller: Who) -> Response[bytes]:
+async def log_out_channel(gateway: Context, caller: Principal) -> Response[bytes]:
     """Unlinks the phone of a QR channel."""
     config = await _config(gateway, caller)
     await link.log_out(gateway.db, config, gateway.clock.now())
-    gateway.ring(config.id)
+    gateway.wake(config.id)
     return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The phone is being unlinked")
 
 
-async def _config(gateway: Gateway, caller: Caller) -> ChannelConfig:
+async def _config(gateway: ApiContext, caller: Caller) -> ChannelConfig:
     return await get_channel(gateway.db, caller.account_id, caller.channel_id)
 
 

@@ -50,7 +50,7 @@ def _weighed(part: str) -> tuple[str, float]:
         return name, 0.0
 
 
-class Packing:
+class GzipSender:
     """The way out of one answer."""
 
     def __init__(self, scope: HTTPScope, send: Send) -> None:

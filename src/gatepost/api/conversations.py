@@ -9,21 +9,21 @@ from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.desk import conversations as desk
-from gatepost.desk.messages import show_message
-from gatepost.desk.reading import show_typing
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_moment, read_zone
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
+from gatepost.model.field_readers import read_choice
 from gatepost.model.phone import check_phone
-from gatepost.model.reading import read_choice
-from gatepost.store.conversations import STATUSES, Conversation
-from gatepost.store.inbox import InboxFilter, list_conversations
+from gatepost.services import conversations as desk
+from gatepost.services.messages import show_message
+from gatepost.services.read_receipts import show_typing
+from gatepost.store.conversations.inbox import InboxFilter, list_conversations
+from gatepost.store.conversations.read import STATUSES, ConversationDetails
 
 _PATH = "/api/v1/conversations"
 _ONE = _PATH + "/{conversation_id:str}"
@@ -33,7 +33,7 @@ _change = msgspec.json.Decoder(desk.ConversationChange)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List conversations")
-async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Conversations by their newest message, the newest first; narrowed by filters that combine."""
     query = check_query(request.query_params, *_PAGE, *_FILTERS)
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
@@ -43,7 +43,7 @@ async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) 
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a conversation")
-async def get_conversation(conversation_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """One conversation with its contact, labels and newest message."""
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return answer(_show(found, gateway, caller))
@@ -51,21 +51,21 @@ async def get_conversation(conversation_id: FromPath[str], gateway: Door, caller
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Change a conversation")
 async def change_conversation(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Sets status, archived, muted, assignee or note."""
     wishes, _ = await read_body(request, _change)
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     await desk.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, wishes, now)
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return answer(_show(found, gateway, caller), "Conversation changed")
 
 
 @get(_ONE + "/messages", opt={"scope": "read"}, summary="List a conversation's messages")
 async def list_messages(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """The messages of a conversation, both ways, the newest first."""
     query = check_query(request.query_params, *_PAGE)
@@ -77,25 +77,25 @@ async def list_messages(
 
 
 @post(_ONE + "/read", opt={"scope": "send"}, status_code=200, summary="Mark a conversation as read")
-async def post_read(conversation_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Nothing of it is unread any more, and the person is shown that where the channel is connected."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = await desk.read_conversation(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     told = "the person was shown that" if shown else "the network could not show the person"
     return answer(_show(found, gateway, caller) | {"shown": shown}, f"Conversation read; {told}")
 
 
 @post(_ONE + "/typing", opt={"scope": "send"}, status_code=200, summary="Show typing")
-async def post_typing(conversation_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Shows the person that an answer is being written."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_typing(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
     return answer(None, "Typing is shown")
 
 
-def _show(found: Conversation, gateway: Gateway, caller: Caller) -> dict[str, Any]:
+def _show(found: ConversationDetails, gateway: ApiContext, caller: Caller) -> dict[str, Any]:
     return desk.show_conversation(found, gateway.clock.now(), window=caller.kind == "official")
 
 

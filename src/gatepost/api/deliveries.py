@@ -7,12 +7,12 @@ import msgspec
 from litestar import Request, Response, get, post
 from litestar.params import FromPath
 
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Who
+from gatepost.api.context import Context, Principal
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
-from gatepost.desk import deliveries as desk
-from gatepost.desk.asking import read_parameters
 from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.services import deliveries as desk
+from gatepost.services.history_query import read_parameters
 
 _PATH = "/api/v1/deliveries"
 _ONE = _PATH + "/{delivery_id:str}"
@@ -28,7 +28,7 @@ _retry = msgspec.json.Decoder(RetryRequest)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List deliveries")
-async def list_deliveries(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Deliveries to webhook endpoints, the newest event first; filters combine. A short page may have a next one."""
     given = read_parameters(request.query_params.multi_items(), (*desk.FILTERS, "limit", "cursor"))
     wanted, most = desk.read_wanted(given), read_limit(given.get("limit"))
@@ -39,29 +39,29 @@ async def list_deliveries(request: Request[Any, Any, Any], gateway: Door, caller
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a delivery")
-async def get_delivery(delivery_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
     found = await desk.access_delivery(gateway.db, caller.channel_id, delivery_id)
     return answer(await desk.show_whole(gateway.db, caller.channel_id, found, gateway.clock.now()))
 
 
 @post(_ONE + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry a delivery")
-async def retry_delivery(delivery_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Makes a delivery due now, whether it failed, waits or was delivered; its schedule begins anew."""
     now = gateway.clock.now()
     found = await desk.retry_one(gateway.db, caller.channel_id, delivery_id, now)
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     return answer(desk.show_delivery(found, now), "The delivery is due now")
 
 
 @post(_PATH + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry several deliveries")
-async def retry_deliveries(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Makes up to 100 deliveries due now, each with its own result."""
     wish, _ = await read_body(request, _retry)
     if not 1 <= len(wish.ids) <= desk.SELECTION_MOST:
         raise invalid_field("ids", f"must hold 1 to {desk.SELECTION_MOST} ids, but holds {len(wish.ids):,}")
     done = await desk.retry_some(gateway.db, caller.channel_id, wish.ids, gateway.clock.now())
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     results = [_result(id_, done[id_]) for id_ in wish.ids]
     taken = sum(result["success"] for result in results)
     data = {"accepted": taken, "refused": len(results) - taken, "results": results}

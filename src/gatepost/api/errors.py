@@ -9,8 +9,8 @@ import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException
 
-from gatepost.api.body import Answer
-from gatepost.api.suggestions import Routes
+from gatepost.api.json_body import HttpAnswer
+from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.errors import (
     BadRequest,
     Conflict,
@@ -69,11 +69,11 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
 
 
 def _near(request: Request[Any, Any, Any]) -> str | None:
-    routes: Routes = request.app.state.known_routes
+    routes: KnownRoutes = request.app.state.known_routes
     return routes.near(request.method, request.scope["path"])
 
 
-def error_answer(error: Exception, request_id: str, path: str, near: str | None = None) -> Answer:
+def error_answer(error: Exception, request_id: str, path: str, near: str | None = None) -> HttpAnswer:
     """Every failure, in the one shape that the contract names; `near` is the route that was probably meant."""
     if isinstance(error, GatepostError) and type(error) in _STATUS:
         return _answer(_STATUS[type(error)], error, request_id)
@@ -95,7 +95,7 @@ def name_methods(methods: Iterable[str]) -> str:
     return ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
 
 
-def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> Answer:
+def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> HttpAnswer:
     told: dict[str, Any] = {
         "code": error.code,
         "fields": error.fields,
@@ -107,7 +107,7 @@ def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, 
         told["network"] = error.network
     body = {"success": False, "message": error.message, "error": told}
     headers = tuple((name.encode(), value.encode()) for name, value in (_headers(error) | (more or {})).items())
-    return Answer(status, _encode(body), headers=headers)
+    return HttpAnswer(status, _encode(body), headers=headers)
 
 
 def _headers(error: GatepostError) -> dict[str, str]:

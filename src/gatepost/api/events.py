@@ -11,18 +11,18 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.background_tasks import BackgroundTask
 
-from gatepost.api.body import answer
-from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.access_recheck import still_allowed
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer
 from gatepost.api.paging import check_query, read_limit
 from gatepost.api.sse import KIND, write_stream
-from gatepost.api.still_allowed import still_allowed
-from gatepost.api.streaming import Streamed
-from gatepost.desk.feed import Wanted, next_piece
-from gatepost.desk.watchers import Watcher
+from gatepost.api.stream_response import StreamResponse
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.store.events import Piece, newest_event, read_piece
+from gatepost.services.event_waiters import EventWaiter
+from gatepost.services.feed import FeedQuery, next_piece
+from gatepost.store.events import FeedPage, newest_event, read_feed_page
 
 _PATH = "/api/v1/events"
 WAIT_MOST = 30  # seconds
@@ -34,16 +34,16 @@ _NOT_KEPT = (
 
 
 @get(_PATH, opt={"scope": "read"}, summary="Read the event feed")
-async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def list_events(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
     query = check_query(request.query_params, "after", "types", "limit", "wait")
     after, wait = query.get("after"), _wait(query.get("wait"))
-    wanted = Wanted(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
+    wanted = FeedQuery(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
     limit = read_limit(query.get("limit"))
-    piece = await read_piece(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
+    piece = await read_feed_page(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
     if wait and not piece.events and request.method != "HEAD":
         onward = msgspec.structs.replace(wanted, after=piece.reached)
-        with gateway.watchers.watching(caller.channel_id, caller.key_id) as watcher:
+        with gateway.waiters.watching(caller.channel_id, caller.key_id) as watcher:
             piece = await _wait_for_piece(request, gateway, onward, watcher, limit, wait)
     following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
     events = [msgspec.Raw(event.body.encode()) for event in piece.events]
@@ -51,7 +51,7 @@ async def list_events(request: Request[Any, Any, Any], gateway: Door, caller: Wh
 
 
 @get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
-async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
+async def stream_events(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> StreamResponse:
     """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have.
 
     It has no end unless `seconds` gives it one.
@@ -60,19 +60,19 @@ async def stream_events(request: Request[Any, Any, Any], gateway: Door, caller: 
     types, seconds = _types(query.get("types")), _seconds(query.get("seconds"))
     last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
     after = last or _cursor("'after'", query.get("after")) or await newest_event(gateway.db, caller.channel_id)
-    watcher = gateway.watchers.open(caller.channel_id, caller.key_id)
+    watcher = gateway.waiters.open(caller.channel_id, caller.key_id)
     if seconds:
         asyncio.get_running_loop().call_later(seconds, watcher.end)
-    wanted, note = Wanted(caller.channel_id, after, types), old_cursor(gateway, after)
+    wanted, note = FeedQuery(caller.channel_id, after, types), old_cursor(gateway, after)
     pieces = write_stream(gateway, wanted, watcher, note)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
-    done = BackgroundTask(gateway.watchers.close, watcher)
-    return Streamed(pieces, media_type=KIND, headers=headers, background=done)
+    done = BackgroundTask(gateway.waiters.close, watcher)
+    return StreamResponse(pieces, media_type=KIND, headers=headers, background=done)
 
 
 async def _wait_for_piece(
-    request: Request[Any, Any, Any], gateway: Gateway, wanted: Wanted, watcher: Watcher, limit: int, wait: int
-) -> Piece:
+    request: Request[Any, Any, Any], gateway: ApiContext, wanted: FeedQuery, watcher: EventWaiter, limit: int, wait: int
+) -> FeedPage:
     """The next events, for somebody who is still there and whose key is still good."""
     with _ending_with(request, watcher):
         piece = await next_piece(gateway.db, wanted, watcher, limit, wait)
@@ -81,7 +81,7 @@ async def _wait_for_piece(
 
 
 @contextmanager
-def _ending_with(request: Request[Any, Any, Any], watcher: Watcher) -> Iterator[None]:
+def _ending_with(request: Request[Any, Any, Any], watcher: EventWaiter) -> Iterator[None]:
     """Ends the waiting of somebody who hangs up: what they no longer wait for would count against their key."""
 
     async def heed() -> None:
@@ -96,7 +96,7 @@ def _ending_with(request: Request[Any, Any, Any], watcher: Watcher) -> Iterator[
         task.cancel()
 
 
-def old_cursor(gateway: Gateway, cursor: UUID) -> str:
+def old_cursor(gateway: ApiContext, cursor: UUID) -> str:
     """What to say of a cursor from before the oldest event that is kept; mostly nothing."""
     oldest = gateway.clock.now() - timedelta(days=gateway.events_days)
     return _NOT_KEPT.format(gateway.events_days) if ids.ZERO < cursor < ids.floor_id(oldest) else ""

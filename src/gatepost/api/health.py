@@ -2,8 +2,8 @@
 
 from litestar import Response, get
 
-from gatepost.api.body import answer
-from gatepost.api.gateway import Door
+from gatepost.api.context import Context
+from gatepost.api.json_body import answer
 
 
 @get("/healthz", opt={"public": True}, summary="Alive?")
@@ -13,7 +13,7 @@ async def healthz() -> Response[bytes]:
 
 
 @get("/readyz", opt={"public": True}, summary="Ready?")
-async def readyz(gateway: Door) -> Response[bytes]:
+async def readyz(gateway: Context) -> Response[bytes]:
     """The database is reachable and takes writes, migrations are done, the owner loop runs."""
     checks = await gateway.ready()
     failed = [name for name, passed in checks.items() if not passed]

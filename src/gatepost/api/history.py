@@ -7,30 +7,30 @@ from uuid import UUID
 import msgspec
 from litestar import Request, Response, get
 
-from gatepost.api.body import answer
+from gatepost.api.context import Context, Principal
 from gatepost.api.costly import ALWAYS
-from gatepost.api.gateway import Door, Who
+from gatepost.api.json_body import answer
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
-from gatepost.api.streaming import Streamed
-from gatepost.desk.asking import FILTERS, read_asked, read_parameters, resolve
-from gatepost.desk.export import FORMATS, open_export
-from gatepost.desk.history import find_page
-from gatepost.desk.messages import show_message
-from gatepost.model.dates import Span
+from gatepost.api.stream_response import StreamResponse
+from gatepost.model.dates import IdRange
 from gatepost.model.errors import invalid_field
-from gatepost.store.history import Piece, Wanted
+from gatepost.services.export import FORMATS, open_export
+from gatepost.services.history import find_page
+from gatepost.services.history_query import FILTERS, read_history_query, read_parameters, resolve
+from gatepost.services.messages import show_message
+from gatepost.store.messages.history import HistoryFilter, HistoryPage
 
 _PATH = "/api/v1/messages"
 
 
 @get(_PATH, opt={"scope": "read", "costly": "q"}, summary="Look back at messages")
-async def list_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def list_messages(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Messages of a range of time, the newest first; filters combine. A short page may still have a next one."""
     given = _parameters(request, ("limit", "cursor"))
-    asked, most = read_asked(given), read_limit(given.get("limit"))
+    asked, most = read_history_query(given), read_limit(given.get("limit"))
     before, now = read_cursor(given.get("cursor"), UUID), gateway.clock.now()
     wanted = _before(await resolve(gateway.db, caller.channel_id, asked), before)
-    piece = Piece([], None)
+    piece = HistoryPage([], None)
     if wanted:
         piece = await find_page(gateway.db, caller.channel_id, wanted, asked.sought, now, most=most)
     following = show_cursor(piece.reached) if piece.reached else None
@@ -38,25 +38,25 @@ async def list_messages(request: Request[Any, Any, Any], gateway: Door, caller: 
 
 
 @get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export messages")
-async def export_messages(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Streamed:
+async def export_messages(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> StreamResponse:
     """All messages that fit, the newest first, as NDJSON or CSV, written while it is sent."""
     given = _parameters(request, ("format",))
-    asked, format_ = read_asked(given), given.get("format", "ndjson")
+    asked, format_ = read_history_query(given), given.get("format", "ndjson")
     if format_ not in FORMATS:
         raise invalid_field("format", f"must be one of {', '.join(FORMATS)}")
     wanted, now = await resolve(gateway.db, caller.channel_id, asked), gateway.clock.now()
     pieces = await open_export(gateway.db, caller.channel_id, wanted, asked.sought, format_, now)
     name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{format_}"'
     headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
-    return Streamed(pieces, media_type=FORMATS[format_], headers=headers)
+    return StreamResponse(pieces, media_type=FORMATS[format_], headers=headers)
 
 
 def _parameters(request: Request[Any, Any, Any], further: Sequence[str]) -> dict[str, str]:
     return read_parameters(request.query_params.multi_items(), (*FILTERS, *further))
 
 
-def _before(wanted: Wanted | None, cursor: UUID | None) -> Wanted | None:
+def _before(wanted: HistoryFilter | None, cursor: UUID | None) -> HistoryFilter | None:
     """Only what is older than the cursor."""
     if wanted is None or cursor is None:
         return wanted
-    return msgspec.structs.replace(wanted, span=Span(wanted.span.start, min(wanted.span.end, cursor)))
+    return msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, min(wanted.span.end, cursor)))

@@ -6,18 +6,18 @@ from urllib.parse import quote
 from litestar import MediaType, Request, Response, delete, get, post
 from litestar.params import FromPath
 
-from gatepost.api.body import answer
+from gatepost.api.byte_ranges import ByteRange, read_range
+from gatepost.api.context import ApiContext, Context, Principal
 from gatepost.api.costly import ALWAYS
-from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.api.ranges import Span, read_range
-from gatepost.api.streaming import Streamed
+from gatepost.api.json_body import answer
+from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
-from gatepost.desk.media import NewFile, check_ready, show_media
 from gatepost.model.account import Caller
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.outbound.accept import idempotency_key
-from gatepost.store.answers import Key
-from gatepost.store.media import Media
+from gatepost.services.media import NewFile, check_ready, show_media
+from gatepost.store.idempotency import IdempotencyKey
+from gatepost.store.media.rows import MediaRow
 
 _PATH = "/api/v1/media"
 
@@ -29,7 +29,7 @@ _PATH = "/api/v1/media"
     request_max_body_size=None,
     summary="Upload a file",
 )
-async def upload_media(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def upload_media(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Stores a file as it comes in. It can be sent by its id as often as wanted while it is kept."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
     upload = await open_upload(request)
@@ -38,7 +38,7 @@ async def upload_media(request: Request[Any, Any, Any], gateway: Door, caller: W
     return Response(stored.answer, status_code=201, headers=headers, media_type=MediaType.JSON)
 
 
-def _new_file(upload: Upload, key: Key | None, gateway: Gateway, caller: Caller) -> NewFile:
+def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, caller: Caller) -> NewFile:
     """What the request says of its file, as far as this channel and this account may store it."""
     type_, limit = check_file_type(caller.kind, upload.mime_type)
     upload.check_announced(limit)
@@ -56,14 +56,14 @@ def _new_file(upload: Upload, key: Key | None, gateway: Gateway, caller: Caller)
 
 
 @get(_PATH + "/{media_id:str}", opt={"scope": "read"}, summary="Get what is known of a file")
-async def get_media(media_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def get_media(media_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Type, size, checksum, and for an incoming file whether it has been fetched."""
     return answer(show_media(await gateway.media.access(caller.channel_id, media_id)))
 
 
 @get(_PATH + "/{media_id:str}/content", opt={"scope": "read"}, summary="Download a file")
 async def get_content(
-    media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[Any]:
     """The bytes, whole or one range of them."""
     media = await gateway.media.access(caller.channel_id, media_id)
@@ -72,32 +72,32 @@ async def get_content(
         return Response(b"", status_code=304, headers={"ETag": _etag(media)})
     span = read_range(_wanted_range(request, media), size)
     pieces = await gateway.media.content(media, span.start, span.end)
-    return Streamed(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
+    return StreamResponse(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
 
 
 @delete(_PATH + "/{media_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete a file")
-async def delete_media(media_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def delete_media(media_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Deletes a file. Messages that wait to be sent with it will fail."""
     await gateway.media.delete(caller.channel_id, media_id)
     return answer(None, "File deleted")
 
 
-def _etag(media: Media) -> str:
+def _etag(media: MediaRow) -> str:
     return f'"{media.sha256}"'
 
 
-def _known_already(request: Request[Any, Any, Any], media: Media) -> bool:
+def _known_already(request: Request[Any, Any, Any], media: MediaRow) -> bool:
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     return _etag(media) in known or known == ["*"]
 
 
-def _wanted_range(request: Request[Any, Any, Any], media: Media) -> str | None:
+def _wanted_range(request: Request[Any, Any, Any], media: MediaRow) -> str | None:
     """A range of another version of the file is no range of this one."""
     condition = request.headers.get("if-range")
     return request.headers.get("range") if condition in (None, _etag(media)) else None
 
 
-def _headers(media: Media, span: Span, size: int) -> dict[str, str]:
+def _headers(media: MediaRow, span: ByteRange, size: int) -> dict[str, str]:
     """What keeps a stranger's file from being taken for a page of ours: nosniff, and a download always."""
     headers = {
         "Content-Type": _safe_type(media.mime_type),

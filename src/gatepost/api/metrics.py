@@ -5,13 +5,13 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from gatepost.api.gateway import Door
-from gatepost.meters import CONTENT_TYPE
+from gatepost.api.context import Context
+from gatepost.metrics import CONTENT_TYPE
 from gatepost.model.errors import NotAuthenticated, NotFound
 
 
 @get("/metrics", opt={"public": True}, summary="Figures for Prometheus")
-async def show_metrics(request: Request[Any, Any, Any], gateway: Door) -> Response[bytes]:
+async def show_metrics(request: Request[Any, Any, Any], gateway: Context) -> Response[bytes]:
     """Counters and gauges of this process."""
     check_reader(request.headers.get("authorization", ""), gateway.figures.token)
     return Response(await gateway.figures.show(), headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)

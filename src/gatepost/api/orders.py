@@ -8,19 +8,19 @@ from litestar import Request, Response, get, patch
 from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Gateway, Who
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.desk import orders as desk
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_span
 from gatepost.model.event import ChannelRef
+from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
 from gatepost.model.phone import check_phone
-from gatepost.model.reading import read_choice
-from gatepost.store.contact_book import find_people
-from gatepost.store.order_book import OrderFilter, list_orders
+from gatepost.services import orders as desk
+from gatepost.store.contacts.read import find_people
+from gatepost.store.orders.read import OrderFilter, list_orders
 
 _PATH = "/api/v1/orders"
 _ONE = _PATH + "/{order_id:str}"
@@ -28,7 +28,7 @@ _change = msgspec.json.Decoder(desk.OrderChange)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List orders")
-async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Orders, the newest first; by date, status and number."""
     query = check_query(request.query_params, "from", "to", "tz", "status", "phone", "limit", "cursor")
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
@@ -39,25 +39,25 @@ async def list_all(request: Request[Any, Any, Any], gateway: Door, caller: Who) 
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get an order")
-async def get_order(order_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def get_order(order_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """One order with its items."""
     return answer(desk.show_order(await desk.access_order(gateway.db, caller.channel_id, order_id)))
 
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Move an order on")
 async def change_order(
-    order_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    order_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Sets how far an order has come."""
     change, _ = await read_body(request, _change)
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     order = await desk.change_order(gateway.db, channel, caller.channel_id, order_id, change, now)
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     return answer(desk.show_order(order), "Order changed")
 
 
-async def _filter(query: MultiDict[Any], gateway: Gateway, caller: Caller) -> OrderFilter:
+async def _filter(query: MultiDict[Any], gateway: ApiContext, caller: Caller) -> OrderFilter:
     span, status = read_span(query.get("from"), query.get("to"), query.get("tz")), query.get("status")
     wanted = None if status is None else read_choice("status", status, STATUSES)
     if "phone" not in query:

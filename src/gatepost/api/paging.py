@@ -8,7 +8,7 @@ import msgspec
 from litestar.datastructures import MultiDict
 
 from gatepost.model.errors import BadRequest, invalid_field
-from gatepost.model.reading import plain
+from gatepost.model.field_readers import plain
 
 T = TypeVar("T")
 MOST = 100

@@ -8,17 +8,17 @@ from litestar import Request, Response, get, post
 from litestar.params import FromPath
 
 from gatepost.admin.endpoints import get_endpoint
-from gatepost.api.body import answer, envelope, read_body
-from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.api.once import create_once
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.idempotency import create_once
+from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.desk import recoveries as desk
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import NotFound
-from gatepost.store.answers import Once
+from gatepost.services import recoveries as desk
+from gatepost.store.deliveries.recover import RecoveryRow, list_recoveries
 from gatepost.store.endpoints import Endpoint
-from gatepost.store.recoveries import Recovery, list_recoveries
+from gatepost.store.idempotency import IdempotentRequest
 
 _HOOK = "/api/v1/webhooks/{endpoint_id:str}"
 _recover = msgspec.json.Decoder(desk.RecoverRequest)
@@ -26,15 +26,15 @@ _recover = msgspec.json.Decoder(desk.RecoverRequest)
 
 @post(_HOOK + "/recover", opt={"scope": "manage"}, status_code=201, summary="Recover what a webhook missed")
 async def recover_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Delivers every event since a moment that never arrived. It goes on by itself; the answer's id shows how far."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
     wish, body = await read_body(request, _recover)
 
-    async def make(once: Once[Recovery]) -> Recovery:
+    async def make(once: IdempotentRequest[RecoveryRow]) -> RecoveryRow:
         made = await desk.recover(gateway.db, endpoint, wish, once, gateway.clock.now())
-        gateway.ring(caller.channel_id)
+        gateway.wake(caller.channel_id)
         return made
 
     return await create_once(request, gateway, caller, body, make, _made)
@@ -42,7 +42,7 @@ async def recover_webhook(
 
 @get(_HOOK + "/recoveries", opt={"scope": "read"}, summary="List recoveries")
 async def list_all(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """The recoveries of an endpoint, the newest first."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
@@ -55,7 +55,7 @@ async def list_all(
 
 @get(_HOOK + "/recoveries/{recovery_id:str}", opt={"scope": "read"}, summary="Get a recovery")
 async def get_recovery(
-    endpoint_id: FromPath[str], recovery_id: FromPath[str], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], recovery_id: FromPath[str], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """How far a recovery is."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
@@ -63,12 +63,12 @@ async def get_recovery(
     return answer(desk.show_recovery(found))
 
 
-async def _endpoint(gateway: Gateway, caller: Caller, text: str) -> Endpoint:
+async def _endpoint(gateway: ApiContext, caller: Caller, text: str) -> Endpoint:
     endpoint_id = ids.read("we", text)
     if endpoint_id is None:
         raise NotFound("There is no such webhook on this channel.")
     return await get_endpoint(gateway.db, caller.channel_id, endpoint_id)
 
 
-def _made(recovery: Recovery) -> bytes:
+def _made(recovery: RecoveryRow) -> bytes:
     return envelope(desk.show_recovery(recovery), "Recovery begun")

@@ -13,18 +13,20 @@ data: {…}
 from collections.abc import AsyncIterator
 from uuid import UUID
 
-from gatepost.api.gateway import Gateway
-from gatepost.desk.feed import Wanted, follow
-from gatepost.desk.watchers import Watcher
+from gatepost.api.context import ApiContext
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
-from gatepost.store.events import FeedEvent, Piece
+from gatepost.services.event_waiters import EventWaiter
+from gatepost.services.feed import FeedQuery, follow
+from gatepost.store.events import FeedEvent, FeedPage
 
 KIND = "text/event-stream"
 _RETRY = 2_000  # milliseconds
 
 
-async def write_stream(gateway: Gateway, wanted: Wanted, watcher: Watcher, note: str = "") -> AsyncIterator[bytes]:
+async def write_stream(
+    gateway: ApiContext, wanted: FeedQuery, watcher: EventWaiter, note: str = ""
+) -> AsyncIterator[bytes]:
     """The stream, until the reader leaves, the key ends (`still_allowed.py`), or this node stops."""
     try:
         yield _opening(wanted.after, note)
@@ -35,7 +37,7 @@ async def write_stream(gateway: Gateway, wanted: Wanted, watcher: Watcher, note:
     except GatepostError as error:  # too late for a status: the reader comes back, and hears it then
         yield f": {error.message}\n\n".encode()
     finally:
-        gateway.watchers.close(watcher)
+        gateway.waiters.close(watcher)
 
 
 def _opening(after: UUID, note: str) -> bytes:
@@ -43,7 +45,7 @@ def _opening(after: UUID, note: str) -> bytes:
     return f"{comment}retry: {_RETRY}\nid: {ids.show('evt', after)}\n\n".encode()
 
 
-def _written(piece: Piece, told: UUID) -> bytes:
+def _written(piece: FeedPage, told: UUID) -> bytes:
     if piece.events:
         return b"".join(map(frame, piece.events))
     moved = f"id: {ids.show('evt', piece.reached)}\n" if piece.reached != told else ""

@@ -14,13 +14,13 @@ _VARIABLE = re.compile(r"\{\w+\}")
 _SENDING = ("/messages/send", "/message", "/messages", "/send", "/sendtext", "/send-message", "/message/sendtext")
 
 
-class Routes(msgspec.Struct, frozen=True):
+class KnownRoutes(msgspec.Struct, frozen=True):
     """All methods and paths that there are."""
 
     known: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]]) -> "Routes":
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> "KnownRoutes":
         return cls(frozenset(pairs))
 
     def near(self, method: str, path: str) -> str | None:

@@ -8,20 +8,20 @@ from litestar import Response, get
 
 from gatepost.admin.accounts import get_account
 from gatepost.admin.channels import get_channel
-from gatepost.api.body import answer
 from gatepost.api.channel import throughput_shown, tier_shown
-from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.desk import usage as desk
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.json_body import answer
 from gatepost.model import times
+from gatepost.services import usage as desk
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
+from gatepost.store.media.storage import stored_bytes
 from gatepost.store.quota import used_in_month
-from gatepost.store.storage import stored_bytes
 
 
 @get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
-async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
+async def show_usage(gateway: Context, caller: Principal) -> Response[bytes]:
     """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
     now = gateway.clock.now()
     account = await get_account(gateway.db, caller.account_id)
@@ -36,7 +36,7 @@ async def show_usage(gateway: Door, caller: Who) -> Response[bytes]:
     return answer(shown)
 
 
-async def _plan(gateway: Gateway, account: Account, now: datetime) -> dict[str, Any]:
+async def _plan(gateway: ApiContext, account: Account, now: datetime) -> dict[str, Any]:
     """Messages of the month and bytes of files, against the plan."""
     used = await used_in_month(gateway.db, account.id, times.month_of(now))
     stored = await stored_bytes(gateway.db, account.id)
@@ -46,7 +46,7 @@ async def _plan(gateway: Gateway, account: Account, now: datetime) -> dict[str, 
     }
 
 
-async def _limits(gateway: Gateway, channel: ChannelConfig) -> dict[str, Any]:
+async def _limits(gateway: ApiContext, channel: ChannelConfig) -> dict[str, Any]:
     """Tier and throughput as GET /channel shows them."""
     row = await get_link(gateway.db, channel.id) if channel.kind == "qr" else None
     pace = msgspec.json.decode(await get_pace(gateway.db, channel.id))

@@ -10,13 +10,13 @@ from litestar.params import FromPath
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import DEFAULT_OVERLAP, OVERLAP_MAX
-from gatepost.api.body import answer, read_body
-from gatepost.api.gateway import Door, Who
-from gatepost.api.once import SECRET
+from gatepost.api.context import Context, Principal
+from gatepost.api.idempotency import SECRET
+from gatepost.api.json_body import answer, read_body
 from gatepost.api.webhooks import PATH, Signing, read_endpoint_id, show_new
 from gatepost.model import times
 from gatepost.model.signing import decode_check
-from gatepost.webhooks.verify import Kept, Verdict, verify
+from gatepost.webhooks.verification import VerificationKey, VerificationResult, verify
 
 Overlap = Annotated[int, msgspec.Meta(ge=0, le=int(OVERLAP_MAX.total_seconds()))]
 
@@ -41,7 +41,7 @@ _verify = msgspec.json.Decoder(VerifyDelivery)
 
 @post(PATH + "/{endpoint_id:str}/rotate-secret", opt={"scope": "manage"}, status_code=200, summary="Rotate the secret")
 async def rotate_secret(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Makes a new signing secret, shown in this answer only; the old ones sign beside it until the overlap is over."""
     body, _ = await read_body(request, _rotate)
@@ -49,25 +49,27 @@ async def rotate_secret(
     new = await admin.rotate_secret(
         gateway.db, gateway.vault, caller.channel_id, id_, overlap=overlap, signing=body.signing, now=now
     )
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     return answer(show_new(gateway, new), "Secret rotated", headers=SECRET)
 
 
 @post(PATH + "/{endpoint_id:str}/verify", opt={"scope": "read"}, status_code=200, summary="Verify a delivery")
 async def verify_delivery(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Says whether headers and body are a genuine delivery to this endpoint and, if not, why."""
     body, _ = await read_body(request, _verify)
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    kept = [Kept(decode_check(one.secret), one.until) for one in admin.signing_secrets(gateway.vault, endpoint)]
+    kept = [
+        VerificationKey(decode_check(one.secret), one.until) for one in admin.signing_secrets(gateway.vault, endpoint)
+    ]
     # Beside the loop: ten public keys over a megabyte take long enough for everybody else to notice.
     given = body.headers, body.body.encode(errors="replace"), gateway.clock.now()
     verdict = await asyncio.to_thread(verify, kept, *given)
     return answer(show_verdict(verdict), "Genuine" if verdict.valid else "Not genuine")
 
 
-def show_verdict(verdict: Verdict) -> dict[str, Any]:
+def show_verdict(verdict: VerificationResult) -> dict[str, Any]:
     """A verdict as the outside reads it."""
     by = None if verdict.by is None else ("current" if verdict.by == 0 else "previous")
     at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)

@@ -10,21 +10,30 @@ from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
-from gatepost.api.body import answer, envelope, read_body
-from gatepost.api.gateway import Door, Gateway, Who
-from gatepost.api.once import create_once
+from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.idempotency import create_once
+from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.desk.deliveries import shown_answer, shown_headers
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
 from gatepost.model.delivery import STATUSES, explain, masked
-from gatepost.model.endpoint import ACTIVE, BATCH_MAX, BATCH_WAIT_MAX, DISABLED, PAUSED, RATE_MAX, VERSIONS, Manner
+from gatepost.model.endpoint import (
+    ACTIVE,
+    BATCH_MAX,
+    BATCH_WAIT_MAX,
+    DISABLED,
+    PAUSED,
+    RATE_MAX,
+    VERSIONS,
+    DeliveryOptions,
+)
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
-from gatepost.store.answers import Once
-from gatepost.store.attempt_log import LoggedAttempt, list_attempts
+from gatepost.services.deliveries import shown_answer, shown_headers
+from gatepost.store.deliveries.attempts import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
+from gatepost.store.idempotency import IdempotentRequest
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
 
 PATH = "/api/v1/webhooks"
@@ -38,7 +47,7 @@ Signing = Literal["v1", "v1a"]
 Number = Annotated[int, Meta(ge=0, le=32_767)]  # of an attempt, as it is stored
 
 
-class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BatchOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Several events in one POST: at most so many, gathered for at most so many seconds."""
 
     most: Most = BATCH_MAX
@@ -53,7 +62,7 @@ class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] | None = None
     operational: bool = False
     ordered: bool = False
-    batch: Batch | None = None
+    batch: BatchOptions | None = None
     rate_limit: Rate | None = None
     version: Version = VERSIONS[-1]
     signing: Signing = "v1"
@@ -67,7 +76,7 @@ class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] | None = None
     operational: bool | None = None
     ordered: bool | None = None
-    batch: Batch | msgspec.UnsetType | None = msgspec.UNSET
+    batch: BatchOptions | msgspec.UnsetType | None = msgspec.UNSET
     rate_limit: Rate | msgspec.UnsetType | None = msgspec.UNSET
     version: Version | None = None
     active: bool | None = None
@@ -78,14 +87,14 @@ _change = msgspec.json.Decoder(ChangeEndpoint)
 
 
 @post(PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
-async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller: Who) -> Response[bytes]:
+async def create_webhook(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Makes an endpoint. Its signing secret is shown in this answer only."""
     wishes, body = await read_body(request, _create)
 
-    async def make(once: Once[admin.NewEndpoint]) -> admin.NewEndpoint:
+    async def make(once: IdempotentRequest[admin.NewEndpoint]) -> admin.NewEndpoint:
         await _check_url(gateway.guard, wishes.url, caller)
         new = await _create_endpoint(gateway, caller, wishes, once)
-        gateway.ring(caller.channel_id)
+        gateway.wake(caller.channel_id)
         return new
 
     def show(new: admin.NewEndpoint) -> bytes:
@@ -95,14 +104,14 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Door, caller:
 
 
 @get(PATH, opt={"scope": "read"}, summary="List webhook endpoints")
-async def list_webhooks(gateway: Door, caller: Who) -> Response[bytes]:
+async def list_webhooks(gateway: Context, caller: Principal) -> Response[bytes]:
     """All endpoints of the channel."""
     found = await admin.list_endpoints(gateway.db, caller.channel_id)
     return answer([_show_to(gateway, caller, endpoint) for endpoint in found], paging=None)
 
 
 @get(PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """One endpoint."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     return answer(_show_to(gateway, caller, endpoint))
@@ -110,7 +119,7 @@ async def get_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) ->
 
 @patch(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
 async def change_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
@@ -118,21 +127,21 @@ async def change_webhook(
         await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     changed = await _change_endpoint(gateway, before, body)
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     return answer(_show(gateway, changed), "Webhook changed")
 
 
 @delete(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
-async def delete_webhook(endpoint_id: FromPath[str], gateway: Door, caller: Who) -> Response[bytes]:
+async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    gateway.ring(caller.channel_id)
+    gateway.wake(caller.channel_id)
     return answer(None, "Webhook deleted")
 
 
 @get(PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Door, caller: Who
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
@@ -144,7 +153,7 @@ async def list_webhook_attempts(
 
 
 async def _create_endpoint(
-    gateway: Gateway, caller: Caller, wishes: CreateEndpoint, once: Once[admin.NewEndpoint]
+    gateway: ApiContext, caller: Caller, wishes: CreateEndpoint, once: IdempotentRequest[admin.NewEndpoint]
 ) -> admin.NewEndpoint:
     return await admin.create_endpoint(
         gateway.db,
@@ -153,14 +162,14 @@ async def _create_endpoint(
         wishes.url,
         events=_switched(TYPES, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
-        manner=_manner(Manner(version=wishes.version), wishes),
+        manner=_manner(DeliveryOptions(version=wishes.version), wishes),
         signing=wishes.signing,
         now=gateway.clock.now(),
         once=once,
     )
 
 
-async def _change_endpoint(gateway: Gateway, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
+async def _change_endpoint(gateway: ApiContext, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
     return await admin.change_endpoint(
         gateway.db,
         gateway.vault,
@@ -197,7 +206,7 @@ async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
         return
 
 
-def _manner(before: Manner, wishes: CreateEndpoint | ChangeEndpoint) -> Manner:
+def _manner(before: DeliveryOptions, wishes: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
     """How the endpoint is to get its deliveries after a change."""
     changes: dict[str, Any] = {}
     if wishes.ordered is not None:
@@ -223,12 +232,12 @@ def _switched(before: tuple[str, ...], switches: dict[str, bool], *, operational
     return [type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before)]
 
 
-def show_new(gateway: Gateway, new: admin.NewEndpoint) -> dict[str, Any]:
+def show_new(gateway: ApiContext, new: admin.NewEndpoint) -> dict[str, Any]:
     """An endpoint with what verifies its deliveries, a secret or a public key: to be shown once."""
     return _show(gateway, new.endpoint) | {"secret": new.secret}
 
 
-def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
+def _show_secrets(gateway: ApiContext, endpoint: Endpoint) -> dict[str, Any]:
     """How deliveries are signed, and until when by which; never with what."""
     kept = admin.signing_secrets(gateway.vault, endpoint)
     live = [
@@ -238,12 +247,12 @@ def _show_secrets(gateway: Gateway, endpoint: Endpoint) -> dict[str, Any]:
     return {"signing": kept[0].signing, "public_key": public_key(kept[0].secret), "secrets": live}
 
 
-def _show_to(gateway: Gateway, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
+def _show_to(gateway: ApiContext, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
     return _show(gateway, endpoint, secret="manage" not in caller.scopes)
 
 
-def _show(gateway: Gateway, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
+def _show(gateway: ApiContext, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
     headers = masked(endpoint.headers) if secret else admin.headers_of(gateway.vault, endpoint)
     manner, health = endpoint.manner, endpoint.health
     return {

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult
 
 group = new_group("Accounts: tenants of this gateway.")
 addons = new_group("Add-ons of an account.")
@@ -17,10 +17,10 @@ Addon = Annotated[str, typer.Argument(metavar="ADDON", help='Name of the add-on,
 
 @command(group, "create")
 async def create(
-    session: Session,
+    session: CommandSession,
     name: Annotated[str, typer.Argument(help="Name of the account.")],
     plan: Annotated[str, typer.Option(help="Plan; see 'gatepost plan list'.")] = "starter",
-) -> Answer:
+) -> CommandResult:
     """Make an account; its trial begins now."""
     from gatepost.admin import accounts
     from gatepost.cli.views import account_view
@@ -30,74 +30,76 @@ async def create(
         session.db, name, plan, plans=settings.plans, trial_days=settings.trial.days, now=session.now
     )
     view = account_view(made)
-    return Answer(view, note=f"Next: gatepost channel create {view['id']} --kind official --help")
+    return CommandResult(view, note=f"Next: gatepost channel create {view['id']} --kind official --help")
 
 
 @command(group, "list")
-async def list_(session: Session) -> Answer:
+async def list_(session: CommandSession) -> CommandResult:
     """List all accounts."""
     from gatepost.admin import accounts
     from gatepost.cli.views import account_view
 
     views = [account_view(account) for account in await accounts.list_accounts(session.db)]
-    return Answer(views, ("id", "name", "plan", "suspended", "trial_ends_at", "addons"))
+    return CommandResult(views, ("id", "name", "plan", "suspended", "trial_ends_at", "addons"))
 
 
 @command(group, "show")
-async def show(session: Session, account: AccountId) -> Answer:
+async def show(session: CommandSession, account: AccountId) -> CommandResult:
     """Show an account."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
-    return Answer(account_view(await accounts.get_account(session.db, read_id("acc", account))))
+    return CommandResult(account_view(await accounts.get_account(session.db, read_id("acc", account))))
 
 
 @command(group, "plan")
 async def plan(
-    session: Session, account: AccountId, plan: Annotated[str, typer.Argument(help="The new plan.")]
-) -> Answer:
+    session: CommandSession, account: AccountId, plan: Annotated[str, typer.Argument(help="The new plan.")]
+) -> CommandResult:
     """Put an account on another plan."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
     plans = session.settings.plans
-    return Answer(account_view(await accounts.change_plan(session.db, read_id("acc", account), plan, plans=plans)))
+    return CommandResult(
+        account_view(await accounts.change_plan(session.db, read_id("acc", account), plan, plans=plans))
+    )
 
 
 @command(group, "suspend")
-async def suspend(session: Session, account: AccountId) -> Answer:
+async def suspend(session: CommandSession, account: AccountId) -> CommandResult:
     """Close the API to an account."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
-    return Answer(account_view(await accounts.suspend_account(session.db, read_id("acc", account))))
+    return CommandResult(account_view(await accounts.suspend_account(session.db, read_id("acc", account))))
 
 
 @command(group, "resume")
-async def resume(session: Session, account: AccountId) -> Answer:
+async def resume(session: CommandSession, account: AccountId) -> CommandResult:
     """Open the API to a suspended account again."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
-    return Answer(account_view(await accounts.resume_account(session.db, read_id("acc", account))))
+    return CommandResult(account_view(await accounts.resume_account(session.db, read_id("acc", account))))
 
 
 @command(group, "trial")
 async def trial(
-    session: Session,
+    session: CommandSession,
     account: AccountId,
     days: Annotated[
         int | None, typer.Option(help="Days to add: to the trial's end, or to today where it is over.")
     ] = None,
     end: Annotated[bool, typer.Option("--end", help="End the trial now.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Extend a trial, or end it."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
     from gatepost.model.errors import invalid_field
 
@@ -105,38 +107,38 @@ async def trial(
     if end == (days is not None):
         raise invalid_field("days", "give either --days N or --end")
     if days is None:
-        return Answer(account_view(await accounts.end_trial(session.db, account_id, session.now)))
-    return Answer(account_view(await accounts.extend_trial(session.db, account_id, days, session.now)))
+        return CommandResult(account_view(await accounts.end_trial(session.db, account_id, session.now)))
+    return CommandResult(account_view(await accounts.extend_trial(session.db, account_id, days, session.now)))
 
 
 @command(addons, "add")
-async def add_addon(session: Session, account: AccountId, addon: Addon) -> Answer:
+async def add_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
     """Give an account an add-on."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
     changed = await accounts.add_addon(session.db, read_id("acc", account), addon, session.now)
-    return Answer(account_view(changed))
+    return CommandResult(account_view(changed))
 
 
 @command(addons, "remove")
-async def remove_addon(session: Session, account: AccountId, addon: Addon) -> Answer:
+async def remove_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
     """Take an add-on away."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
 
-    return Answer(account_view(await accounts.remove_addon(session.db, read_id("acc", account), addon)))
+    return CommandResult(account_view(await accounts.remove_addon(session.db, read_id("acc", account), addon)))
 
 
 @command(group, "usage")
-async def usage(session: Session, account: AccountId) -> Answer:
+async def usage(session: CommandSession, account: AccountId) -> CommandResult:
     """Show what an account has used of this month's plan."""
     from gatepost.admin import accounts
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import usage_view
 
     found = await accounts.get_account(session.db, read_id("acc", account))
     used = await accounts.usage_of(session.db, found.id, session.settings.plans, session.now)
-    return Answer(usage_view(found, used))
+    return CommandResult(usage_view(found, used))

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer, confirm
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult, confirm
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,7 +29,7 @@ Window = Annotated[
 
 @command(group, "create")
 async def create(
-    session: Session,
+    session: CommandSession,
     account: AccountId,
     *,
     kind: Annotated[str, typer.Option(help="official or qr.")],
@@ -51,10 +51,10 @@ async def create(
     pair_seconds: PairSeconds = None,
     pair_burst: PairBurst = None,
     window: Window = None,
-) -> Answer:
+) -> CommandResult:
     """Make a channel: an official number, or one that a phone is linked to by QR code."""
     from gatepost.admin import channels
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model.errors import invalid_field
 
     account_id = read_id("acc", account)
@@ -85,31 +85,31 @@ async def create(
 
 @command(group, "list")
 async def list_(
-    session: Session, account: Annotated[str | None, typer.Option(help="Only of this account: acc_…")] = None
-) -> Answer:
+    session: CommandSession, account: Annotated[str | None, typer.Option(help="Only of this account: acc_…")] = None
+) -> CommandResult:
     """List channels."""
     from gatepost.admin import accounts, channels
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import channel_view
 
     account_id = read_id("acc", account) if account else None
     if account_id:
         await accounts.get_account(session.db, account_id)
     views = [channel_view(channel) for channel in await channels.list_channels(session.db, account_id)]
-    return Answer(views, ("id", "account", "kind", "phone", "name", "connection"))
+    return CommandResult(views, ("id", "account", "kind", "phone", "name", "connection"))
 
 
 @command(group, "show")
-async def show(session: Session, channel: ChannelId) -> Answer:
+async def show(session: CommandSession, channel: ChannelId) -> CommandResult:
     """Show a channel, without its secrets."""
     from gatepost.cli.views import channel_view
 
-    return Answer(channel_view(await find_channel(session, channel)))
+    return CommandResult(channel_view(await find_channel(session, channel)))
 
 
 @command(group, "limits")
 async def limits(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     *,
     throughput: Throughput = None,
@@ -117,7 +117,7 @@ async def limits(
     pair_seconds: PairSeconds = None,
     pair_burst: PairBurst = None,
     window: Window = None,
-) -> Answer:
+) -> CommandResult:
     """Set some of a number's limits, as the network raises them."""
     from gatepost.admin import channels
     from gatepost.cli.views import channel_view
@@ -125,19 +125,19 @@ async def limits(
     found = await find_channel(session, channel)
     pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
     given = _given({"throughput": throughput, "tier": tier, "window": window, **pair})
-    return Answer(channel_view(await channels.change_limits(session.db, found.account_id, found.id, given)))
+    return CommandResult(channel_view(await channels.change_limits(session.db, found.account_id, found.id, given)))
 
 
 @command(group, "network")
 async def network(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     *,
     phone_number_id: Annotated[str | None, typer.Option(help="The number's id on the network.")] = None,
     waba_id: Annotated[str | None, typer.Option(help="The business account's id; templates need it.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Another address of the network.")] = None,
     version: Annotated[str | None, typer.Option(help="Another version of the Graph API.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Set where an official number is on its network."""
     from gatepost.admin import channels
     from gatepost.cli.views import channel_view
@@ -145,13 +145,13 @@ async def network(
     found = await find_channel(session, channel)
     place = {"base_url": base_url, "version": version}
     given = _given({"phone_number_id": phone_number_id, "waba_id": waba_id, **place})
-    return Answer(channel_view(await channels.change_number(session.db, found.account_id, found.id, given)))
+    return CommandResult(channel_view(await channels.change_number(session.db, found.account_id, found.id, given)))
 
 
 @command(group, "delete")
 async def delete(
-    session: Session, channel: ChannelId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
-) -> Answer:
+    session: CommandSession, channel: ChannelId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> CommandResult:
     """Remove a channel with its keys, endpoints, contacts and waiting messages."""
     from gatepost.admin import channels
     from gatepost.cli.views import channel_view
@@ -162,12 +162,12 @@ async def delete(
         confirm(f"Remove the channel {found.name} with all that waits in it?")
     await channels.delete_channel(session.db, found.account_id, found.id)
     await forget_devices(session.db, session.settings.qr.device_store)
-    return Answer({**channel_view(found), "deleted": True})
+    return CommandResult({**channel_view(found), "deleted": True})
 
 
-async def find_channel(session: Session, channel: str) -> "ChannelConfig":
+async def find_channel(session: CommandSession, channel: str) -> "ChannelConfig":
     """A channel of whatever account: the operator may reach all."""
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.channels import get_config
 
@@ -178,8 +178,8 @@ async def find_channel(session: Session, channel: str) -> "ChannelConfig":
 
 
 async def _create_official(
-    session: Session, account_id: "UUID", asked: dict[str, Any], limits: dict[str, Any], shared: dict[str, Any]
-) -> Answer:
+    session: CommandSession, account_id: "UUID", asked: dict[str, Any], limits: dict[str, Any], shared: dict[str, Any]
+) -> CommandResult:
     from gatepost.admin import channels
     from gatepost.admin.channels import CloudNumber
     from gatepost.model import ids
@@ -216,14 +216,14 @@ def official_limits(settings: "Settings") -> dict[str, float]:
     }
 
 
-def _made(channel: "ChannelConfig", more: dict[str, Any]) -> Answer:
+def _made(channel: "ChannelConfig", more: dict[str, Any]) -> CommandResult:
     from gatepost.cli.views import channel_view
 
     view = {**channel_view(channel), **more}
     note = f"Next: gatepost key create {view['id']} NAME"
     if more:
         note = f"Enter the callback URL and the verify token in the network's app settings.\n{note}"
-    return Answer(view, note=note)
+    return CommandResult(view, note=note)
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from gatepost.cli.output import Answer, Line, LinePrinter, failing, print_answer
+from gatepost.cli.output import CommandResult, LinePrinter, ProgressLine, failing, print_answer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +46,7 @@ def new_group(help_: str) -> typer.Typer:
     )
 
 
-class Session:
+class CommandSession:
     """One command's view of the gateway."""
 
     def __init__(
@@ -77,9 +77,9 @@ class Session:
         return open_vault(self._proof or KeyProof(None), settings.security.secret_key, settings.data_folder)
 
 
-Action = Callable[Concatenate[Session, P], Awaitable[Answer]]
-StreamAction = Callable[Concatenate[Session, P], AsyncIterator[Line]]
-SettingsAction = Callable[Concatenate["Settings", P], Answer]
+Action = Callable[Concatenate[CommandSession, P], Awaitable[CommandResult]]
+StreamAction = Callable[Concatenate[CommandSession, P], AsyncIterator[ProgressLine]]
+SettingsAction = Callable[Concatenate["Settings", P], CommandResult]
 Given = Mapping[str, Any]
 Run = Callable[[Given, dict[str, Any], bool], None]
 
@@ -154,13 +154,15 @@ def check_database(settings: "Settings", places: Given) -> None:
     )
 
 
-async def _in_session(action: Callable[..., Awaitable[Answer]], settings: "Settings", arguments: Any) -> Answer:
+async def _in_session(
+    action: Callable[..., Awaitable[CommandResult]], settings: "Settings", arguments: Any
+) -> CommandResult:
     async with _session(settings) as session:
         return await action(session, **arguments)
 
 
 async def _stream(
-    action: Callable[..., AsyncIterator[Line]], settings: "Settings", arguments: Any, printer: LinePrinter
+    action: Callable[..., AsyncIterator[ProgressLine]], settings: "Settings", arguments: Any, printer: LinePrinter
 ) -> None:
     async with _session(settings) as session:
         async for line in action(session, **arguments):
@@ -168,18 +170,18 @@ async def _stream(
 
 
 @asynccontextmanager
-async def _session(settings: "Settings") -> AsyncIterator[Session]:
+async def _session(settings: "Settings") -> AsyncIterator[CommandSession]:
     from gatepost.clock import DatabaseClock, SystemClock
     from gatepost.clock_sync import follow_database
+    from gatepost.database_lifecycle import opened
     from gatepost.model.errors import Unavailable
-    from gatepost.opening import opened
     from gatepost.store.key_check import read_proof
 
     clock = DatabaseClock(SystemClock())
     try:
         async with opened(settings) as db:
             await follow_database(db, clock)
-            yield Session(settings, db, await read_proof(db), clock)
+            yield CommandSession(settings, db, await read_proof(db), clock)
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 

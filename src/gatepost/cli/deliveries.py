@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gatepost.cli.command import Session, command, stream_command
-from gatepost.cli.output import Answer, Line
+from gatepost.cli.command import CommandSession, command, stream_command
+from gatepost.cli.output import CommandResult, ProgressLine
 from gatepost.cli.webhooks import EndpointId, find_webhook
 
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from gatepost.store.delivery_log import Logged, Wanted
+    from gatepost.store.deliveries.log import DeliveryFilter, LoggedDelivery
+    from gatepost.store.deliveries.recover import RecoveryRow
     from gatepost.store.endpoints import Endpoint
-    from gatepost.store.recoveries import Recovery
 
 DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="Id of the delivery: dl_…")]
 Channel = Annotated[str | None, typer.Option(help="Id of the channel, where the webhook was deleted: ch_…")]
@@ -36,7 +36,7 @@ def register(group: typer.Typer) -> None:
 
 
 async def deliveries(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     *,
     status: Annotated[
@@ -48,46 +48,46 @@ async def deliveries(
     tz: Annotated[str | None, typer.Option(help="Where dates begin at midnight: a zone's name.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
     channel: Channel = None,
-) -> Answer:
+) -> CommandResult:
     """List deliveries to a webhook, the newest event first."""
-    from gatepost.cli.reading import read_id
-    from gatepost.desk.deliveries import read_wanted, show_delivery
+    from gatepost.cli.arguments import read_id
+    from gatepost.services.deliveries import read_wanted, show_delivery
 
     asked = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
     endpoint_id = read_id("we", webhook)
     wanted = read_wanted({name: value for name, value in asked.items() if value is not None})
     found = await _read(session, await _channel_of(session, endpoint_id, channel), wanted, limit)
     shown = [show_delivery(one, session.now) for one in found]
-    return Answer(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
+    return CommandResult(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
 
 
-async def delivery(session: Session, delivery: DeliveryId, channel: Channel = None) -> Answer:
+async def delivery(session: CommandSession, delivery: DeliveryId, channel: Channel = None) -> CommandResult:
     """Show a delivery with every attempt: what was sent, what was answered, what was wrong."""
-    from gatepost.desk.deliveries import access_delivery, show_whole
+    from gatepost.services.deliveries import access_delivery, show_whole
 
     channel_id = await _channel_of(session, _endpoint_of(delivery), channel)
-    return Answer(
+    return CommandResult(
         await show_whole(session.db, channel_id, await access_delivery(session.db, channel_id, delivery), session.now)
     )
 
 
 async def retry(
-    session: Session,
+    session: CommandSession,
     deliveries: Annotated[list[str], typer.Argument(metavar="DELIVERY…", help="Ids of deliveries: dl_…")],
-) -> Answer:
+) -> CommandResult:
     """Have deliveries made again, now."""
-    from gatepost.store.bell import ring_now
+    from gatepost.store.channel_notifier import notify_now
 
     results: list[dict[str, Any]] = []
     for endpoint_id, ids_ in _by_endpoint(deliveries).items():
         channel_id = await _channel_of(session, endpoint_id, None)
         results += await _retry(session, channel_id, ids_)
-        await ring_now(session.db, [channel_id])
-    return Answer(results, ("id", "retried", "reason"))
+        await notify_now(session.db, [channel_id])
+    return CommandResult(results, ("id", "retried", "reason"))
 
 
 async def recover(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     *,
     since: Annotated[str, typer.Option(help="From when on: 24h (ago), 2027-01-31 or 2027-01-31T10:00:00Z.")],
@@ -100,12 +100,12 @@ async def recover(
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show how far it is until it is done.")] = False,
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ProgressLine]:
     """Have everything that a webhook missed delivered after all."""
-    from gatepost.cli.reading import read_words
-    from gatepost.desk import recoveries as desk
-    from gatepost.store.answers import NEVER
-    from gatepost.store.bell import ring_now
+    from gatepost.cli.arguments import read_words
+    from gatepost.services import recoveries as desk
+    from gatepost.store.channel_notifier import notify_now
+    from gatepost.store.idempotency import NEVER
 
     request = desk.RecoverRequest(
         _ago(since, session.now),
@@ -115,19 +115,19 @@ async def recover(
     )
     endpoint = await find_webhook(session, webhook)
     begun = await desk.recover(session.db, endpoint, request, NEVER, session.now)
-    await ring_now(session.db, [endpoint.channel_id])
+    await notify_now(session.db, [endpoint.channel_id])
     yield _line(begun)
     if wait:
         async for line in _watch(session, endpoint, begun):
             yield line
 
 
-async def _watch(session: Session, endpoint: "Endpoint", begun: "Recovery") -> AsyncIterator[Line]:
+async def _watch(session: CommandSession, endpoint: "Endpoint", begun: "RecoveryRow") -> AsyncIterator[ProgressLine]:
     """How far a recovery is, whenever that has changed, until it is done."""
-    from gatepost.store.bell import ring_now
-    from gatepost.store.recoveries import get_recovery
+    from gatepost.store.channel_notifier import notify_now
+    from gatepost.store.deliveries.recover import get_recovery
 
-    now: Recovery | None = begun
+    now: RecoveryRow | None = begun
     rung = time.monotonic()
     while now is not None and now.ended_at is None:
         await asyncio.sleep(_LOOK_EVERY)
@@ -136,23 +136,25 @@ async def _watch(session: Session, endpoint: "Endpoint", begun: "Recovery") -> A
             yield _line(now)
         if time.monotonic() - rung >= _RING_EVERY:  # a ring may be lost
             rung = time.monotonic()
-            await ring_now(session.db, [endpoint.channel_id])
+            await notify_now(session.db, [endpoint.channel_id])
 
 
-def _line(one: "Recovery") -> Line:
-    from gatepost.desk.recoveries import show_recovery
+def _line(one: "RecoveryRow") -> ProgressLine:
+    from gatepost.services.recoveries import show_recovery
 
     shown = show_recovery(one)
     done = round(_WIDTH * shown["progress"])
     bar = "█" * done + "░" * (_WIDTH - done)
     text = f"{bar} {shown['progress']:4.0%}  {one.recovered:,} events to be delivered again"
-    return Line(shown, text if one.ended_at is None else f"{text}. Done.", passing=one.ended_at is None)
+    return ProgressLine(shown, text if one.ended_at is None else f"{text}. Done.", passing=one.ended_at is None)
 
 
-async def _read(session: Session, channel_id: "UUID", wanted: "Wanted", limit: int) -> list["Logged"]:
-    from gatepost.desk.deliveries import find_deliveries
+async def _read(
+    session: CommandSession, channel_id: "UUID", wanted: "DeliveryFilter", limit: int
+) -> list["LoggedDelivery"]:
+    from gatepost.services.deliveries import find_deliveries
 
-    found: list[Logged] = []
+    found: list[LoggedDelivery] = []
     before = None
     while len(found) < limit:
         page = await find_deliveries(session.db, channel_id, wanted, before, min(100, limit - len(found)))
@@ -176,8 +178,8 @@ def _row(shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _retry(session: Session, channel_id: "UUID", texts: Sequence[str]) -> list[dict[str, Any]]:
-    from gatepost.desk.deliveries import SELECTION_MOST, retry_some
+async def _retry(session: CommandSession, channel_id: "UUID", texts: Sequence[str]) -> list[dict[str, Any]]:
+    from gatepost.services.deliveries import SELECTION_MOST, retry_some
 
     results: list[dict[str, Any]] = []
     for start in range(0, len(texts), SELECTION_MOST):
@@ -206,9 +208,9 @@ def _endpoint_of(text: str) -> "UUID":
     return key[0]
 
 
-async def _channel_of(session: Session, endpoint_id: "UUID", channel: str | None) -> "UUID":
+async def _channel_of(session: CommandSession, endpoint_id: "UUID", channel: str | None) -> "UUID":
     """Whose webhook it is; of one that was deleted, only who asks can know."""
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model import ids
     from gatepost.model.errors import NotFound
     from gatepost.store.endpoints import find_endpoint
@@ -226,7 +228,7 @@ def _ago(text: str, now: "datetime") -> str:
     """A moment as the desk reads it; a stretch of time counts back from now."""
     import re
 
-    from gatepost.cli.reading import read_duration
+    from gatepost.cli.arguments import read_duration
     from gatepost.model import times
 
     if re.fullmatch(r"[0-9]{1,6}[smhd]", text):

@@ -13,7 +13,7 @@ import typer
 
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import PLACES, Given, load_settings, with_options
-from gatepost.cli.output import Answer, print_answer
+from gatepost.cli.output import CommandResult, print_answer
 
 if TYPE_CHECKING:
     from gatepost.settings import Settings
@@ -45,7 +45,7 @@ def _run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
     problems = sum(finding.state == "problem" for finding in findings)
     rows = [msgspec.structs.asdict(finding) for finding in findings]
     note = f"{problems} to fix." if problems else "Nothing has to be fixed."
-    print_answer(Answer(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
+    print_answer(CommandResult(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
     if problems:
         raise SystemExit(1)
 
@@ -181,18 +181,18 @@ def _is_loopback(url: str) -> bool:
 
 async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
     from gatepost.model import ids, times
-    from gatepost.store.diagnosis import list_unserved
+    from gatepost.store.diagnosis import list_unowned
 
-    for one in await list_unserved(db, _DUE, _MOST):
+    for one in await list_unowned(db, _DUE, _MOST):
         found = f"Work of {ids.show('ch', one.channel_id)} has been waiting since {times.show(one.since)}."
         yield Finding("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
 
 
 async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
     from gatepost.model import ids
-    from gatepost.store.diagnosis import list_ailing
+    from gatepost.store.diagnosis import list_failing
 
-    for one in await list_ailing(db, _MOST):
+    for one in await list_failing(db, _MOST):
         name = f"webhook {ids.show('we', one.id)}"
         fix = f"Fix the receiver; then: gatepost webhook show {ids.show('we', one.id)}"
         yield Finding(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)

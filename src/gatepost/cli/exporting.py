@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatepost.cli.channels import ChannelId, find_channel
-from gatepost.cli.command import Session, command
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def export(
-    session: Session,
+    session: CommandSession,
     what: Annotated[str, typer.Argument(help="messages or contacts.")],
     channel: ChannelId,
     output: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
@@ -35,7 +35,7 @@ async def export(
     from_: Annotated[str | None, typer.Option("--from", help="Messages from this date or time on.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Messages before this date or time.")] = None,
     tz: Annotated[str | None, typer.Option(help="Time zone of dates, e.g. America/Sao_Paulo.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Write all messages or contacts of a channel into a file."""
     from gatepost.model.errors import Conflict, invalid_field
 
@@ -56,20 +56,22 @@ async def export(
             size, lines = await _write(file, pieces)
     except FileExistsError:
         raise Conflict(f"{output} exists already. Choose another name, or remove it first.") from None
-    return Answer({"file": str(output), "format": kind, "lines": lines - (kind == "csv"), "bytes": size})
+    return CommandResult({"file": str(output), "format": kind, "lines": lines - (kind == "csv"), "bytes": size})
 
 
-async def _messages(session: Session, channel_id: "UUID", kind: str, asked: dict[str, str]) -> AsyncIterator[bytes]:
-    from gatepost.desk.asking import read_asked, resolve
-    from gatepost.desk.export import open_export
+async def _messages(
+    session: CommandSession, channel_id: "UUID", kind: str, asked: dict[str, str]
+) -> AsyncIterator[bytes]:
+    from gatepost.services.export import open_export
+    from gatepost.services.history_query import read_history_query, resolve
 
-    wanted = await resolve(session.db, channel_id, read_asked(asked))
+    wanted = await resolve(session.db, channel_id, read_history_query(asked))
     return await open_export(session.db, channel_id, wanted, None, kind, session.now)
 
 
-async def _contacts(session: Session, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
-    from gatepost.desk.contact_import import export_csv, export_fields, export_ndjson
-    from gatepost.store.contact_book import ContactFilter
+async def _contacts(session: CommandSession, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
+    from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
+    from gatepost.store.contacts.read import ContactFilter
 
     if kind == "ndjson":
         return export_ndjson(session.db, channel_id, ContactFilter())

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gatepost.cli.channels import find_channel
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from gatepost.admin.keys import NewKey
@@ -21,15 +21,15 @@ Expires = Annotated[str | None, typer.Option(help="When it ends: 90d, 2027-01-31
 
 @command(group, "create")
 async def create(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     name: Annotated[str, typer.Argument(help="Name of the key, to know it by.")],
     scopes: Annotated[str, typer.Option(help="Of send, read, manage, mcp, with commas.")] = "send,read,manage",
     expires: Expires = None,
-) -> Answer:
+) -> CommandResult:
     """Make a key; it is shown once."""
     from gatepost.admin import keys
-    from gatepost.cli.reading import read_moment, read_words
+    from gatepost.cli.arguments import read_moment, read_words
 
     found, now = await find_channel(session, channel), session.now
     ends = read_moment(expires, "expires", now)
@@ -38,26 +38,26 @@ async def create(
 
 
 @command(group, "list")
-async def list_(session: Session, channel: ChannelId) -> Answer:
+async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
     """List the keys of a channel, ended ones too."""
     from gatepost.admin import keys
     from gatepost.cli.views import key_view
 
     found = await find_channel(session, channel)
     views = [key_view(key) for key in await keys.list_keys(session.db, found.id)]
-    return Answer(views, ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"))
+    return CommandResult(views, ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"))
 
 
 @command(group, "rotate")
 async def rotate(
-    session: Session,
+    session: CommandSession,
     key: KeyId,
     overlap: Annotated[str, typer.Option(help="How long the old key works on: 0, 30m, 24h, 7d.")] = "24h",
     expires: Expires = None,
-) -> Answer:
+) -> CommandResult:
     """Make a new key with the same name and scopes, and let the old one end."""
     from gatepost.admin import keys
-    from gatepost.cli.reading import read_duration, read_moment
+    from gatepost.cli.arguments import read_duration, read_moment
 
     old, now = await _find(session, key), session.now
     made = await keys.rotate_key(
@@ -72,24 +72,24 @@ async def rotate(
 
 
 @command(group, "revoke")
-async def revoke(session: Session, key: KeyId) -> Answer:
+async def revoke(session: CommandSession, key: KeyId) -> CommandResult:
     """End a key at once."""
     from gatepost.admin import keys
     from gatepost.cli.views import key_view
 
     found = await _find(session, key)
-    return Answer(key_view(await keys.revoke_key(session.db, found.channel_id, found.id, session.now)))
+    return CommandResult(key_view(await keys.revoke_key(session.db, found.channel_id, found.id, session.now)))
 
 
-def _shown_once(made: "NewKey") -> Answer:
+def _shown_once(made: "NewKey") -> CommandResult:
     from gatepost.cli.views import key_view
 
-    return Answer({**key_view(made.key), "key": made.text}, note="The key is shown this once.")
+    return CommandResult({**key_view(made.key), "key": made.text}, note="The key is shown this once.")
 
 
-async def _find(session: Session, key: str) -> "ApiKey":
+async def _find(session: CommandSession, key: str) -> "ApiKey":
     """A key of whatever channel: the operator may reach all."""
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.keys import find_key
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gatepost.cli.channels import ChannelId, find_channel
-from gatepost.cli.command import Session, command, stream_command
-from gatepost.cli.output import Answer, Line, cell
+from gatepost.cli.command import CommandSession, command, stream_command
+from gatepost.cli.output import CommandResult, ProgressLine, cell
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,7 +39,7 @@ def register(group: typer.Typer) -> None:
 
 
 async def link(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     phone: Annotated[
         str | None, typer.Argument(metavar="[PHONE]", help="With --pairing-code: the phone, if it has another number.")
@@ -49,9 +49,9 @@ async def link(
         bool, typer.Option("--pairing-code", help="Show a code to type on the phone instead of one to scan.")
     ] = False,
     wait: Annotated[str, typer.Option(help="How long to wait for the phone at most.")] = "5m",
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ProgressLine]:
     """Link a phone to a QR channel: shows the code to scan until the phone is linked."""
-    from gatepost.cli.reading import read_duration
+    from gatepost.cli.arguments import read_duration
     from gatepost.model.errors import invalid_field
 
     if phone is not None and not pairing_code:
@@ -63,23 +63,23 @@ async def link(
         yield line
 
 
-async def logout(session: Session, channel: ChannelId) -> Answer:
+async def logout(session: CommandSession, channel: ChannelId) -> CommandResult:
     """Unlink the phone of a QR channel."""
-    from gatepost.desk import link as desk
     from gatepost.model import ids
-    from gatepost.store.bell import ring_now
+    from gatepost.services import link as desk
+    from gatepost.store.channel_notifier import notify_now
 
     found = await find_channel(session, channel)
     await desk.log_out(session.db, found, session.now)
-    await ring_now(session.db, [found.id])
+    await notify_now(session.db, [found.id])
     view = {"id": ids.show("ch", found.id), "phone": found.phone, "was": found.connection, "logout": "asked"}
-    return Answer(view, note="The gateway unlinks the phone. See: gatepost channel show " + view["id"])
+    return CommandResult(view, note="The gateway unlinks the phone. See: gatepost channel show " + view["id"])
 
 
-async def _wish(session: Session, channel: "ChannelConfig", pair_phone: str | None) -> None:
+async def _wish(session: CommandSession, channel: "ChannelConfig", pair_phone: str | None) -> None:
     """Asks the gateway to link; with a phone, by a code that is typed on it."""
-    from gatepost.desk import link as desk
     from gatepost.model.phone import check_phone
+    from gatepost.services import link as desk
     from gatepost.store.links import wish_link
 
     number = None if pair_phone is None else check_phone(pair_phone)
@@ -88,10 +88,12 @@ async def _wish(session: Session, channel: "ChannelConfig", pair_phone: str | No
         await wish_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
 
 
-async def _watch(session: Session, channel: "ChannelConfig", seconds: float, *, codes: bool) -> AsyncIterator[Line]:
+async def _watch(
+    session: CommandSession, channel: "ChannelConfig", seconds: float, *, codes: bool
+) -> AsyncIterator[ProgressLine]:
     """Tells each change until the phone is linked; raises what ends it otherwise."""
     from gatepost.model.errors import Conflict
-    from gatepost.store.bell import ring_now
+    from gatepost.store.channel_notifier import notify_now
     from gatepost.store.links import get_link
 
     began, rung, told, wondered = time.monotonic(), 0.0, "", False
@@ -99,7 +101,7 @@ async def _watch(session: Session, channel: "ChannelConfig", seconds: float, *, 
         now = time.monotonic()
         if now - rung >= _RING_EVERY:
             rung = now
-            await ring_now(session.db, [channel.id])
+            await notify_now(session.db, [channel.id])
         row, config = await get_link(session.db, channel.id), await _again(session, channel)
         line = _line(config, row, session.now, codes=codes)
         if line is not None and line.text != told:
@@ -113,11 +115,13 @@ async def _watch(session: Session, channel: "ChannelConfig", seconds: float, *, 
             raise Conflict(_too_late(config))
         if not wondered and config.connection == channel.connection and now - began >= _PATIENCE:
             wondered = True
-            yield Line({"event": "waiting"}, "Nothing has happened yet. Is a gateway running? Start it: gatepost serve")
+            yield ProgressLine(
+                {"event": "waiting"}, "Nothing has happened yet. Is a gateway running? Start it: gatepost serve"
+            )
         await asyncio.sleep(_LOOK_EVERY)
 
 
-async def _again(session: Session, channel: "ChannelConfig") -> "ChannelConfig":
+async def _again(session: CommandSession, channel: "ChannelConfig") -> "ChannelConfig":
     from gatepost.model.errors import NotFound
     from gatepost.store.channels import get_config
 
@@ -127,28 +131,28 @@ async def _again(session: Session, channel: "ChannelConfig") -> "ChannelConfig":
     return found
 
 
-def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bool) -> Line | None:
+def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bool) -> ProgressLine | None:
     """What there is to tell, if anything; the same news has the same words."""
     state = {"event": "connection", "state": config.connection, "reason": config.reason}
     if config.connection in _UP:
         more = f" {cell(config.reason)}" if config.reason and config.connection == "limited" else ""
-        return Line(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
+        return ProgressLine(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
     if not codes and row.pairing_code:
         data = {"event": "pairing_code", "code": row.pairing_code}
-        return Line(data, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}")
+        return ProgressLine(data, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}")
     if codes and row.qr and row.qr_until and row.qr_until > now:
         return _code_line(row.qr, row.qr_until)
     if config.connection == "connecting" and row.wanted:
-        return Line(state, "Connecting…", passing=True)
+        return ProgressLine(state, "Connecting…", passing=True)
     return None
 
 
-def _code_line(code: str, until: "datetime") -> Line:
+def _code_line(code: str, until: "datetime") -> ProgressLine:
     from gatepost.model import times
 
     shown = times.show(until)
     text = f"{draw(code)}\n{_HOW} The code is good until {until.astimezone():%H:%M:%S}."
-    return Line({"event": "qr", "code": code, "until": shown}, text, passing=True)
+    return ProgressLine({"event": "qr", "code": code, "until": shown}, text, passing=True)
 
 
 def draw(code: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 _CODES = frozenset({"code", "status", "http_status", "port", "pid", "version", "sequence", "seed"})  # not quantities
 
 
-class Answer(msgspec.Struct, frozen=True):
+class CommandResult(msgspec.Struct, frozen=True):
     """What a command found or did: a record or a list of them, and what a person should also know."""
 
     data: Any
@@ -21,7 +21,7 @@ class Answer(msgspec.Struct, frozen=True):
     rows: Sequence[Mapping[str, Any]] | None = None  # the list as people see it, where it is shorter than the data
 
 
-class Line(msgspec.Struct, frozen=True):
+class ProgressLine(msgspec.Struct, frozen=True):
     """One piece of news of something that takes its time; on a terminal a passing one makes room for the next."""
 
     data: dict[str, Any]
@@ -36,7 +36,7 @@ class LinePrinter:
         self._as_json = as_json
         self._passing = 0
 
-    def print(self, line: Line) -> None:
+    def print(self, line: ProgressLine) -> None:
         """Print one piece, in place of the last if that was passing and this is a terminal."""
         with _reader():
             if self._as_json:
@@ -48,7 +48,7 @@ class LinePrinter:
         self._passing = line.text.count("\n") + 1 if line.passing else 0
 
 
-def print_answer(answer: Answer, *, as_json: bool) -> None:
+def print_answer(answer: CommandResult, *, as_json: bool) -> None:
     """On stdout: JSON and nothing else, or text."""
     with _reader():
         if as_json:
@@ -151,7 +151,7 @@ def _print_record(record: Mapping[str, Any]) -> None:
         print(f"{name.replace('_', ' '):<{width}}  {cell(value, name)}")
 
 
-def _print_table(rows: Sequence[Mapping[str, Any]], answer: Answer) -> None:
+def _print_table(rows: Sequence[Mapping[str, Any]], answer: CommandResult) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

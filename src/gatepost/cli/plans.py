@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gatepost.cli.command import new_group, settings_command
-from gatepost.cli.output import Answer
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from gatepost.settings import Settings
@@ -17,8 +17,8 @@ def about() -> None:
 
 
 @settings_command(group, "list")
-def list_(settings: "Settings") -> Answer:
+def list_(settings: "Settings") -> CommandResult:
     """List the plans."""
     from gatepost.cli.views import plan_views
 
-    return Answer(plan_views(settings.plans), ("id", "title", "messages_per_month", "storage_bytes"))
+    return CommandResult(plan_views(settings.plans), ("id", "title", "messages_per_month", "storage_bytes"))

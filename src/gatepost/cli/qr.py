@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer, failing, print_answer
+from gatepost.cli.output import CommandResult, failing, print_answer
 
 group = new_group("Linked phones: what this machine needs for them.")
 _NEXT = 'Choose it with the setting qr.engine = "baileys" (GATEPOST_QR__ENGINE=baileys), then restart the gateway.'
@@ -20,4 +20,4 @@ def install(as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON
         there = (home() / "node_modules").is_dir()
         folder = install()
         found = {"engine": "baileys", "folder": str(folder), "fetched": not there}
-        print_answer(Answer(found, note=_NEXT), as_json=as_json)
+        print_answer(CommandResult(found, note=_NEXT), as_json=as_json)

@@ -12,7 +12,6 @@ from gatepost.cli import (
     links,
     plans,
     qr,
-    running,
     sandbox,
     secret_key,
     sending,
@@ -22,10 +21,11 @@ from gatepost.cli import (
     webhook_signing,
     webhooks,
 )
+from gatepost.cli import serve as cli_serve
 from gatepost.cli.command import new_group
 
 app = new_group("A messaging gateway you run yourself.")
-running.register(app)
+cli_serve.register(app)
 app.add_typer(sandbox.group, name="sandbox")
 up.register(app)
 sending.register(app)

@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer, confirm
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult, confirm
 
 group = new_group("The key that encrypts stored secrets.")
 
 
 @command(group, "replace")
-async def replace(session: Session, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> Answer:
+async def replace(
+    session: CommandSession, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> CommandResult:
     """Go on with another key when the old one is lost; what it encrypted has to be entered again."""
     from gatepost.admin.unlock import opens, replace_key
     from gatepost.model import ids
@@ -22,7 +24,7 @@ async def replace(session: Session, yes: Annotated[bool, typer.Option("--yes", h
     vault = await replace_key(session.db, session.settings.security.secret_key, session.settings.data_folder)
     prefix = {"channel": "ch", "endpoint": "we"}
     lost = [kept for kept in await list_secrets(session.db) if not opens(vault, kept)]
-    return Answer(
+    return CommandResult(
         {
             "replaced": True,
             **{f"{kind}s": [ids.show(prefix[kind], one.id) for one in lost if one.kind == kind] for kind in prefix},

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatepost.cli.channels import ChannelId, find_channel
-from gatepost.cli.command import Session, command
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def send(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     phone: Annotated[str, typer.Argument(help="The number in digits, with its country code.")],
     body: Annotated[str | None, typer.Argument(help="The text.", show_default="none")] = None,
@@ -33,18 +33,18 @@ async def send(
         str | None, typer.Option(help="Further fields of POST /message/send, as a JSON object.", metavar="JSON")
     ] = None,
     wait: Annotated[str | None, typer.Option(help="Wait so long for its delivery, e.g. 30s.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Send a message: a text, or any other type with --fields."""
     import msgspec
 
-    from gatepost.cli.reading import read_duration
+    from gatepost.cli.arguments import read_duration
 
     seconds = read_duration(wait, "wait").total_seconds() if wait else 0.0
     config = await find_channel(session, channel)
     accepted = await _accept(session, config.id, _request(phone, body, fields))
     data: dict[str, Any] = msgspec.json.decode(accepted)["data"]
     shown = await _until_delivered(session, config.id, data["key"]["id"], seconds)
-    return Answer(
+    return CommandResult(
         shown, note="" if seconds else "A running gateway sends it. Add --wait 30s to see what becomes of it."
     )
 
@@ -68,15 +68,15 @@ def _request(phone: str, body: str | None, fields: str | None) -> "SendRequest":
         raise invalid_field("fields", f"is not JSON: {error}") from None
 
 
-async def _accept(session: Session, channel_id: "UUID", request: "SendRequest") -> bytes:
+async def _accept(session: CommandSession, channel_id: "UUID", request: "SendRequest") -> bytes:
     from gatepost.clock import SystemClock
     from gatepost.model.account import check_access
     from gatepost.model.errors import NotFound
     from gatepost.outbound.accept import Acceptor
     from gatepost.store.keys import operator_of
     from gatepost.store.partitions import make_partitions
-    from gatepost.webhooks.fetch import check_link
     from gatepost.webhooks.guard import Guard
+    from gatepost.webhooks.link_fetch import check_link
 
     retention = session.settings.retention
     await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
@@ -93,13 +93,15 @@ async def _accept(session: Session, channel_id: "UUID", request: "SendRequest") 
     return (await acceptor.accept(caller, request)).answer
 
 
-async def _until_delivered(session: Session, channel_id: "UUID", message_id: str, seconds: float) -> dict[str, Any]:
+async def _until_delivered(
+    session: CommandSession, channel_id: "UUID", message_id: str, seconds: float
+) -> dict[str, Any]:
     """The message as it is when it has arrived or ended, or when the time is over."""
     import msgspec
 
-    from gatepost.desk.messages import show_message
     from gatepost.model import ids
-    from gatepost.store.messages import get_message
+    from gatepost.services.messages import show_message
+    from gatepost.store.messages.read import get_message
 
     id_ = ids.read("", message_id)
     assert id_ is not None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatepost.cli.channels import find_channel
-from gatepost.cli.command import Session, stream_command
-from gatepost.cli.output import Line, cell
+from gatepost.cli.command import CommandSession, stream_command
+from gatepost.cli.output import ProgressLine, cell
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,14 +26,14 @@ def register(app: typer.Typer) -> None:
 
 
 async def tail(
-    session: Session,
+    session: CommandSession,
     channel: Annotated[
         str | None, typer.Argument(metavar="[CHANNEL]", help="Id of the channel: ch_…", show_default="all of them")
     ] = None,
     *,
     types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
     after: Annotated[str | None, typer.Option(help="Begin behind this event: evt_…", show_default="now")] = None,
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ProgressLine]:
     """Show events as they happen, until Ctrl-C."""
     wanted, begin = _types(types), _after(after)
     only = None if channel is None else (await find_channel(session, channel)).id
@@ -45,11 +45,11 @@ async def tail(
 
 
 async def _lines(
-    session: Session, only: "UUID | None", types: Sequence[str] | None, begin: "UUID | None"
-) -> AsyncIterator[Line]:
+    session: CommandSession, only: "UUID | None", types: Sequence[str] | None, begin: "UUID | None"
+) -> AsyncIterator[ProgressLine]:
     from gatepost.model import ids
-    from gatepost.store.events import read_piece
-    from gatepost.store.heads import all_ends
+    from gatepost.store.channel_head import all_ends
+    from gatepost.store.events import read_feed_page
 
     shown = {one: last if begin is None else begin for one, last in (await all_ends(session.db, only)).items()}
     ends = {} if begin is not None else dict(shown)
@@ -58,7 +58,7 @@ async def _lines(
         for one in [one for one, last in now.items() if ends.get(one) != last]:
             more = True
             while more:
-                piece = await read_piece(session.db, one, shown.get(one, begin or ids.ZERO), types, _PAGE)
+                piece = await read_feed_page(session.db, one, shown.get(one, begin or ids.ZERO), types, _PAGE)
                 shown[one], more = piece.reached, piece.more
                 for event in piece.events:
                     yield _line(event.body)
@@ -66,13 +66,13 @@ async def _lines(
         await asyncio.sleep(_LOOK_EVERY)
 
 
-def _line(body: str) -> Line:
+def _line(body: str) -> ProgressLine:
     import msgspec
 
     event: dict[str, Any] = msgspec.json.decode(body)
     told = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
     head = f"{event['timestamp']}  {event['channel']['phone']}  {event['sequence']:>6}"
-    return Line(event, f"{head}  {event['type']} {event['action']}  {told}")
+    return ProgressLine(event, f"{head}  {event['type']} {event['action']}  {told}")
 
 
 _BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "total", "currency", "url", "reason")
@@ -92,7 +92,7 @@ def _who(data: dict[str, Any]) -> str | None:
 
 
 def _types(text: str | None) -> tuple[str, ...] | None:
-    from gatepost.cli.reading import read_words
+    from gatepost.cli.arguments import read_words
     from gatepost.model.errors import invalid_field
     from gatepost.model.event import ALL_TYPES
 

@@ -13,9 +13,9 @@ from urllib import request
 
 import typer
 
-from gatepost.cli.command import Config, Data, DatabaseUrl, Session, load_settings
+from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load_settings
 from gatepost.cli.output import failing
-from gatepost.cli.running import OnReady, check_port, leave_root, run_gateway
+from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 
 if TYPE_CHECKING:
     from gatepost.admin.demo import DemoWishes, Quickstart
@@ -96,16 +96,16 @@ def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] |
 
 def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
     async def ready(base_url: str) -> None:
-        from gatepost.opening import opened
+        from gatepost.database_lifecycle import opened
 
         async with opened(settings) as db:
-            told = await make_ready(Session(settings, db), base_url, sandbox_url)
+            told = await make_ready(CommandSession(settings, db), base_url, sandbox_url)
         print(describe(told, settings.data_folder), flush=True)
 
     return ready
 
 
-async def make_ready(session: Session, base_url: str, sandbox_url: str) -> "Quickstart":
+async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -> "Quickstart":
     """Makes the demo, or finds it, and makes its number and its present address known to the sandbox."""
     from gatepost.admin import channels, demo
 

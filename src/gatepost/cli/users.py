@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from gatepost.store.users import User
@@ -20,59 +20,59 @@ _ONCE = "The password is shown this once."
 
 @command(group, "create")
 async def create(
-    session: Session,
+    session: CommandSession,
     account: AccountId,
     email: Annotated[str, typer.Argument(help="E-mail address to sign in with.")],
     role: Annotated[str, typer.Option(help="owner or member.")] = "owner",
     password: Password = None,
-) -> Answer:
+) -> CommandResult:
     """Make a user."""
     from gatepost.admin import users
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import user_view
 
     made = await users.create_user(
         session.db, read_id("acc", account), email, role=role, password=password, now=session.now
     )
-    return Answer({**user_view(made.user), "password": made.password}, note=_ONCE)
+    return CommandResult({**user_view(made.user), "password": made.password}, note=_ONCE)
 
 
 @command(group, "list")
-async def list_(session: Session, account: AccountId) -> Answer:
+async def list_(session: CommandSession, account: AccountId) -> CommandResult:
     """List the users of an account."""
     from gatepost.admin import users
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import user_view
 
     found = await users.list_users(session.db, read_id("acc", account))
-    return Answer([user_view(user) for user in found], ("id", "email", "role", "created_at"))
+    return CommandResult([user_view(user) for user in found], ("id", "email", "role", "created_at"))
 
 
 @command(group, "password")
-async def change_password(session: Session, user: Who, password: Password = None) -> Answer:
+async def change_password(session: CommandSession, user: Who, password: Password = None) -> CommandResult:
     """Replace a user's password."""
     from gatepost.admin import users
     from gatepost.cli.views import user_view
 
     found = await _find(session, user)
     changed = await users.change_password(session.db, found.account_id, found.id, password)
-    return Answer({**user_view(changed.user), "password": changed.password}, note=_ONCE)
+    return CommandResult({**user_view(changed.user), "password": changed.password}, note=_ONCE)
 
 
 @command(group, "delete")
-async def delete(session: Session, user: Who) -> Answer:
+async def delete(session: CommandSession, user: Who) -> CommandResult:
     """Remove a user."""
     from gatepost.admin import users
     from gatepost.cli.views import user_view
 
     found = await _find(session, user)
     await users.delete_user(session.db, found.account_id, found.id)
-    return Answer({**user_view(found), "deleted": True})
+    return CommandResult({**user_view(found), "deleted": True})
 
 
-async def _find(session: Session, who: str) -> "User":
+async def _find(session: CommandSession, who: str) -> "User":
     """The user behind an address or an id, of whatever account: the operator may reach all."""
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store import users
 

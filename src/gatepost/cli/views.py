@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from gatepost.admin.accounts import Usage
+from gatepost.admin.accounts import AccountUsage
 from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
 from gatepost.model.delivery import explain, masked
 from gatepost.model.signing import public_key
 from gatepost.store.accounts import Account
-from gatepost.store.attempt_log import LoggedAttempt
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.deliveries.attempts import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.keys import ApiKey
 from gatepost.store.users import User
-from gatepost.webhooks.trial import Trial
-from gatepost.webhooks.verify import Verdict
+from gatepost.webhooks.endpoint_test import EndpointTest
+from gatepost.webhooks.verification import VerificationResult
 
 View = dict[str, Any]
 
@@ -34,7 +34,7 @@ def account_view(account: Account) -> View:
     }
 
 
-def usage_view(account: Account, usage: Usage) -> View:
+def usage_view(account: Account, usage: AccountUsage) -> View:
     return {
         "account": ids.show("acc", account.id),
         "plan": usage.plan,
@@ -126,7 +126,7 @@ def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
     }
 
 
-def trial_view(trial: Trial) -> View:
+def trial_view(trial: EndpointTest) -> View:
     """A test event: what was sent, and what came back."""
     answer = trial.answer
     return {
@@ -143,7 +143,7 @@ def trial_view(trial: Trial) -> View:
     }
 
 
-def verdict_view(verdict: Verdict) -> View:
+def verdict_view(verdict: VerificationResult) -> View:
     """Whether a delivery is genuine; the keys are counted in the order in which they were given."""
     at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)
     return {

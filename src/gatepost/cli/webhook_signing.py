@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gatepost.cli.command import Session, command, with_options
-from gatepost.cli.output import Answer, print_answer
+from gatepost.cli.command import CommandSession, command, with_options
+from gatepost.cli.output import CommandResult, print_answer
 from gatepost.cli.webhooks import EndpointId, find_webhook
 
 if TYPE_CHECKING:
     from gatepost.store.endpoints import Endpoint
-    from gatepost.webhooks.trial import Trial
+    from gatepost.webhooks.endpoint_test import EndpointTest
 
 _ANY = "The secret (whsec_…) or public key (whpk_…). May be repeated. - asks for it, or reads a line of standard input."
 _VARIABLE = "GATEPOST_WEBHOOK_SECRET"  # unlike an option it is not seen in the list of processes
 
 
 async def rotate_secret(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     overlap: Annotated[str, typer.Option(help="How long the old secrets sign too: 0, 30m, 24h, 7d.")] = "24h",
     signing: Annotated[
         str | None, typer.Option(help="Kind of the new one: v1 or v1a.", show_default="as it was")
     ] = None,
-) -> Answer:
+) -> CommandResult:
     """Make a new signing secret; for a while deliveries carry the signatures of the old ones too."""
     from gatepost.admin import endpoints
-    from gatepost.cli.reading import read_duration
+    from gatepost.cli.arguments import read_duration
     from gatepost.cli.views import endpoint_view, secrets_view
 
     found, stretch = await find_webhook(session, webhook), read_duration(overlap, "overlap")
@@ -37,38 +37,38 @@ async def rotate_secret(
         session.db, session.vault, found.channel_id, found.id, overlap=stretch, signing=signing, now=session.now
     )
     kept = endpoints.signing_secrets(session.vault, made.endpoint)
-    return Answer({**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret})
+    return CommandResult({**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret})
 
 
-async def seal_headers(session: Session) -> Answer:
+async def seal_headers(session: CommandSession) -> CommandResult:
     """Encrypt the headers of webhooks that an older version stored as they are. Run it when every node is upgraded."""
     from gatepost.admin.headers import seal_old_headers
 
-    return Answer({"sealed": await seal_old_headers(session.db, session.vault)})
+    return CommandResult({"sealed": await seal_old_headers(session.db, session.vault)})
 
 
 async def try_(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     type_: Annotated[str | None, typer.Option("--type", help="Event type.", show_default="the first it gets")] = None,
-) -> Answer:
+) -> CommandResult:
     """Post a signed example event now, whatever the webhook's state, and show what came back."""
     from gatepost.cli.views import trial_view
 
-    return Answer(trial_view(await _try(session, await find_webhook(session, webhook), type_)))
+    return CommandResult(trial_view(await _try(session, await find_webhook(session, webhook), type_)))
 
 
-async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Trial":
+async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None) -> "EndpointTest":
     from gatepost.admin import endpoints
     from gatepost.admin.signing import live_secrets
     from gatepost.model import ids
     from gatepost.model.event import ChannelRef
     from gatepost.store.channels import get_config
+    from gatepost.webhooks.endpoint_test import choose_type, make_parcel, post_test
     from gatepost.webhooks.guard import Guard
-    from gatepost.webhooks.post import Poster
+    from gatepost.webhooks.http_post import Poster
     from gatepost.webhooks.resolver import Resolver
-    from gatepost.webhooks.sign import decode_secret
-    from gatepost.webhooks.trial import choose_type, make_parcel, post_trial
+    from gatepost.webhooks.signature import decode_secret
 
     config, now, limits = await get_config(session.db, endpoint.channel_id), session.now, session.settings.webhooks
     assert config is not None  # an endpoint goes with its channel
@@ -81,7 +81,7 @@ async def _try(session: Session, endpoint: "Endpoint", type_: str | None) -> "Tr
     poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)
     try:
         headers = endpoints.headers_of(session.vault, endpoint)
-        return await post_trial(poster, config.id, endpoint.url, headers, keys, parcel, now)
+        return await post_test(poster, config.id, endpoint.url, headers, keys, parcel, now)
     finally:
         await poster.close()
         await resolver.close()
@@ -93,17 +93,17 @@ def verify(
     *,
     secret: Annotated[list[str], typer.Option(help=_ANY, envvar=_VARIABLE)],
     header: Annotated[list[str], typer.Option(help="A header as it came: 'Name: value'. May be repeated.")],
-) -> Answer:
+) -> CommandResult:
     """Say whether a delivery is genuine; exit code 1 when it is not. Needs no gateway."""
-    from gatepost.cli.reading import read_headers
+    from gatepost.cli.arguments import read_headers
     from gatepost.cli.views import verdict_view
     from gatepost.clock import SystemClock
-    from gatepost.webhooks.verify import Kept
-    from gatepost.webhooks.verify import verify as judge
+    from gatepost.webhooks.verification import VerificationKey
+    from gatepost.webhooks.verification import verify as judge
 
-    keys = [Kept(_read_secret(_ask(file) if one == "-" else one)) for one in secret]
+    keys = [VerificationKey(_read_secret(_ask(file) if one == "-" else one)) for one in secret]
     body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return Answer(verdict_view(judge(keys, read_headers(header), body, SystemClock().now())))
+    return CommandResult(verdict_view(judge(keys, read_headers(header), body, SystemClock().now())))
 
 
 def _ask(file: str) -> str:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatepost.cli.channels import find_channel
-from gatepost.cli.command import Session, command, new_group
-from gatepost.cli.output import Answer
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatepost.model.endpoint import Manner
+    from gatepost.model.endpoint import DeliveryOptions
     from gatepost.store.endpoints import Endpoint
 
 group = new_group("Webhooks: where a channel's events go.")
@@ -28,7 +28,7 @@ Header = Annotated[list[str] | None, typer.Option(help="A header to send along: 
 
 @command(group, "create")
 async def create(
-    session: Session,
+    session: CommandSession,
     channel: ChannelId,
     url: Annotated[str, typer.Argument(help="Address that events are posted to.")],
     events: Events = None,
@@ -43,10 +43,10 @@ async def create(
     rate_limit: RateLimit = None,
     payload: Payload = None,
     signing: Annotated[str, typer.Option(help="v1 (shared secret) or v1a (public key).")] = "v1",
-) -> Answer:
+) -> CommandResult:
     """Make a webhook that gets events from now on."""
     from gatepost.admin import endpoints
-    from gatepost.cli.reading import read_headers, read_words
+    from gatepost.cli.arguments import read_headers, read_words
     from gatepost.cli.views import endpoint_view, secrets_view
     from gatepost.model.endpoint import PLAIN
     from gatepost.model.event import OPERATIONAL, TYPES
@@ -66,26 +66,26 @@ async def create(
     )
     kept = endpoints.signing_secrets(session.vault, made.endpoint)
     view = {**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret}
-    return Answer(view, note="The secret verifies the signature of each delivery.")
+    return CommandResult(view, note="The secret verifies the signature of each delivery.")
 
 
 @command(group, "list")
-async def list_(session: Session, channel: ChannelId) -> Answer:
+async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
     """List the webhooks of a channel."""
     from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view
 
     found = await find_channel(session, channel)
     views = [endpoint_view(endpoint) for endpoint in await endpoints.list_endpoints(session.db, found.id)]
-    return Answer(views, ("id", "url", "state", "reason", "events"))
+    return CommandResult(views, ("id", "url", "state", "reason", "events"))
 
 
 @command(group, "show")
 async def show(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     secret: Annotated[bool, typer.Option("--secret", help="Show the signing secret too.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Show a webhook."""
     from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view, secrets_view
@@ -93,12 +93,12 @@ async def show(
     found = await find_webhook(session, webhook)
     kept = endpoints.signing_secrets(session.vault, found)
     view = {**endpoint_view(found), **secrets_view(kept, session.now)}
-    return Answer({**view, "secret": kept[0].shown} if secret else view)
+    return CommandResult({**view, "secret": kept[0].shown} if secret else view)
 
 
 @command(group, "change")
 async def change(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     *,
     url: Annotated[str | None, typer.Option(help="Another address.")] = None,
@@ -112,10 +112,10 @@ async def change(
     batch_wait: BatchWait = None,
     rate_limit: RateLimit = None,
     payload: Payload = None,
-) -> Answer:
+) -> CommandResult:
     """Change a webhook; what is not given stays."""
     from gatepost.admin import endpoints
-    from gatepost.cli.reading import read_headers
+    from gatepost.cli.arguments import read_headers
     from gatepost.cli.views import endpoint_view
     from gatepost.store.partitions import make_partitions
 
@@ -136,38 +136,38 @@ async def change(
         state=state,
         now=session.now,
     )
-    return Answer(endpoint_view(changed))
+    return CommandResult(endpoint_view(changed))
 
 
 @command(group, "delete")
-async def delete(session: Session, webhook: EndpointId) -> Answer:
+async def delete(session: CommandSession, webhook: EndpointId) -> CommandResult:
     """Remove a webhook; what was delivered stays in the log."""
     from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view
 
     found = await find_webhook(session, webhook)
     await endpoints.delete_endpoint(session.db, found.channel_id, found.id)
-    return Answer({**endpoint_view(found), "deleted": True})
+    return CommandResult({**endpoint_view(found), "deleted": True})
 
 
 @command(group, "attempts")
 async def attempts(
-    session: Session,
+    session: CommandSession,
     webhook: EndpointId,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
-) -> Answer:
+) -> CommandResult:
     """List the latest tries to deliver, the newest event first."""
     from gatepost.cli.views import attempt_view
-    from gatepost.store.attempt_log import list_attempts
+    from gatepost.store.deliveries.attempts import list_attempts
 
     found = await find_webhook(session, webhook)
     views = [attempt_view(one) for one in await list_attempts(session.db, found.channel_id, found.id, None, limit)]
-    return Answer(views, ("event", "number", "at", "status", "latency_ms", "error"))
+    return CommandResult(views, ("event", "number", "at", "status", "latency_ms", "error"))
 
 
 def _switches(before: "Sequence[str]", events: str | None, operational: bool | None) -> "Sequence[str] | None":
     """The switches that are to be on; None: as they are."""
-    from gatepost.cli.reading import read_words
+    from gatepost.cli.arguments import read_words
     from gatepost.model.event import OPERATIONAL
 
     if events is None and operational is None:
@@ -178,13 +178,13 @@ def _switches(before: "Sequence[str]", events: str | None, operational: bool | N
 
 
 def _manner(
-    before: "Manner",
+    before: "DeliveryOptions",
     ordered: bool | None,
     batch: int | None,
     batch_wait: float | None,
     rate_limit: int | None,
     payload: int | None,
-) -> "Manner":
+) -> "DeliveryOptions":
     """How deliveries are to come; what is not given stays. A batch gathers for a second unless said."""
     import msgspec
 
@@ -199,7 +199,7 @@ def _manner(
     return msgspec.structs.replace(before, **changes)
 
 
-def _check_allowed(session: Session, url: str) -> None:
+def _check_allowed(session: CommandSession, url: str) -> None:
     """Refuses at once what would be refused at every delivery."""
     from gatepost.model.errors import invalid_field
     from gatepost.webhooks.guard import Guard, UrlRefused
@@ -210,9 +210,9 @@ def _check_allowed(session: Session, url: str) -> None:
         raise invalid_field("url", refusal.reason, "forbidden_url") from None
 
 
-async def find_webhook(session: Session, webhook: str) -> "Endpoint":
+async def find_webhook(session: CommandSession, webhook: str) -> "Endpoint":
     """A webhook of whatever channel: the operator may reach all."""
-    from gatepost.cli.reading import read_id
+    from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.endpoints import find_endpoint
 

@@ -9,15 +9,15 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
-from gatepost.inbound.news import read_news
+from gatepost.inbound.network_updates import translate_update
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, Status, Update
-from gatepost.store.arrivals import File, Message
+from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, StatusUpdate, Update
 from gatepost.store.batch import Batch
+from gatepost.store.messages.incoming import IncomingFileRow, IncomingMessage
+from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_updates
 from gatepost.store.pool import UNFIT, Database
-from gatepost.store.receiving import Report, Reports, receive_updates
 
 log = structlog.get_logger("gatepost.receive")
 BATCH = 256  # updates of one commit
@@ -36,13 +36,13 @@ class _Parcel(msgspec.Struct, frozen=True):
     updates: Sequence[Update]
 
 
-class Receiver:
+class UpdateReceiver:
     """The one way in for what networks report."""
 
-    def __init__(self, db: Database, clock: Clock, ring: Callable[[UUID], None], queue: int, linger: float) -> None:
+    def __init__(self, db: Database, clock: Clock, wake: Callable[[UUID], None], queue: int, linger: float) -> None:
         self._db = db
         self._clock = clock
-        self._ring = ring
+        self._ring = wake
         self._batch: Batch[UUID, _Parcel, None] = Batch(
             self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_parcel
         )
@@ -73,10 +73,10 @@ class Receiver:
     async def _write(self, channel_id: UUID, parcels: Sequence[_Parcel]) -> list[Exception | None]:
         now = self._clock.now()
         updates = [update for parcel in parcels for update in parcel.updates]
-        reports = Reports(
-            statuses=[_report(u) for u in updates if isinstance(u, Status) and u.status in _STATES],
+        reports = ReportBatch(
+            statuses=[_report(u) for u in updates if isinstance(u, StatusUpdate) and u.status in _STATES],
             messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
-            news=read_news(updates, now),
+            news=translate_update(updates, now),
         )
         await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
         self._ring(channel_id)
@@ -104,8 +104,8 @@ def _weigh_parcel(parcel: _Parcel) -> int:
     return sum(_weigh(update) for update in parcel.updates)
 
 
-def _report(status: Status) -> Report:
-    return Report(
+def _report(status: StatusUpdate) -> StatusReport:
+    return StatusReport(
         status.network_id,
         _STATES[status.status],
         status.message_id,
@@ -115,7 +115,7 @@ def _report(status: Status) -> Report:
     )
 
 
-def _told(status: Status) -> dict[str, Any] | None:
+def _told(status: StatusUpdate) -> dict[str, Any] | None:
     if status.pricing is None and status.conversation is None:
         return None
     told = {"pricing": status.pricing, "conversation": status.conversation}
@@ -127,9 +127,9 @@ def _sane(at: datetime, now: datetime) -> datetime:
     return min(max(at, now - timedelta(days=7)), now + timedelta(hours=1))
 
 
-def _message(incoming: Incoming, now: datetime, place: int) -> Message:
+def _message(incoming: Incoming, now: datetime, place: int) -> IncomingMessage:
     at = _sane(incoming.at, now)
-    return Message(
+    return IncomingMessage(
         id=ids.arrival_id(at, now, place),
         network_id=incoming.network_id,
         person=incoming.person,
@@ -145,9 +145,9 @@ def _message(incoming: Incoming, now: datetime, place: int) -> Message:
     )
 
 
-def _file(media: RemoteMedia) -> File:
+def _file(media: RemoteMedia) -> IncomingFileRow:
     source = msgspec.json.encode(media).decode()
-    return File(media.mime_type, source, media.size, media.sha256, media.filename)
+    return IncomingFileRow(media.mime_type, source, media.size, media.sha256, media.filename)
 
 
 def error_shown(error: NetworkError | None) -> dict[str, Any] | None:

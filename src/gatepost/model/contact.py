@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatepost.model.errors import Conflict, FieldProblem, Invalid, invalid_field
-from gatepost.model.reading import check_storable, plain
+from gatepost.model.field_readers import check_storable, plain
 
 NAME_MOST = 256
 FIELDS_MOST = 20

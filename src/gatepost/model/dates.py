@@ -22,21 +22,21 @@ _ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,2}", re.ASCII
 _FORM = "must be a date like 2026-11-15, or a time with its zone like 2026-11-15T10:00:00Z"
 
 
-class Span(msgspec.Struct, frozen=True):
+class IdRange(msgspec.Struct, frozen=True):
     """All ids from `start` up to, and without, `end`."""
 
     start: UUID = ids.ZERO
     end: UUID = LAST_ID
 
 
-def read_span(from_: str | None, to: str | None, tz: str | None) -> Span:
+def read_span(from_: str | None, to: str | None, tz: str | None) -> IdRange:
     """The ids of the messages between two dates or times; an end that is not given is open."""
     zone = read_zone(tz)
     start = None if from_ is None else read_moment("from", from_, zone)
     end = None if to is None else read_moment("to", to, zone)
     if start is not None and end is not None and start >= end:
         raise invalid_field("to", "must be later than 'from'; the range ends before 'to'")
-    return Span(ids.ZERO if start is None else first_id(start), LAST_ID if end is None else first_id(end))
+    return IdRange(ids.ZERO if start is None else first_id(start), LAST_ID if end is None else first_id(end))
 
 
 def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:

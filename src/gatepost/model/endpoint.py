@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from gatepost.model.errors import FieldProblem
-from gatepost.model.problems import invalid_fields
+from gatepost.model.problem_collector import invalid_fields
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
 BATCH_MAX = 100
@@ -14,7 +14,7 @@ RATE_MAX = 1000
 VERSIONS = (1,)  # of the payload
 
 
-class Manner(msgspec.Struct, frozen=True):
+class DeliveryOptions(msgspec.Struct, frozen=True):
     """Its wishes. Without any: each event on its own, at once, as many side by side as it takes."""
 
     ordered: bool = False  # within a conversation, one event after the other
@@ -24,10 +24,10 @@ class Manner(msgspec.Struct, frozen=True):
     version: int = VERSIONS[-1]  # of the payload
 
 
-PLAIN = Manner()
+PLAIN = DeliveryOptions()
 
 
-class Health(msgspec.Struct, frozen=True):
+class HealthCounters(msgspec.Struct, frozen=True):
     """How its deliveries went of late, as the channel's owner notes it."""
 
     failing_since: datetime | None = None  # the first failure since the last success
@@ -38,7 +38,7 @@ class Health(msgspec.Struct, frozen=True):
     probe_at: datetime | None = None  # while paused: when the next one is due
 
 
-def check_manner(manner: Manner) -> Manner:
+def check_manner(manner: DeliveryOptions) -> DeliveryOptions:
     """The same wishes, or what is wrong with them."""
     wrong = [FieldProblem(field, why) for field, fits, why in _rules(manner) if not fits]
     if wrong:
@@ -46,7 +46,7 @@ def check_manner(manner: Manner) -> Manner:
     return manner
 
 
-def _rules(manner: Manner) -> list[tuple[str, bool, str]]:
+def _rules(manner: DeliveryOptions) -> list[tuple[str, bool, str]]:
     versions, rate = ", ".join(map(str, VERSIONS)), manner.rate
     return [
         ("batch.most", 1 <= manner.batch <= BATCH_MAX, f"must be between 1 and {BATCH_MAX} events"),

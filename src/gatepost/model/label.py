@@ -3,7 +3,7 @@
 import re
 
 from gatepost.model.errors import invalid_field
-from gatepost.model.reading import check_storable
+from gatepost.model.field_readers import check_storable
 
 NAME_MOST = 64
 LABELS_MOST = 200  # per channel, of those that people make here; a linked phone may bring more

@@ -16,13 +16,13 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.content.found import Found
 from gatepost.model.content.kinds import KINDS, Type, foreign, read_content, required
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import Invalid, invalid_field
+from gatepost.model.field_readers import check_storable
 from gatepost.model.limits import most
 from gatepost.model.phone import check_phone
-from gatepost.model.problems import Problems, joined
-from gatepost.model.reading import check_storable
+from gatepost.model.problem_collector import ProblemCollector, joined
 from gatepost.model.template.values import TemplateUse
 
 BODY_MAX = most("text.body")
@@ -174,7 +174,7 @@ def _draft(
 ) -> Draft:
     """The draft, or the first rule that is broken."""
     check_phone(request.phone)
-    found = None if request.type == "text" else Found()
+    found = None if request.type == "text" else MessageReferences()
     content = _content(request, found, kind, types, as_text)
     if request.client_ref is not None:
         check_client_ref("client_ref", request.client_ref)
@@ -198,10 +198,10 @@ def _all_problems(
     request: SendRequest, now: datetime, kind: str, types: Container[str] | None, as_text: Container[str]
 ) -> Invalid | None:
     """The error that names every broken rule: each field alone, in the default request where it is right."""
-    problems = Problems()
+    problems = ProblemCollector()
     sound = SendRequest("10000000", "text")
     problems.read(check_phone, request.phone)
-    problems.read(_content, request, None if request.type == "text" else Found(), kind, types, as_text)
+    problems.read(_content, request, None if request.type == "text" else MessageReferences(), kind, types, as_text)
     for name in ("client_ref", "ttl", "reply_to", "send_at"):
         alone = msgspec.structs.replace(sound, **{name: getattr(request, name)})
         problems.read(_draft, alone, now, kind, None, ())
@@ -209,7 +209,11 @@ def _all_problems(
 
 
 def _content(
-    request: SendRequest, found: Found | None, kind: str, types: Container[str] | None, as_text: Container[str]
+    request: SendRequest,
+    found: MessageReferences | None,
+    kind: str,
+    types: Container[str] | None,
+    as_text: Container[str],
 ) -> str:
     falls_back = types is not None and request.type not in types and _falls_back(request, kind, as_text)
     return _text_content(request) if found is None else _other_content(request, found, falls_back=falls_back)
@@ -219,7 +223,7 @@ def _wrong_ttl() -> Invalid:
     return invalid_field("ttl", f"must be between 1 and {TTL_MAX} seconds")
 
 
-def _with_found(draft: Draft, found: Found) -> Draft:
+def _with_found(draft: Draft, found: MessageReferences) -> Draft:
     return msgspec.structs.replace(
         draft,
         media_ids=tuple(found.media),
@@ -294,7 +298,7 @@ def _wrong_body(body: str) -> Invalid:
     return invalid_field("body", "must not contain the character NUL")
 
 
-def _other_content(request: SendRequest, found: Found, *, falls_back: bool) -> str:
+def _other_content(request: SendRequest, found: MessageReferences, *, falls_back: bool) -> str:
     """The content of all other types."""
     given = {name: value for name in (*_TEXT, *_BEYOND_TEXT) if (value := getattr(request, name)) is not None}
     content = read_content(request.type, given, found)

@@ -15,7 +15,7 @@ import re
 import msgspec
 
 
-class Rule(msgspec.Struct, frozen=True):
+class NumberFormRule(msgspec.Struct, frozen=True):
     """A country's numbers: what stands before the optional digit, the digit, and what follows."""
 
     country: str
@@ -25,9 +25,9 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 RULES = (
-    Rule("Brazil", "55[1-9][1-9]", "9", "[6-9][0-9]{7}"),
-    Rule("Mexico", "52", "1", "[2-9][0-9]{9}"),
-    Rule("Argentina", "54", "9", "[1-9][0-9]{9}"),
+    NumberFormRule("Brazil", "55[1-9][1-9]", "9", "[6-9][0-9]{7}"),
+    NumberFormRule("Mexico", "52", "1", "[2-9][0-9]{9}"),
+    NumberFormRule("Argentina", "54", "9", "[1-9][0-9]{9}"),
 )
 _FORMS = re.compile("|".join(f"({rule.before})({rule.digit}?)({rule.after})" for rule in RULES))
 _PREFIXES = ("52", "54", "55")

@@ -32,7 +32,7 @@ def addresses(person: Person) -> tuple[str, ...]:
     return (*numbers, *(address for address in named if address))
 
 
-class Circle(msgspec.Struct, frozen=True):
+class Identity(msgspec.Struct, frozen=True):
     """All that a batch says of one person: every address, in the order that they came up, and the newest names."""
 
     addresses: tuple[str, ...]
@@ -45,25 +45,25 @@ class Circle(msgspec.Struct, frozen=True):
         return next(filter(is_phone, self.addresses), None)
 
 
-def circles(persons: Iterable[Person]) -> list[Circle]:
+def identities(persons: Iterable[Person]) -> list[Identity]:
     """Puts together what is said of the same people: whoever shares an address is one person."""
-    found: dict[str, Circle] = {}
+    found: dict[str, Identity] = {}
     for person in persons:
         mine = addresses(person)
         before = {id(circle): circle for address in mine if (circle := found.get(address))}
-        circle = _drawn([*before.values(), Circle(mine, person.name, person.username)])
+        circle = _drawn([*before.values(), Identity(mine, person.name, person.username)])
         found.update(dict.fromkeys(circle.addresses, circle))
     return list({id(circle): circle for circle in found.values()}.values())
 
 
-def _drawn(parts: list[Circle]) -> Circle:
+def _drawn(parts: list[Identity]) -> Identity:
     """Several circles as one; of the names, the last one given counts."""
     if len(parts) == 1:
         return parts[0]
     names = [part.name for part in parts if part.name]
     usernames = [part.username for part in parts if part.username]
     together = dict.fromkeys(address for part in parts for address in part.addresses)
-    return Circle(tuple(together), names[-1] if names else None, usernames[-1] if usernames else None)
+    return Identity(tuple(together), names[-1] if names else None, usernames[-1] if usernames else None)
 
 
 def is_phone(address: str) -> bool:

@@ -13,7 +13,7 @@ SLICE_SHARE = 64  # a slice is this part of what is left of the month
 NO_LIMIT = 2**62
 
 
-class Usage(msgspec.Struct, frozen=True):
+class MonthUsage(msgspec.Struct, frozen=True):
     """An account's month: what was granted, and whether channels may still hold unused parts of it."""
 
     used: int = 0
@@ -26,7 +26,7 @@ class Usage(msgspec.Struct, frozen=True):
         return self.slices > self.reclaimed
 
 
-class Step(Enum):
+class QuotaStep(Enum):
     """What a batch that lacks quota does next."""
 
     RETURN = "give back a rest of another month or limit"
@@ -36,13 +36,13 @@ class Step(Enum):
     REFUSE = "refuse what does not fit"
 
 
-def next_step(usage: Usage, limit: int, wanted: int) -> Step:
+def next_step(usage: MonthUsage, limit: int, wanted: int) -> QuotaStep:
     """How a batch gets `wanted` more messages than its channel holds."""
     room = limit - usage.used
     if room >= wanted + SLICE_SHARE:
-        return Step.TAKE_SLICE
+        return QuotaStep.TAKE_SLICE
     if room >= wanted:
-        return Step.COUNT
+        return QuotaStep.COUNT
     if usage.rests:
-        return Step.RECLAIM
-    return Step.COUNT if room > 0 else Step.REFUSE
+        return QuotaStep.RECLAIM
+    return QuotaStep.COUNT if room > 0 else QuotaStep.REFUSE

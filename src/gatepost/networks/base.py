@@ -22,7 +22,7 @@ Person = person.Person
 # -- out ---------------------------------------------------------------------------------------------------------------
 
 
-class Quote(msgspec.Struct, frozen=True):
+class QuotedRef(msgspec.Struct, frozen=True):
     """The message that another one answers or is about, as the network knows it."""
 
     network_id: str
@@ -38,12 +38,12 @@ class Outgoing(msgspec.Struct, frozen=True):
     phone: str
     type: str
     content: str
-    reply_to: Quote | None = None
-    target: Quote | None = None  # what a reaction is about
+    reply_to: QuotedRef | None = None
+    target: QuotedRef | None = None  # what a reaction is about
     media: dict[str, str] = {}
 
 
-class Reaction(Enum):
+class ErrorReaction(Enum):
     """What a refusal asks for."""
 
     FINAL = "final"
@@ -69,30 +69,30 @@ class NetworkError(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, advice=self.advice_when_over or self.advice, advice_when_over=None)
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SendAccepted(msgspec.Struct, frozen=True):
     network_id: str
     held: bool = False  # accepted, but kept back until the template's quality is known
     wa_id: str | None = None  # the recipient's number as the network writes it
 
 
-class Refused(msgspec.Struct, frozen=True):
+class SendRefused(msgspec.Struct, frozen=True):
     error: NetworkError
-    reaction: Reaction
+    reaction: ErrorReaction
     wait: float = 0.0  # of a retry or a hold: seconds before which another try is in vain
     tries: int | None = None  # of a retry: how many are worth it, where that is fewer than usual
     files: bool = False  # perhaps the network has forgotten a file that the message names
     within: float | None = None  # of a retry: seconds after the first such refusal in which others are worth it
 
 
-class Unsent(msgspec.Struct, frozen=True):
+class SendNotMade(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Unknown(msgspec.Struct, frozen=True):
+class SendUnknown(msgspec.Struct, frozen=True):
     reason: str
 
 
-Receipt = Sent | Refused | Unsent | Unknown
+Receipt = SendAccepted | SendRefused | SendNotMade | SendUnknown
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class RemoteMedia(msgspec.Struct, frozen=True):
     url: str | None = None
 
 
-class Status(msgspec.Struct, frozen=True):
+class StatusUpdate(msgspec.Struct, frozen=True):
     """A report about a message that we sent."""
 
     network_id: str
@@ -120,7 +120,7 @@ class Status(msgspec.Struct, frozen=True):
     error: NetworkError | None = None
     pricing: dict[str, Any] | None = None
     conversation: dict[str, Any] | None = None
-    reaction: Reaction | None = None  # of a failure: what its code asks for
+    reaction: ErrorReaction | None = None  # of a failure: what its code asks for
 
 
 class Incoming(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ class Incoming(msgspec.Struct, frozen=True):
     from_me: bool = False
 
 
-class ContactNews(msgspec.Struct, frozen=True):
+class ContactUpdate(msgspec.Struct, frozen=True):
     """Somebody's names changed, or two of them turned out to be one person."""
 
     person: Person
@@ -146,7 +146,7 @@ class ContactNews(msgspec.Struct, frozen=True):
     old_phone: str | None = None  # the number that was theirs before
 
 
-class LabelNews(msgspec.Struct, frozen=True):
+class LabelUpdate(msgspec.Struct, frozen=True):
     """A label of the network was made, changed or deleted, or put on somebody or taken off."""
 
     network_id: str
@@ -157,7 +157,7 @@ class LabelNews(msgspec.Struct, frozen=True):
     person: Person | None = None
 
 
-class TemplateNews(msgspec.Struct, frozen=True):
+class TemplateUpdate(msgspec.Struct, frozen=True):
     """The network changed its mind about a template. What is None did not change."""
 
     network_id: str
@@ -170,7 +170,7 @@ class TemplateNews(msgspec.Struct, frozen=True):
     changed: bool = False  # its components changed: read it anew
 
 
-class NumberNews(msgspec.Struct, frozen=True):
+class NumberUpdate(msgspec.Struct, frozen=True):
     """The network said something about the number itself. What is None did not change."""
 
     event: str  # the network's own word
@@ -180,10 +180,10 @@ class NumberNews(msgspec.Struct, frozen=True):
     status: str | None = None
     banned: bool | None = None
     details: dict[str, Any] = {}
-    reaction: Reaction | None = None  # of an error: what its code asks for
+    reaction: ErrorReaction | None = None  # of an error: what its code asks for
 
 
-class ConnectionNews(msgspec.Struct, frozen=True):
+class ConnectionUpdate(msgspec.Struct, frozen=True):
     """How the link stands. `reason` is one of the words in networks/qr/reasons.toml."""
 
     state: str  # disconnected, connecting, waiting_for_scan, connected, logged_out, banned or limited
@@ -197,7 +197,7 @@ class ConnectionNews(msgspec.Struct, frozen=True):
     until: datetime | None = None  # when the network will lift what it imposed
 
 
-Update = Status | Incoming | ContactNews | LabelNews | TemplateNews | NumberNews | ConnectionNews
+Update = StatusUpdate | Incoming | ContactUpdate | LabelUpdate | TemplateUpdate | NumberUpdate | ConnectionUpdate
 
 
 # -- the way to it -----------------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
 from gatepost.networks.base import CAPABILITIES
 from gatepost.networks.qr.compose import CHOICES, as_text
-from gatepost.store.accepting import Accepted, Outcome, Submission, accept_messages, accept_together
-from gatepost.store.answers import Key, check_items, nth
 from gatepost.store.batch import Batch
+from gatepost.store.idempotency import IdempotencyKey, check_items, nth
+from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
@@ -38,7 +38,7 @@ class Acceptor:
         db: Database,
         clock: Clock,
         plans: Mapping[str, Plan],
-        ring: Callable[[UUID], None],
+        wake: Callable[[UUID], None],
         queue: int,
         check_link: Callable[[str], Awaitable[None]],
         count: Callable[[int], None] = lambda _: None,
@@ -47,13 +47,13 @@ class Acceptor:
         self._check_link = check_link
         self._clock = clock
         self._plans = plans
-        self._ring = ring
+        self._ring = wake
         self._count = count
-        self._batch: Batch[UUID, Submission, Accepted] = Batch(
+        self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write, limit=queue, weigh=_weigh, together=self._write_together
         )
 
-    async def accept(self, caller: Caller, request: SendRequest, key: Key | None = None) -> Accepted:
+    async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
         """Takes one send. Returns once it is durable."""
         return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
 
@@ -61,7 +61,7 @@ class Acceptor:
         self,
         caller: Caller,
         requests: Sequence[SendRequest | GatepostError],
-        key: Key | None = None,
+        key: IdempotencyKey | None = None,
         batch_id: UUID | None = None,
     ) -> list[Outcome]:
         """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
@@ -77,14 +77,14 @@ class Acceptor:
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
     async def _try_prepare(
-        self, caller: Caller, request: SendRequest | GatepostError, key: Key | None
+        self, caller: Caller, request: SendRequest | GatepostError, key: IdempotencyKey | None
     ) -> Submission | GatepostError:
         try:
             return request if isinstance(request, GatepostError) else await self._prepare(caller, request, key)
         except GatepostError as error:
             return error
 
-    async def _prepare(self, caller: Caller, request: SendRequest, key: Key | None) -> Submission:
+    async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         """Checks all that can be checked without the database."""
         can = CAPABILITIES[caller.kind]
         draft = check_send(request, self._clock.now(), caller.kind, types=can.types, as_text=can.as_text)
@@ -122,7 +122,7 @@ class Acceptor:
 
     def _note(self, channel_id: UUID, outcomes: Sequence[Outcome]) -> None:
         self._ring(channel_id)
-        self._count(sum(isinstance(one, Accepted) and not one.replayed for one in outcomes))
+        self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
 
 
 def _weigh(submission: Submission) -> int:
@@ -130,17 +130,17 @@ def _weigh(submission: Submission) -> int:
     return 1 + len(submission.draft.content) // _LONG
 
 
-def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> Key | None:
+def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> IdempotencyKey | None:
     """The Idempotency-Key of a request, bare or quoted, with the hash of what it is used for."""
     if header is None:
         return None
     key = header[1:-1] if len(header) >= 2 and header[0] == header[-1] == '"' else header
     if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
-    return Key(route, key, hashlib.sha256(body).digest())
+    return IdempotencyKey(route, key, hashlib.sha256(body).digest())
 
 
-def new_batch_id(channel_id: UUID, key: Key | None, now: datetime) -> UUID:
+def new_batch_id(channel_id: UUID, key: IdempotencyKey | None, now: datetime) -> UUID:
     """The id of a batch. A batch that is repeated with its key keeps its id."""
     if key is None:
         return ids.new_id(now)

@@ -12,9 +12,9 @@ from gatepost.model.account import Caller
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, State, may_follow
-from gatepost.store import canceling
-from gatepost.store.canceling import PIECE, Place, Selection, find_waiting
-from gatepost.store.messages import StoredMessage
+from gatepost.store.messages import cancel as message_cancel
+from gatepost.store.messages.cancel import PIECE, CancelCursor, CancelSelection, find_waiting
+from gatepost.store.messages.read import StoredMessage
 from gatepost.store.pool import Database
 
 LONGEST = 5.0  # seconds after which a request begins no further piece
@@ -22,7 +22,7 @@ LONGEST = 5.0  # seconds after which a request begins no further piece
 
 async def cancel_message(db: Database, caller: Caller, message: StoredMessage, now: datetime) -> None:
     """Cancels, or says why it is too late."""
-    before, after = await canceling.cancel_message(db, _ref(caller), caller.channel_id, message.id, now)
+    before, after = await message_cancel.cancel_message(db, _ref(caller), caller.channel_id, message.id, now)
     if after is None:
         raise NotFound("There is no such outgoing message on this channel.")
     if before is not State.QUEUED:
@@ -30,25 +30,25 @@ async def cancel_message(db: Database, caller: Caller, message: StoredMessage, n
         raise Conflict(f"Only a message that has not left can be canceled; this one is {where}.")
 
 
-class Canceled(msgspec.Struct, frozen=True):
+class CancelResult(msgspec.Struct, frozen=True):
     """What one request canceled, how many it found on their way, and where the next goes on; None: that was all."""
 
     canceled: int
     too_late: int
-    place: Place | None
+    place: CancelCursor | None
 
 
 async def cancel_selection(
     db: Database,
     clock: Clock,
     caller: Caller,
-    chosen: Selection,
-    after: Place | None,
-    ring: Callable[[UUID], None],
+    chosen: CancelSelection,
+    after: CancelCursor | None,
+    wake: Callable[[UUID], None],
     *,
     longest: float = LONGEST,
     piece: int = PIECE,
-) -> Canceled:
+) -> CancelResult:
     """Cancels a selection in pieces, each with a commit of its own, for as long as one request may take."""
     until, place = clock.monotonic() + longest, after
     canceled = too_late = 0
@@ -57,12 +57,12 @@ async def cancel_selection(
         too_late, place = too_late + found.too_late, found.place
         if found.waiting:
             channel_id = caller.channel_id
-            states = await canceling.cancel_messages(db, _ref(caller), channel_id, found.waiting, clock.now())
+            states = await message_cancel.cancel_messages(db, _ref(caller), channel_id, found.waiting, clock.now())
             ended = sum(may_follow(state, State.CANCELED) for state in states.values())
             canceled, too_late = canceled + ended, too_late + len(states) - ended
-            ring(channel_id)
+            wake(channel_id)
         if place is None or clock.monotonic() >= until:
-            return Canceled(canceled, too_late, place)
+            return CancelResult(canceled, too_late, place)
 
 
 def _ref(caller: Caller) -> ChannelRef:

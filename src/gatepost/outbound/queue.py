@@ -17,30 +17,30 @@ from uuid import UUID
 
 from gatepost.model import waits
 from gatepost.model.message import State
-from gatepost.outbound.waits import Cause, Causes
-from gatepost.store.sending import Queued
-from gatepost.store.waiting import Standing
+from gatepost.outbound.wait_history import WaitCause, WaitCauses
+from gatepost.store.messages.queue_changes import QueuedState
+from gatepost.store.messages.send import QueuedMessage
 
 IDLE, CHAT, BULK, PARKED, TIER, BUSY = "idle", "chat", "bulk", "parked", "tier", "busy"
 _REMEMBERED = 10_000
 Name = str | UUID  # a number, or a contact
 
 
-class Recipient:
+class QueuedRecipient:
     """One conversation's messages, in their order, and its share of the pair limit."""
 
     __slots__ = ("bulk", "burst_started", "causes", "chat", "flying", "names", "pair_due", "place", "refusals")
 
     def __init__(self) -> None:
         self.names: set[Name] = set()
-        self.chat: deque[Queued] = deque()
-        self.bulk: deque[Queued] = deque()
-        self.flying: list[Queued] = []  # one; more only when two recipients became one meanwhile
+        self.chat: deque[QueuedMessage] = deque()
+        self.bulk: deque[QueuedMessage] = deque()
+        self.flying: list[QueuedMessage] = []  # one; more only when two recipients became one meanwhile
         self.place = IDLE
         self.burst_started = 0.0
         self.pair_due = 0.0
         self.refusals = 0
-        self.causes = Causes()
+        self.causes = WaitCauses()
 
     def note_opened(self, at: datetime) -> None:
         """The conversation is open now: whatever else waits for this person opens none."""
@@ -52,7 +52,7 @@ class Recipient:
         for message in (*self.chat, *self.bulk):
             message.opened_at = None
 
-    def take_in(self, other: "Recipient") -> None:
+    def take_in(self, other: "QueuedRecipient") -> None:
         """Goes on for both: their messages in the order in which they came, and the longer of their waits."""
         self.names |= other.names
         self.chat, self.bulk = _in_turn(self.chat, other.chat), _in_turn(self.bulk, other.bulk)
@@ -64,25 +64,25 @@ class Recipient:
         other.chat, other.bulk, other.flying, other.place = deque(), deque(), [], IDLE
 
     @property
-    def head(self) -> Queued | None:
+    def head(self) -> QueuedMessage | None:
         if self.chat:
             return self.chat[0]
         return self.bulk[0] if self.bulk else None
 
 
-def _in_turn(one: Iterable[Queued], other: Iterable[Queued]) -> deque[Queued]:
+def _in_turn(one: Iterable[QueuedMessage], other: Iterable[QueuedMessage]) -> deque[QueuedMessage]:
     return deque(sorted((*one, *other), key=lambda message: message.turn))
 
 
-class Queue:
+class SendQueue:
     """All that is unsettled on a channel."""
 
     def __init__(self) -> None:
-        self._recipients: dict[Name, Recipient] = {}
-        self._ready: dict[str, deque[Recipient]] = {CHAT: deque(), BULK: deque()}
-        self._parked: list[tuple[float, int, Recipient]] = []
+        self._recipients: dict[Name, QueuedRecipient] = {}
+        self._ready: dict[str, deque[QueuedRecipient]] = {CHAT: deque(), BULK: deque()}
+        self._parked: list[tuple[float, int, QueuedRecipient]] = []
         self._ticket = 0
-        self._messages: dict[UUID, Queued] = {}
+        self._messages: dict[UUID, QueuedMessage] = {}
         self.bulk_count = 0
 
     def __len__(self) -> int:
@@ -95,17 +95,17 @@ class Queue:
     def chat_count(self) -> int:
         return len(self._messages) - self.bulk_count
 
-    def messages(self) -> Iterator[Queued]:
+    def messages(self) -> Iterator[QueuedMessage]:
         return iter(self._messages.values())
 
-    def place_of(self, message: Queued) -> str:
+    def place_of(self, message: QueuedMessage) -> str:
         """Where a message stands in the queue."""
         return self.recipient_of(message).place
 
-    def recipient_of(self, message: Queued) -> Recipient:
+    def recipient_of(self, message: QueuedMessage) -> QueuedRecipient:
         return self._recipients[message.phone]
 
-    def add(self, message: Queued, now: float) -> None:
+    def add(self, message: QueuedMessage, now: float) -> None:
         """Puts a message behind the others of its recipient."""
         if len(self._recipients) > 2 * (len(self._messages) + _REMEMBERED):
             self._forget_idle(now)
@@ -118,9 +118,9 @@ class Queue:
         if recipient.place == IDLE or (recipient.place == BULK and not message.bulk):
             self.line_up(recipient, now)
 
-    def _find(self, message: Queued, now: float) -> Recipient:
+    def _find(self, message: QueuedMessage, now: float) -> QueuedRecipient:
         """Whom it is for: known by number or by contact, and one person where both are known."""
-        recipient = self._recipients.get(message.phone) or Recipient()
+        recipient = self._recipients.get(message.phone) or QueuedRecipient()
         other = self._recipients.get(message.contact_id, recipient)
         recipient.names |= {message.phone, message.contact_id}
         if other is not recipient:
@@ -130,13 +130,13 @@ class Queue:
             self._recipients[name] = recipient
         return recipient
 
-    def _place_again(self, recipient: Recipient, now: float) -> None:
+    def _place_again(self, recipient: QueuedRecipient, now: float) -> None:
         if recipient.flying:
             recipient.place = BUSY
         else:
             self.line_up(recipient, now)
 
-    def follow(self, standing: Standing, now: float) -> None:
+    def follow(self, standing: QueuedState, now: float) -> None:
         """A message's row may have changed: one that has ended is dropped, one with another contact changes its line.
 
         Messages in flight, or whose end is being written, are skipped: the commit that is under way sees the change.
@@ -152,7 +152,7 @@ class Queue:
             message.last_in_at, message.opened_at = standing.last_in_at, standing.opened_at
             self._find(message, now)
 
-    def withdraw(self, message: Queued, now: float) -> None:
+    def withdraw(self, message: QueuedMessage, now: float) -> None:
         """Takes a message out of its line; it still counts as unsettled."""
         recipient = self._recipients[message.phone]
         led = recipient.head is message
@@ -162,7 +162,7 @@ class Queue:
         if led and recipient.place in (CHAT, BULK):  # what comes up may not go yet, or not as chat
             self.line_up(recipient, now)
 
-    def forget(self, message: Queued, now: float) -> None:
+    def forget(self, message: QueuedMessage, now: float) -> None:
         """A message is settled: its recipient's next one may come up."""
         self.withdraw(message, now)
         if self._messages.pop(message.id, None) is not None:
@@ -171,7 +171,7 @@ class Queue:
         if recipient.place in (PARKED, TIER):
             self.line_up(recipient, now)
 
-    def line_up(self, recipient: Recipient, now: float) -> None:
+    def line_up(self, recipient: QueuedRecipient, now: float) -> None:
         """Gives a recipient the place that fits its first message."""
         head = recipient.head
         recipient.causes.end(now)
@@ -180,12 +180,12 @@ class Queue:
             recipient.causes.forget()
         elif now < head.not_before:
             rule = waits.UNKNOWN if head.state is State.SENDING else waits.RETRY
-            self.park(recipient, head.not_before, Cause(rule, now, head.id))
+            self.park(recipient, head.not_before, WaitCause(rule, now, head.id))
         else:
             recipient.place = CHAT if recipient.chat else BULK
             self._ready[recipient.place].append(recipient)
 
-    def park(self, recipient: Recipient, until: float, cause: Cause | None = None) -> None:
+    def park(self, recipient: QueuedRecipient, until: float, cause: WaitCause | None = None) -> None:
         recipient.place = PARKED
         recipient.causes.begin(cause)
         self._ticket += 1
@@ -201,7 +201,7 @@ class Queue:
     def next_wake(self) -> float | None:
         return self._parked[0][0] if self._parked else None
 
-    def peek(self) -> tuple[Recipient, Queued] | None:
+    def peek(self) -> tuple[QueuedRecipient, QueuedMessage] | None:
         """Who is next, and with what. Entries whose recipient has moved on are dropped on the way."""
         for place in (CHAT, BULK):
             line = self._ready[place]
@@ -214,7 +214,7 @@ class Queue:
                 line.popleft()
         return None
 
-    def take(self, recipient: Recipient, place: str, cause: Cause | None = None) -> None:
+    def take(self, recipient: QueuedRecipient, place: str, cause: WaitCause | None = None) -> None:
         """Moves the recipient that `peek` showed to another place; a busy one has its first message in flight."""
         self._ready[recipient.place].popleft()
         recipient.place = place
@@ -222,14 +222,14 @@ class Queue:
         if place == BUSY and recipient.head is not None:
             recipient.flying.append(recipient.head)
 
-    def land(self, message: Queued, now: float) -> None:
+    def land(self, message: QueuedMessage, now: float) -> None:
         """A message is no longer in flight: its recipient's next one may come up."""
         recipient = self._recipients[message.phone]
         recipient.flying.remove(message)
         if not recipient.flying:
             self.line_up(recipient, now)
 
-    def waiting_for_tier(self) -> list[tuple[Recipient, Queued]]:
+    def waiting_for_tier(self) -> list[tuple[QueuedRecipient, QueuedMessage]]:
         waiting = {id(r): r for r in self._recipients.values() if r.place == TIER}
         return [(r, r.head) for r in waiting.values() if r.head is not None]
 

@@ -8,14 +8,14 @@ import msgspec
 from gatepost.store.pool import Database
 
 
-class Unserved(msgspec.Struct, frozen=True):
+class UnownedChannel(msgspec.Struct, frozen=True):
     """A channel with work that no process does."""
 
     channel_id: UUID
     since: datetime
 
 
-class Ailing(msgspec.Struct, frozen=True):
+class FailingEndpoint(msgspec.Struct, frozen=True):
     """A webhook endpoint that gets nothing at the moment."""
 
     channel_id: UUID
@@ -34,7 +34,7 @@ async def clock_offset(db: Database) -> float:
     return (there - (before + (after - before) / 2)).total_seconds()
 
 
-async def list_unserved(db: Database, seconds: float, most: int) -> list[Unserved]:
+async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedChannel]:
     """Channels whose work has been due for so long and that no process owns, the longest waiting first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -44,10 +44,10 @@ async def list_unserved(db: Database, seconds: float, most: int) -> list[Unserve
             seconds,
             most,
         )
-    return [Unserved(row["channel_id"], row["work_at"]) for row in rows]
+    return [UnownedChannel(row["channel_id"], row["work_at"]) for row in rows]
 
 
-async def list_ailing(db: Database, most: int) -> list[Ailing]:
+async def list_failing(db: Database, most: int) -> list[FailingEndpoint]:
     """Endpoints that are paused or disabled."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -55,4 +55,4 @@ async def list_ailing(db: Database, most: int) -> list[Ailing]:
                ORDER BY channel_id, id LIMIT $1""",
             most,
         )
-    return [Ailing(*row) for row in rows]
+    return [FailingEndpoint(*row) for row in rows]

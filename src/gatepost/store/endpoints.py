@@ -7,13 +7,13 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health, Manner
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
-from gatepost.store.answers import NEVER, Once
-from gatepost.store.heads import lock_head, lock_out
+from gatepost.store.channel_head import lock_head, lock_out
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.deliveries.retry import wake
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
-from gatepost.store.retrying import wake
-from gatepost.store.telling import changing
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -25,10 +25,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     events: tuple[str, ...]
     headers: dict[str, str]
     secret: bytes
-    manner: Manner
+    manner: DeliveryOptions
     state: str
     reason: str | None
-    health: Health
+    health: HealthCounters
     cursor: UUID
     created_at: datetime
     updated_at: datetime
@@ -40,13 +40,13 @@ class EndpointChange(msgspec.Struct, frozen=True):
     url: str | None = None
     events: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
-    manner: Manner | None = None
+    manner: DeliveryOptions | None = None
     state: str | None = None
     reason: str | None = None
 
 
-_MANNER = ", ".join(Manner.__struct_fields__)
-_HEALTH = ", ".join(Health.__struct_fields__)
+_MANNER = ", ".join(DeliveryOptions.__struct_fields__)
+_HEALTH = ", ".join(HealthCounters.__struct_fields__)
 _COLUMNS = f"channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at, {_MANNER}"
 _SHOWN = f"{_COLUMNS}, {_HEALTH}"
 
@@ -60,10 +60,10 @@ async def insert_endpoint(
     events: Sequence[str],
     headers: Mapping[str, str],
     secret: bytes,
-    manner: Manner,
+    manner: DeliveryOptions,
     most: int,
     now: datetime,
-    once: Once[Endpoint] = NEVER,
+    once: IdempotentRequest[Endpoint] = NEVER,
 ) -> Endpoint | None:
     """Writes a new endpoint that gets all events from now on; None when the channel has `most` already.
 
@@ -137,13 +137,13 @@ async def switch_endpoint(
 
     Whoever sets a state by hand wipes the slate clean: the breaker begins anew.
     """
-    async with changing(db, channel, channel_id, now) as it:
+    async with channel_transaction(db, channel, channel_id, now) as it:
         previous = await it.conn.fetchval(
             "SELECT state FROM endpoints WHERE channel_id = $1 AND id = $2 FOR UPDATE", channel_id, endpoint_id
         )
         endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
         if endpoint is not None and previous != endpoint.state:
-            it.scribe.tell(OPERATIONAL, _ACTIONS[previous, endpoint.state], _told(endpoint, previous))
+            it.event_buffer.add(OPERATIONAL, _ACTIONS[previous, endpoint.state], _told(endpoint, previous))
     return endpoint
 
 
@@ -195,7 +195,7 @@ async def _update(
         change.state,
         change.reason,
         now,
-        *(msgspec.structs.astuple(manner) if manner else (None,) * len(Manner.__struct_fields__)),
+        *(msgspec.structs.astuple(manner) if manner else (None,) * len(DeliveryOptions.__struct_fields__)),
     )
     return _endpoint(row) if row else None
 
@@ -277,6 +277,6 @@ def _endpoint(row: Any) -> Endpoint:
     values = dict(row)
     values["events"] = tuple(values["events"])
     values["headers"] = msgspec.json.decode(values["headers"])
-    manner = Manner(**{name: values.pop(name) for name in Manner.__struct_fields__})
-    health = Health(**{name: values.pop(name) for name in Health.__struct_fields__})
+    manner = DeliveryOptions(**{name: values.pop(name) for name in DeliveryOptions.__struct_fields__})
+    health = HealthCounters(**{name: values.pop(name) for name in HealthCounters.__struct_fields__})
     return Endpoint(**values, manner=manner, health=health)

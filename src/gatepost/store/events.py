@@ -23,7 +23,7 @@ class FeedEvent(msgspec.Struct, frozen=True):
     body: str
 
 
-class Piece(msgspec.Struct, frozen=True):
+class FeedPage(msgspec.Struct, frozen=True):
     """A piece of the feed: what fits, and up to where was looked. There is `more` where the look was cut short."""
 
     events: list[FeedEvent]
@@ -31,7 +31,9 @@ class Piece(msgspec.Struct, frozen=True):
     more: bool
 
 
-async def read_piece(db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int) -> Piece:
+async def read_feed_page(
+    db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int
+) -> FeedPage:
     """Events behind the cursor. None is ever inserted before one that was read: ids follow the commits."""
     if types is None:
         return await _read_all(db, channel_id, after, most)
@@ -58,15 +60,15 @@ async def read_piece(db: Database, channel_id: UUID, after: UUID, types: Sequenc
             PIECE_SIZE,
         )
     if not rows:
-        return Piece([], after, more=False)
+        return FeedPage([], after, more=False)
     *chosen, end = rows
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in chosen]
     if len(events) == most or (chosen and chosen[0]["found"] > len(chosen)):
-        return Piece(events, events[-1].id, more=True)
-    return Piece(events, end["id"], more=end["seq"] >= _LOOK)
+        return FeedPage(events, events[-1].id, more=True)
+    return FeedPage(events, end["id"], more=end["seq"] >= _LOOK)
 
 
-async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> Piece:
+async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> FeedPage:
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_LIGHT} FROM (
@@ -79,7 +81,7 @@ async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> P
         )
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
     cut = bool(rows) and rows[0]["found"] > len(rows)
-    return Piece(events, events[-1].id if events else after, more=cut or len(events) == most)
+    return FeedPage(events, events[-1].id if events else after, more=cut or len(events) == most)
 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:

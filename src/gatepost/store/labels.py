@@ -10,15 +10,15 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.label import NAME_MOST, numbered
-from gatepost.store.contacts import Contact
-from gatepost.store.heads import Scribe
+from gatepost.store.channel_head import EventBuffer
+from gatepost.store.channel_transaction import ChannelTransaction
+from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
-from gatepost.store.telling import Change
 
 CONVERSATION, CONTACT = "conversation", "contact"
 
 
-class Label(msgspec.Struct, frozen=True):
+class LabelRow(msgspec.Struct, frozen=True):
     """A label as it stands."""
 
     id: UUID
@@ -33,17 +33,17 @@ class Label(msgspec.Struct, frozen=True):
         return events.label_data(self.id, self.name, self.color)
 
 
-_COLUMNS = ", ".join(Label.__struct_fields__)
+_COLUMNS = ", ".join(LabelRow.__struct_fields__)
 
 
-async def list_labels(db: Database, channel_id: UUID) -> list[Label]:
+async def list_labels(db: Database, channel_id: UUID) -> list[LabelRow]:
     """All labels of a channel, by name."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 ORDER BY lower(name)", channel_id)
     return [_label(row) for row in rows]
 
 
-async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> Label | None:
+async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> LabelRow | None:
     """One label of a channel."""
     async with db.connection() as conn:
         return await _find(conn, "id = $2", channel_id, label_id)
@@ -51,7 +51,7 @@ async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> Label | N
 
 async def labels_of(
     conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], target: str
-) -> dict[UUID, list[Label]]:
+) -> dict[UUID, list[LabelRow]]:
     """The labels on each of these conversations or contacts, by name."""
     rows = await conn.fetch(
         f"""SELECT u.contact_ids, l.* FROM (
@@ -67,26 +67,26 @@ async def labels_of(
         list(contact_ids),
         target,
     )
-    found: dict[UUID, list[Label]] = {contact_id: [] for contact_id in contact_ids}
+    found: dict[UUID, list[LabelRow]] = {contact_id: [] for contact_id in contact_ids}
     for labelled, *fields in rows:
-        label = Label(*fields)
+        label = LabelRow(*fields)
         for contact_id in labelled:
             found[contact_id].append(label)
     return found
 
 
-class Labels:
+class ChannelLabels:
     """The labels of one channel inside of a commit. Its head must be held."""
 
-    def __init__(self, conn: "Connection[Any]", channel_id: UUID, scribe: Scribe, now: datetime) -> None:
+    def __init__(self, conn: "Connection[Any]", channel_id: UUID, event_buffer: EventBuffer, now: datetime) -> None:
         self._conn = conn
         self._channel_id = channel_id
-        self._scribe = scribe
+        self._event_buffer = event_buffer
         self._now = now
 
     @classmethod
-    def of(cls, change: Change) -> "Labels":
-        return cls(change.conn, change.channel_id, change.scribe, change.now)
+    def of(cls, change: ChannelTransaction) -> "ChannelLabels":
+        return cls(change.conn, change.channel_id, change.event_buffer, change.now)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -94,14 +94,14 @@ class Labels:
         number: int = await self._conn.fetchval("SELECT count(*) FROM labels WHERE channel_id = $1", self._channel_id)
         return number
 
-    async def find(self, label_id: UUID) -> Label | None:
+    async def find(self, label_id: UUID) -> LabelRow | None:
         return await _find(self._conn, "id = $2", self._channel_id, label_id)
 
-    async def find_known(self, network_id: str) -> Label | None:
+    async def find_known(self, network_id: str) -> LabelRow | None:
         """The label that the network calls so."""
         return await _find(self._conn, "network_id = $2", self._channel_id, network_id)
 
-    async def find_named(self, name: str) -> Label | None:
+    async def find_named(self, name: str) -> LabelRow | None:
         """The label of a name, however its letters are written."""
         return await _find(self._conn, "lower(name) = lower($2)", self._channel_id, name)
 
@@ -113,7 +113,7 @@ class Labels:
             chosen = numbered(name, number)
         return chosen
 
-    async def find_person(self, contact_id: UUID) -> Contact | None:
+    async def find_person(self, contact_id: UUID) -> KnownContact | None:
         """Whom a label is put on or taken off."""
         row = await self._conn.fetchrow(
             """SELECT id, phone, name, username, given_name FROM contacts
@@ -121,21 +121,21 @@ class Labels:
             self._channel_id,
             contact_id,
         )
-        return Contact(**dict(row.items())) if row else None
+        return KnownContact(**dict(row.items())) if row else None
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    async def add(self, name: str, color: str, network_id: str | None = None) -> Label:
-        label = Label(ids.new_id(self._now), network_id, name, color, self._now, self._now)
+    async def add(self, name: str, color: str, network_id: str | None = None) -> LabelRow:
+        label = LabelRow(ids.new_id(self._now), network_id, name, color, self._now, self._now)
         await self._conn.execute(
             f"INSERT INTO labels (channel_id, {_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             self._channel_id,
             *msgspec.structs.astuple(label),
         )
-        self._scribe.tell(events.LABEL, "created", label.data())
+        self._event_buffer.add(events.LABEL, "created", label.data())
         return label
 
-    async def change(self, label: Label, name: str, color: str) -> Label:
+    async def change(self, label: LabelRow, name: str, color: str) -> LabelRow:
         """Renames or recolours; what stays as it was is not told."""
         if (name, color) == (label.name, label.color):
             return label
@@ -148,10 +148,10 @@ class Labels:
             color,
             self._now,
         )
-        self._scribe.tell(events.LABEL, "updated", changed.data())
+        self._event_buffer.add(events.LABEL, "updated", changed.data())
         return changed
 
-    async def adopt(self, label: Label, network_id: str) -> Label:
+    async def adopt(self, label: LabelRow, network_id: str) -> LabelRow:
         """The network has a label of this name too: from now on they are one."""
         await self._conn.execute(
             "UPDATE labels SET network_id = $3 WHERE channel_id = $1 AND id = $2",
@@ -161,14 +161,14 @@ class Labels:
         )
         return msgspec.structs.replace(label, network_id=network_id)
 
-    async def delete(self, label: Label) -> None:
+    async def delete(self, label: LabelRow) -> None:
         """Takes a label off everything, and away; one event tells of all that."""
         keys = (self._channel_id, label.id)
         await self._conn.execute("DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2", *keys)
         await self._conn.execute("DELETE FROM labels WHERE channel_id = $1 AND id = $2", *keys)
-        self._scribe.tell(events.LABEL, "deleted", label.data())
+        self._event_buffer.add(events.LABEL, "deleted", label.data())
 
-    async def put_on(self, label: Label, contact: Contact, target: str = CONVERSATION) -> None:
+    async def put_on(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Puts a label on a conversation or a contact; what was so already is not told again."""
         changed = await self._conn.fetchval(
             """INSERT INTO label_uses (channel_id, label_id, target, contact_id, created_at)
@@ -182,7 +182,7 @@ class Labels:
         if changed:
             self._tell_use("assigned", label, contact, target)
 
-    async def take_off(self, label: Label, contact: Contact, target: str = CONVERSATION) -> None:
+    async def take_off(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Takes a label off; where it was not, nothing is told."""
         changed = await self._conn.fetchval(
             """DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2 AND target = $3 AND contact_id = $4
@@ -195,15 +195,15 @@ class Labels:
         if changed:
             self._tell_use("removed", label, contact, target)
 
-    def _tell_use(self, action: str, label: Label, contact: Contact, target: str) -> None:
+    def _tell_use(self, action: str, label: LabelRow, contact: KnownContact, target: str) -> None:
         data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.called)
-        self._scribe.tell(events.LABEL, action, data, contact.id)
+        self._event_buffer.add(events.LABEL, action, data, contact.id)
 
 
-async def _find(conn: "Connection[Any]", condition: str, *keys: Any) -> Label | None:
+async def _find(conn: "Connection[Any]", condition: str, *keys: Any) -> LabelRow | None:
     row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 AND {condition} LIMIT 1", *keys)
     return _label(row) if row else None
 
 
-def _label(row: Any) -> Label:
-    return Label(**{name: row[name] for name in Label.__struct_fields__})
+def _label(row: Any) -> LabelRow:
+    return LabelRow(**{name: row[name] for name in LabelRow.__struct_fields__})

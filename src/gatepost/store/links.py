@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.heads import Lease, StaleOwner
+from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.pool import Database
 
 

@@ -16,7 +16,7 @@ import asyncpg
 
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.outage import is_outage, spoils_connection
-from gatepost.store.slots import Slots, Use
+from gatepost.store.slots import ConnectionSlots, Use
 
 Connection = asyncpg.pool.PoolConnectionProxy
 
@@ -49,9 +49,9 @@ _PATIENCE = 5.0  # seconds to wait for a connection
 class Database:
     """A pool of connections to one PostgreSQL, as one use of it sees it (`slots.py`)."""
 
-    def __init__(self, pool: "asyncpg.Pool[Any]", slots: Slots | None = None, use: Use = "api") -> None:
+    def __init__(self, pool: "asyncpg.Pool[Any]", slots: ConnectionSlots | None = None, use: Use = "api") -> None:
         self._pool = pool
-        self._slots = slots or Slots(pool.get_max_size())
+        self._slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
 
     def reserved(self, use: Use) -> "Database":

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.quota import SLICE_MOST, SLICE_SHARE, Step, Usage, next_step
+from gatepost.model.quota import SLICE_MOST, SLICE_SHARE, MonthUsage, QuotaStep, next_step
 from gatepost.store.pool import Connection, Database
 
 _UNFLUSHED = "set_config('synchronous_commit', 'off', true)"
@@ -28,7 +28,7 @@ class Quota(msgspec.Struct, frozen=True):
     limit: int
 
 
-class Slice(msgspec.Struct, frozen=True):
+class QuotaSlice(msgspec.Struct, frozen=True):
     """What a channel holds, as read under the lock of its head."""
 
     month: date | None
@@ -36,49 +36,49 @@ class Slice(msgspec.Struct, frozen=True):
     left: int
 
 
-class Short(Exception):
+class QuotaShort(Exception):
     """A channel holds too little; the transaction is undone, and tried again after `provide`."""
 
-    def __init__(self, step: Step, lacking: int = 0) -> None:
+    def __init__(self, step: QuotaStep, lacking: int = 0) -> None:
         super().__init__(step.value)
         self.step = step
         self.lacking = lacking
 
 
-def covers(quota: Quota, held: Slice, count: int) -> bool:
+def covers(quota: Quota, held: QuotaSlice, count: int) -> bool:
     """Whether a channel can count so many messages by itself."""
     return not count or (held.left >= count and (held.month, held.limit) == (quota.month, quota.limit))
 
 
-async def spend(conn: "Connection[Any]", quota: Quota, held: Slice, count: int) -> tuple[int, int]:
+async def spend(conn: "Connection[Any]", quota: Quota, held: QuotaSlice, count: int) -> tuple[int, int]:
     """Counts messages of this transaction: how many of them fit, and what the channel holds after it."""
     if held.left and (held.month, held.limit) != (quota.month, quota.limit):
-        raise Short(Step.RETURN)
+        raise QuotaShort(QuotaStep.RETURN)
     lacking = count - held.left
     if lacking <= 0:
         return count, -lacking
     step = next_step(await _read_usage(conn, quota), quota.limit, lacking)
-    if step is Step.REFUSE:
+    if step is QuotaStep.REFUSE:
         return held.left, 0
-    if step is not Step.COUNT:
-        raise Short(step, lacking)
+    if step is not QuotaStep.COUNT:
+        raise QuotaShort(step, lacking)
     counted, usage = await _count_exact(conn, quota, lacking)
     if counted < lacking and usage.rests:
-        raise Short(Step.RECLAIM)
+        raise QuotaShort(QuotaStep.RECLAIM)
     return held.left + counted, 0
 
 
-async def provide(db: Database, channel_id: UUID, quota: Quota, short: Short) -> None:
+async def provide(db: Database, channel_id: UUID, quota: Quota, short: QuotaShort) -> None:
     """Does what a batch lacks before it is tried again."""
-    if short.step is Step.RETURN:
+    if short.step is QuotaStep.RETURN:
         await return_rest(db, channel_id, quota.account_id)
-    elif short.step is Step.RECLAIM:
+    elif short.step is QuotaStep.RECLAIM:
         await reclaim_rests(db, quota.account_id, quota.month)
     else:
         await take_slice(db, channel_id, quota, short.lacking)
 
 
-async def refill(db: Database, channel_id: UUID, quota: Quota, held: Slice, count: int) -> bool:
+async def refill(db: Database, channel_id: UUID, quota: Quota, held: QuotaSlice, count: int) -> bool:
     """Gets a channel a slice that covers so many messages, where the month has room for slices; False where not."""
     left = held.left
     if left and not covers(quota, held, left):
@@ -86,20 +86,20 @@ async def refill(db: Database, channel_id: UUID, quota: Quota, held: Slice, coun
         left = 0
     async with db.connection() as conn:
         usage = await _read_usage(conn, quota)
-    if next_step(usage, quota.limit, count - left) is not Step.TAKE_SLICE:
+    if next_step(usage, quota.limit, count - left) is not QuotaStep.TAKE_SLICE:
         return False
     await take_slice(db, channel_id, quota, count - left)
     return True
 
 
-async def _read_usage(conn: "Connection[Any]", quota: Quota) -> Usage:
+async def _read_usage(conn: "Connection[Any]", quota: Quota) -> MonthUsage:
     """Where the month stands, without a lock."""
     row = await conn.fetchrow(
         "SELECT used, slices, reclaimed FROM account_usage WHERE account_id = $1 AND month = $2",
         quota.account_id,
         quota.month,
     )
-    return Usage(**dict(row.items())) if row else Usage()
+    return MonthUsage(**dict(row.items())) if row else MonthUsage()
 
 
 async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) -> None:
@@ -171,7 +171,7 @@ async def reclaim_rests(db: Database, account_id: UUID, month: date) -> None:
         )
 
 
-async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tuple[int, Usage]:
+async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tuple[int, MonthUsage]:
     """Counts up to `wanted` messages of this transaction; returns how many, and the month after it.
 
     The account's row stays locked until the transaction ends.
@@ -182,7 +182,7 @@ async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tu
         await _begin_month(conn, quota)
         row = await conn.fetchrow(_COUNT, *values)
     assert row is not None
-    return row["granted"], Usage(row["used"], row["slices"], row["reclaimed"])
+    return row["granted"], MonthUsage(row["used"], row["slices"], row["reclaimed"])
 
 
 _COUNT = """UPDATE account_usage SET granted = greatest(0, least($4::bigint, $3::bigint - used)),

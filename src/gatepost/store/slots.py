@@ -31,7 +31,7 @@ def reserves(connections: int) -> Mapping[Use, int]:
     return _SMALL if connections < 12 else _USUAL
 
 
-class Slots:
+class ConnectionSlots:
     """Hands out slots, first come, first served among those whose use may have one."""
 
     def __init__(self, total: int) -> None:

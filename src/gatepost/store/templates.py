@@ -17,8 +17,8 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.template.values import Template
-from gatepost.store.answers import NEVER, Once
-from gatepost.store.heads import lock_head
+from gatepost.store.channel_head import lock_head
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
 Key = tuple[str, str]  # name and language: what a template is called by
@@ -55,7 +55,7 @@ class StoredTemplate(msgspec.Struct, frozen=True):
         )
 
 
-class Reserved(msgspec.Struct, frozen=True):
+class TemplateDraft(msgspec.Struct, frozen=True):
     """A template that is to be handed in."""
 
     template: StoredTemplate
@@ -71,7 +71,7 @@ class TemplateFilter(msgspec.Struct, frozen=True):
     name: str | None = None  # a part of it
 
 
-class TemplateChange(msgspec.Struct, frozen=True):
+class TemplateReport(msgspec.Struct, frozen=True):
     """News of a template, in plain values. What is None did not change; a reason goes with its status."""
 
     network_id: str
@@ -153,8 +153,8 @@ async def find_templates(conn: "Connection[Any]", channel_id: UUID, keys: Sequen
 
 
 async def reserve_template(
-    db: Database, channel_id: UUID, new: Template, now: datetime, once: Once[StoredTemplate] = NEVER
-) -> Reserved | None:
+    db: Database, channel_id: UUID, new: Template, now: datetime, once: IdempotentRequest[StoredTemplate] = NEVER
+) -> TemplateDraft | None:
     """Writes a template before the network is asked for it, so that its news find it; None when the name is taken.
 
     A request that was begun before and left finds what it had written then.
@@ -176,7 +176,7 @@ async def reserve_template(
             mine = (await find_templates(conn, channel_id, [_key(new)]))[_key(new)]
         if mine is not None:
             await once.begin(conn, now)
-    return Reserved(mine, again) if mine else None
+    return TemplateDraft(mine, again) if mine else None
 
 
 async def confirm_template(
@@ -185,7 +185,7 @@ async def confirm_template(
     reserved: StoredTemplate,
     made: Template,
     now: datetime,
-    once: Once[StoredTemplate] = NEVER,
+    once: IdempotentRequest[StoredTemplate] = NEVER,
 ) -> StoredTemplate:
     """Notes the network's answer to a new template. What its news said meanwhile is younger, and stays.
 
@@ -287,8 +287,8 @@ async def _take_over(
 
 
 async def apply_template_news(
-    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateChange], now: datetime
-) -> list[TemplateChange]:
+    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateReport], now: datetime
+) -> list[TemplateReport]:
     """Notes what the network says of templates, in its order; returns the news of those that are not known here.
 
     The caller holds the channel's head.
@@ -320,7 +320,7 @@ async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -
     return found
 
 
-def _meant(change: TemplateChange, candidates: Sequence[Any]) -> UUID | None:
+def _meant(change: TemplateReport, candidates: Sequence[Any]) -> UUID | None:
     """The template that news are about: by the network's id, else by its language, which news may write in two ways."""
     language = change.language.replace("-", "_")
     same: list[UUID] = [row["id"] for row in candidates if row["network_id"] == change.network_id]
@@ -329,7 +329,7 @@ def _meant(change: TemplateChange, candidates: Sequence[Any]) -> UUID | None:
 
 
 async def _note(
-    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateChange, now: datetime
+    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateReport, now: datetime
 ) -> None:
     status = None if change.status == _WARNING else change.status
     await conn.execute(

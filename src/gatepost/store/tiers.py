@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import times
-from gatepost.store.heads import Lease
+from gatepost.store.channel_head import Lease
 from gatepost.store.pool import Connection, Database
 
 _DAY = timedelta(hours=24)

@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, Health
-from gatepost.store.breaking import Told
+from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
+from gatepost.store.endpoint_state import EndpointNotice
 
 WINDOW = timedelta(minutes=5)
 LEAST_ATTEMPTS = 10
@@ -39,7 +39,7 @@ DEAD_REASON = "Nothing but failures for five days"
 _SLOT = 10.0  # seconds that are counted together, so that the count stays small whatever the traffic
 
 
-class Tally:
+class FailureWindow:
     """How many POSTs of the last five minutes ended, and how many of them failed."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Tally:
         self._slots.clear()
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ObservedPost(msgspec.Struct, frozen=True):
     """One POST that ended, and how many ended in the last five minutes, it included."""
 
     ok: bool
@@ -74,15 +74,15 @@ class Seen(msgspec.Struct, frozen=True):
     hushed: bool = False  # no early notice: it carried such a notice itself, or the last one is not long ago
 
 
-class Finding(msgspec.Struct, frozen=True):
+class BreakerDecision(msgspec.Struct, frozen=True):
     """How the endpoint stands now, and what is to be told of it."""
 
     state: str
-    health: Health
-    told: tuple[Told, ...] = ()
+    health: HealthCounters
+    told: tuple[EndpointNotice, ...] = ()
 
 
-def judge(state: str, health: Health, seen: Seen, now: datetime, random: float) -> Finding:
+def decide(state: str, health: HealthCounters, seen: ObservedPost, now: datetime, random: float) -> BreakerDecision:
     """Return what follows from a POST, with `random` drawn evenly from [0, 1)."""
     if seen.ok:
         return _succeeded(state, health, seen, now)
@@ -96,25 +96,25 @@ def judge(state: str, health: Health, seen: Seen, now: datetime, random: float) 
     if state == ACTIVE and opens(seen, health.failures, now - since):
         health = replace(health, probes=0, probe_at=now + probe_wait(0, random))
         reason = f"{seen.failed} of the last {seen.finished} attempts failed"
-        return Finding(PAUSED, health, (*notices, Told("paused", reason)))
+        return BreakerDecision(PAUSED, health, (*notices, EndpointNotice("paused", reason)))
     if state == PAUSED and seen.probe:
         probes = health.probes + 1
         health = replace(health, probes=probes, probe_at=now + probe_wait(probes, random))
-    return Finding(state, health, notices)
+    return BreakerDecision(state, health, notices)
 
 
-def opens(seen: Seen, failures: int, outage: timedelta) -> bool:
+def opens(seen: ObservedPost, failures: int, outage: timedelta) -> bool:
     """Whether a failed POST opens the breaker, after so many failures in a row over so much time."""
     many = seen.finished >= LEAST_ATTEMPTS and seen.failed >= FAILED_SHARE * seen.finished
     return many and failures >= LEAST_ATTEMPTS and outage >= LEAST_OUTAGE
 
 
-def brakes(state: str, health: Health) -> bool:
+def brakes(state: str, health: HealthCounters) -> bool:
     """Whether an endpoint is tried only now and then, because it may be down."""
     return state == ACTIVE and health.failures >= LEAST_ATTEMPTS
 
 
-def recovers(state: str, health: Health, now: datetime, *, probe: bool) -> bool:
+def recovers(state: str, health: HealthCounters, now: datetime, *, probe: bool) -> bool:
     """Whether a success ends an outage, so that what failed in it is tried again at once."""
     if state == PAUSED:
         return probe
@@ -128,24 +128,28 @@ def probe_wait(probes: int, random: float) -> timedelta:
     return timedelta(seconds=seconds * (1 - JITTER + 2 * JITTER * random))
 
 
-def _succeeded(state: str, health: Health, seen: Seen, now: datetime) -> Finding:
+def _succeeded(state: str, health: HealthCounters, seen: ObservedPost, now: datetime) -> BreakerDecision:
     if state == PAUSED and seen.probe:
-        return Finding(ACTIVE, Health(succeeded_at=now), (Told("resumed", "The endpoint took a delivery again"),))
+        return BreakerDecision(
+            ACTIVE, HealthCounters(succeeded_at=now), (EndpointNotice("resumed", "The endpoint took a delivery again"),)
+        )
     # What was under way when the breaker opened does not close it, or a flaky endpoint would swing to and fro.
-    return Finding(state, Health(None, 0, 0, now, health.probes, health.probe_at))
+    return BreakerDecision(state, HealthCounters(None, 0, 0, now, health.probes, health.probe_at))
 
 
-def _disabled(health: Health, reason: str) -> Finding:
+def _disabled(health: HealthCounters, reason: str) -> BreakerDecision:
     health = msgspec.structs.replace(health, probes=0, probe_at=None)
-    return Finding(DISABLED, health, (Told("disabled", reason),))
+    return BreakerDecision(DISABLED, health, (EndpointNotice("disabled", reason),))
 
 
-def _noticed(health: Health, now: datetime) -> tuple[Health, tuple[Told, ...]]:
+def _noticed(health: HealthCounters, now: datetime) -> tuple[HealthCounters, tuple[EndpointNotice, ...]]:
     """The early notices: after four failures in a row, and again after a day."""
     late = health.failing_since is not None and now - health.failing_since >= LATE_NOTICE_AFTER
     if late and health.notices < 2:
-        return msgspec.structs.replace(health, notices=2), (Told("failing", "Nothing but failures for 24 hours"),)
+        return msgspec.structs.replace(health, notices=2), (
+            EndpointNotice("failing", "Nothing but failures for 24 hours"),
+        )
     if health.failures >= EARLY_FAILURES and health.notices < 1:
         reason = f"{health.failures} attempts in a row failed"
-        return msgspec.structs.replace(health, notices=1), (Told("failing", reason),)
+        return msgspec.structs.replace(health, notices=1), (EndpointNotice("failing", reason),)
     return health, ()

@@ -24,7 +24,7 @@ class NotResolved(Exception):
     """A name has no address, or no name server says so in time."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class ResolvedName(msgspec.Struct, frozen=True):
     """The addresses of a name in the order to try them, and for how many seconds they may be used."""
 
     addresses: tuple[str, ...]
@@ -49,7 +49,7 @@ class DnsLookup:
         self._replaced: set[_Channel] = set()
         self._closed = False
 
-    async def __call__(self, host: str) -> Found:
+    async def __call__(self, host: str) -> ResolvedName:
         """The addresses of a name, IPv4 and IPv6; raises NotResolved."""
         channel = await self._current()
         channel.asked += 1
@@ -62,7 +62,7 @@ class DnsLookup:
             channel.running -= 1
             await self._close_unused()
         addresses = tuple(dict.fromkeys(_text(node.addr[0]) for node in answer.nodes))
-        return Found(addresses, float(min((node.ttl for node in answer.nodes), default=0)))
+        return ResolvedName(addresses, float(min((node.ttl for node in answer.nodes), default=0)))
 
     async def _current(self) -> _Channel:
         now, channel = self._clock(), self._channel

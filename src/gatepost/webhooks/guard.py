@@ -16,8 +16,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 import msgspec
 from pyreqwest.http import Url
 
-from gatepost.webhooks.dns import Found, NotResolved
-from gatepost.webhooks.ranges import PORTS, forbidden
+from gatepost.webhooks.dns import NotResolved, ResolvedName
+from gatepost.webhooks.forbidden_addresses import PORTS, forbidden
 from gatepost.webhooks.resolver import Resolver
 
 LONGEST_URL = 2048
@@ -25,7 +25,7 @@ LONGEST_HOST = 253
 REUSE_SECONDS = 30.0  # at most; less where the name's addresses are good for less
 REMEMBERED = 4096
 
-Resolve = Callable[[str, Hashable], Awaitable[Found]]  # a host name, and the channel that asks
+Resolve = Callable[[str, Hashable], Awaitable[ResolvedName]]  # a host name, and the channel that asks
 
 
 class UrlRefused(Exception):
@@ -44,7 +44,7 @@ class UnresolvedUrl(UrlRefused):
     """The host name has no address at the moment."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class CheckedUrl(msgspec.Struct, frozen=True):
     """A judged URL: what was parsed, and the addresses that were checked, in the order to try them."""
 
     url: Url
@@ -98,8 +98,8 @@ class Guard:
         self._resolver = resolver or Resolver()
         self._patience = patience
         self._clock = clock
-        self._known: dict[str, tuple[float, Target]] = {}
-        self._asking: dict[tuple[str, Hashable], asyncio.Task[Target | UrlRefused]] = {}
+        self._known: dict[str, tuple[float, CheckedUrl]] = {}
+        self._asking: dict[tuple[str, Hashable], asyncio.Task[CheckedUrl | UrlRefused]] = {}
 
     def check_shape(self, url: str) -> Url:
         """Judge all that can be judged without asking for addresses, as when an endpoint is saved."""
@@ -115,12 +115,12 @@ class Guard:
             self._judge(host, port, "127.0.0.1")
         return parsed
 
-    def recall(self, url: str) -> Target | None:
+    def recall(self, url: str) -> CheckedUrl | None:
         """Return the judged target of a URL when it is fresh enough to be dialled again."""
         known = self._known.get(url)
         return known[1] if known and self._clock() < known[0] else None
 
-    async def check(self, url: str, channel: Hashable = None) -> Target:
+    async def check(self, url: str, channel: Hashable = None) -> CheckedUrl:
         """Return the target of a URL for a channel, or raise ForbiddenUrl or UnresolvedUrl."""
         target = self.recall(url)
         if target is not None:
@@ -137,24 +137,24 @@ class Guard:
             raise type(answer)(answer.reason)
         return answer
 
-    async def _look_up(self, url: str, channel: Hashable) -> Target | UrlRefused:
+    async def _look_up(self, url: str, channel: Hashable) -> CheckedUrl | UrlRefused:
         try:
             parsed = self.check_shape(url)
             host, port = place(parsed)
             literal = parsed.domain is None
-            found = Found((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
+            found = ResolvedName((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
         except UrlRefused as refusal:
             return refusal
-        target = Target(parsed, parsed.scheme, parsed.host_str or host, port, found.addresses, literal)
+        target = CheckedUrl(parsed, parsed.scheme, parsed.host_str or host, port, found.addresses, literal)
         self._remember(url, target, found.seconds)
         return target
 
-    async def _resolve(self, host: str, port: int, channel: Hashable) -> Found:
+    async def _resolve(self, host: str, port: int, channel: Hashable) -> ResolvedName:
         try:
             async with asyncio.timeout(self._patience):
                 found = await self._resolver(host, channel)
         except (NotResolved, OSError, TimeoutError, UnicodeError):
-            found = Found((), 0.0)
+            found = ResolvedName((), 0.0)
         if not found.addresses:
             raise UnresolvedUrl(f"The host name {host} could not be resolved.")
         for address in found.addresses:
@@ -170,7 +170,7 @@ class Guard:
         # The address behind a name stays unsaid: it may be a secret of the operator's own network.
         raise ForbiddenUrl(f"The host {host} cannot be called: it leads to an address that is {reason}.")
 
-    def _remember(self, url: str, target: Target, seconds: float) -> None:
+    def _remember(self, url: str, target: CheckedUrl, seconds: float) -> None:
         self._known.pop(url, None)
         if len(self._known) >= REMEMBERED:
             del self._known[next(iter(self._known))]

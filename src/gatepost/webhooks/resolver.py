@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import structlog
 
-from gatepost.webhooks.dns import DnsLookup, Found, NotResolved
+from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
 from gatepost.webhooks.lookup_share import LookupShare
 
 log = structlog.get_logger("gatepost.webhooks")
@@ -24,11 +24,11 @@ SHORTEST, LONGEST = 5.0, 30.0  # seconds that an answer is used again: its TTL w
 FAILED_SECONDS = 3.0  # shorter than the wait before the first retry of a delivery, so that it asks again
 REMEMBERED = 4096
 
-Lookup = Callable[[str], Awaitable[Found]]
+Lookup = Callable[[str], Awaitable[ResolvedName]]
 Result = Literal["found", "failed", "timeout"]
 
 
-class LookupMeter(Protocol):
+class LookupMetrics(Protocol):
     """Takes the figures of lookups; must be quick and never raise."""
 
     def lookup(self, result: Result) -> None:
@@ -38,7 +38,7 @@ class LookupMeter(Protocol):
         """So many run now, and so many wait for a place."""
 
 
-class NoMeter:
+class NoLookupMetrics:
     """Drops every figure."""
 
     def lookup(self, result: Result) -> None:
@@ -59,18 +59,18 @@ class Resolver:
         total: int = TOTAL,
         seconds: float = LOOKUP_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-        meter: LookupMeter | None = None,
+        meter: LookupMetrics | None = None,
     ) -> None:
         self._dns = DnsLookup()
         self._lookup: Lookup = lookup or self._dns
         self._seconds = seconds
         self._clock = clock
-        self._meter = meter or NoMeter()
-        self._share = LookupShare(per_channel, total, self._meter.lookups)
+        self._metrics = meter or NoLookupMetrics()
+        self._share = LookupShare(per_channel, total, self._metrics.lookups)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when; without an address: it has none
 
-    async def __call__(self, host: str, channel: Hashable) -> Found:
+    async def __call__(self, host: str, channel: Hashable) -> ResolvedName:
         """The addresses of a host name, asked for by a channel; raises NotResolved. It takes a few seconds at most."""
         host = host.lower()
         try:
@@ -106,27 +106,27 @@ class Resolver:
     async def _ask(self, host: str) -> None:
         """One question. It goes on when the first to ask has given up, for others may have joined."""
         result: Result = "failed"
-        found = Found((), FAILED_SECONDS)
+        found = ResolvedName((), FAILED_SECONDS)
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._lookup(host)
             if answer.addresses:
-                found, result = Found(answer.addresses, min(LONGEST, max(SHORTEST, answer.seconds))), "found"
+                found, result = ResolvedName(answer.addresses, min(LONGEST, max(SHORTEST, answer.seconds))), "found"
         except TimeoutError:
             result = "timeout"
         except NotResolved:
             pass
         except Exception:  # whatever it is, the caller gets its answer: the name could not be resolved
             log.exception("name lookup failed", host=host)
-        self._meter.lookup(result)
+        self._metrics.lookup(result)
         self._remember(host, found)
 
-    def _recall(self, host: str) -> Found | None:
+    def _recall(self, host: str) -> ResolvedName | None:
         until, addresses = self._known.get(host, (0.0, ()))
         left = until - self._clock()
-        return Found(addresses, left) if left > 0 else None
+        return ResolvedName(addresses, left) if left > 0 else None
 
-    def _remember(self, host: str, found: Found) -> None:
+    def _remember(self, host: str, found: ResolvedName) -> None:
         self._known.pop(host, None)
         if len(self._known) >= REMEMBERED:
             del self._known[next(iter(self._known))]

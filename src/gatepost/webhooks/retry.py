@@ -39,7 +39,7 @@ Failure = Literal["forbidden", "unresolved", "connect", "tls", "timeout", "proto
 Fate = Literal["delivered", "retry", "exhausted", "gone"]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class AttemptOutcome(msgspec.Struct, frozen=True):
     """How one attempt ended: a status with its `Retry-After`, or a failure before any whole answer."""
 
     status: int | None = None
@@ -47,27 +47,27 @@ class Outcome(msgspec.Struct, frozen=True):
     retry_after: str | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class RetryDecision(msgspec.Struct, frozen=True):
     """What follows from an attempt; `at` is set when, and only when, the fate is `retry`."""
 
     fate: Fate
     at: datetime | None = None
 
 
-def after(attempt: int, outcome: Outcome, now: datetime, random: float) -> Verdict:
+def after(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> RetryDecision:
     """Return what follows attempt number `attempt` (from 1), with `random` drawn evenly from [0, 1)."""
     if outcome.failure is None and outcome.status is not None:
         if 200 <= outcome.status < 300:
-            return Verdict("delivered")
+            return RetryDecision("delivered")
         if outcome.status == GONE:
-            return Verdict("gone")
+            return RetryDecision("gone")
     # No wait makes a forbidden address allowed; its events stay and can be recovered once the URL is mended.
     if attempt >= ATTEMPTS or outcome.failure == "forbidden":
-        return Verdict("exhausted")
-    return Verdict("retry", now + timedelta(seconds=wait(attempt, outcome, now, random)))
+        return RetryDecision("exhausted")
+    return RetryDecision("retry", now + timedelta(seconds=wait(attempt, outcome, now, random)))
 
 
-def wait(attempt: int, outcome: Outcome, now: datetime, random: float) -> float:
+def wait(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> float:
     """Return the seconds to wait after a failed attempt."""
     base = SCHEDULE[attempt]
     if outcome.retry_after is None:

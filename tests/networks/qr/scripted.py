@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from websockets.asyncio.server import ServerConnection, serve
 
-from gatepost.networks.qr.dial import dial
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.line import Wire, WireGone
-from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.driver_connection import Wire, WireGone
+from gatepost.networks.qr.line_reader import LineReader
+from gatepost.networks.qr.websocket_driver import dial
 from tests.patience import PATIENCE
 
 Frame = dict[str, Any]
@@ -70,7 +70,7 @@ class Scripted:
         return PairWire(*await asyncio.open_connection(sock=ours), asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        lines = Lines()
+        lines = LineReader()
         with suppress(OSError):
             while data := await reader.read(1 << 16):
                 for line in lines.feed(data):
@@ -99,7 +99,7 @@ class PairWire:
         self._writer.write(frame + b"\n")
 
     async def frames(self) -> AsyncIterator[bytes | str]:
-        lines = Lines()
+        lines = LineReader()
         with suppress(OSError):
             while data := await self._reader.read(1 << 16):
                 for line in lines.feed(data):

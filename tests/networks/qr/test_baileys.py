@@ -20,21 +20,21 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatepost.model import ids
 from gatepost.networks.base import (
-    ConnectionNews,
-    ContactNews,
+    ConnectionUpdate,
+    ContactUpdate,
+    ErrorReaction,
     Incoming,
-    LabelNews,
+    LabelUpdate,
     Person,
-    Quote,
-    Reaction,
-    Refused,
-    Sent,
-    Status,
-    Unknown,
+    QuotedRef,
+    SendAccepted,
+    SendRefused,
+    SendUnknown,
+    StatusUpdate,
     Update,
 )
-from gatepost.networks.qr.child import ChildDriver, Devices
-from gatepost.networks.qr.driver import Health
+from gatepost.networks.qr.child_driver import ChildDriver, Devices
+from gatepost.networks.qr.driver import DriverTimeouts
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.protos import common, e2e
 from gatepost.store.embedded import device_dsn
@@ -68,7 +68,7 @@ class Gateway:
     """The gateway's end, as often as it is started: the devices are in the database."""
 
     def __init__(self, program: tuple[str, str], url: str) -> None:
-        self._given: dict[str, Any] = {"program": program, "health": Health(first_wait=0.05)}
+        self._given: dict[str, Any] = {"program": program, "health": DriverTimeouts(first_wait=0.05)}
         self.url = device_dsn(url) or ""  # under the role that the gateway gives its child
         self.driver = ChildDriver(Devices(self.url, "baileys", KEY), **self._given)
 
@@ -114,7 +114,7 @@ def of(kind: type[Update]) -> Callable[[Update], bool]:
 
 
 def state(word: str) -> Callable[[Update], bool]:
-    return lambda update: isinstance(update, ConnectionNews) and update.state == word
+    return lambda update: isinstance(update, ConnectionUpdate) and update.state == word
 
 
 async def opened(gateway: Gateway, shop: Fields, device: str | None = None) -> Link:
@@ -132,7 +132,7 @@ async def opened_again(gateway: Gateway, shop: Fields, device: str | None) -> Li
 @pytest_asyncio.fixture(loop_scope="module")
 async def link(gateway: Gateway, network: Network, shop: Fields) -> AsyncIterator[Link]:
     one = await opened(gateway, shop)
-    news = await until(one, lambda update: isinstance(update, ConnectionNews) and bool(update.qr))
+    news = await until(one, lambda update: isinstance(update, ConnectionUpdate) and bool(update.qr))
     await network.do("scan", qr=news.qr, **shop)
     await until(one, state("connected"))
     yield one
@@ -157,8 +157,8 @@ def children(pid: int) -> list[psutil.Process]:
 async def test_a_message_leaves_under_the_id_that_we_chose(link: Link, network: Network, shop: Fields) -> None:
     assert link.own_ids
     assert link.device == f"{shop['phone']}:1@s.whatsapp.net"
-    assert await link.send(f"{ID}1", ANA, "text", {"body": "Hello"}) == Sent(f"{ID}1")
-    assert await link.send(f"{ID}2", Person(lid=ADA["lid"]), "text", {"body": "Hidden"}) == Sent(f"{ID}2")
+    assert await link.send(f"{ID}1", ANA, "text", {"body": "Hello"}) == SendAccepted(f"{ID}1")
+    assert await link.send(f"{ID}2", Person(lid=ADA["lid"]), "text", {"body": "Hidden"}) == SendAccepted(f"{ID}2")
     heard = [(id_, said.extendedTextMessage.text) for id_, said in network.messages()]
     assert heard == [(f"{ID}1", "Hello"), (f"{ID}2", "Hidden")]
 
@@ -170,11 +170,11 @@ async def test_what_is_not_known_to_have_left_is_sent_again_under_the_same_id(
     sending = asyncio.create_task(link.send(f"{ID}1", ANA, "text", {"body": "Once"}))
     await network.saw("message")
     gateway.kill()
-    assert isinstance(await sending, Unknown)
+    assert isinstance(await sending, SendUnknown)
 
     await network.do("silence", on=False)
     again = await opened_again(gateway, shop, link.device)
-    assert await again.send(f"{ID}1", ANA, "text", {"body": "Once"}) == Sent(f"{ID}1")
+    assert await again.send(f"{ID}1", ANA, "text", {"body": "Once"}) == SendAccepted(f"{ID}1")
     assert [id_ for id_, _ in network.messages()] == [f"{ID}1", f"{ID}1"]
 
 
@@ -200,11 +200,11 @@ async def test_a_receipt_is_confirmed_only_once_the_gateway_has_it(
 ) -> None:
     await link.send(f"{ID}1", ANA, "text", {"body": "Hello"})
     await network.do("receipt", **{"from": ADA["phone"]}, ids=[f"{ID}1"], type="read")
-    await until(link, of(Status), ack=False)
+    await until(link, of(StatusUpdate), ack=False)
     gateway.kill()
     await until(link, state("disconnected"))
     again = await opened(gateway, shop, link.device)
-    told = await until(again, of(Status))
+    told = await until(again, of(StatusUpdate))
     assert (told.network_id, told.status) == (f"{ID}1", "read")
 
 
@@ -253,7 +253,7 @@ async def until_locked(conn: asyncpg.Connection) -> None:
 
 async def test_labels_made_and_put_on_chats_at_the_phone(link: Link, network: Network) -> None:
     async def next_label() -> tuple[Any, ...]:
-        one = await until(link, of(LabelNews))
+        one = await until(link, of(LabelUpdate))
         return one.network_id, one.action, one.name, one.color, one.person
 
     await network.do("label", id="7", name="VIP", color=3)
@@ -289,10 +289,10 @@ async def test_receipts_names_and_calls(link: Link, network: Network) -> None:
     await link.send(f"{ID}1", ANA, "text", {"body": "Hello"})
     for kind in ("delivered", "read"):
         await network.do("receipt", **{"from": ADA["phone"]}, ids=[f"{ID}1"], type=kind)
-        told = await until(link, of(Status))
+        told = await until(link, of(StatusUpdate))
         assert (told.network_id, told.status) == (f"{ID}1", kind)
     await network.do("contact", phone=ADA["phone"], name="Ada Lovelace")
-    named = await until(link, lambda one: isinstance(one, ContactNews) and one.person.name == "Ada Lovelace")
+    named = await until(link, lambda one: isinstance(one, ContactUpdate) and one.person.name == "Ada Lovelace")
     assert (named.person.phone, named.person.lid) == (ADA["phone"], ADA["lid"])
     await network.do("call", **{"from": ADA["phone"]}, id="C1")
     called = await until(link, of(Incoming))
@@ -301,7 +301,7 @@ async def test_receipts_names_and_calls(link: Link, network: Network) -> None:
 
 async def test_polls_and_the_votes_in_them(link: Link, network: Network, shop: Fields) -> None:
     poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
-    assert await link.send(f"{ID}1", ANA, "poll", poll) == Sent(f"{ID}1")
+    assert await link.send(f"{ID}1", ANA, "poll", poll) == SendAccepted(f"{ID}1")
     ((_, said),) = network.messages()
     assert said.pollCreationMessageV3.name == "Colour?"
     names = (f"{shop['lid']}@lid", f"{ADA['lid']}@lid")
@@ -354,8 +354,8 @@ def vote(poll: str, secret: bytes, names: tuple[str, str], option: str) -> Any:
 async def test_edits_deletions_reactions_and_answers(link: Link, network: Network) -> None:
     await link.send(f"{ID}1", ANA, "text", {"body": "Helo"})
     await link.edit(f"{ID}1", ANA, "text", {"body": "Hello"})
-    await link.send(f"{ID}2", ANA, "reaction", {"reaction": {"emoji": "👍"}}, target=Quote("ABC1", False))
-    await link.send(f"{ID}3", ANA, "text", {"body": "Yes"}, quote=Quote("ABC1", False, "Really?"))
+    await link.send(f"{ID}2", ANA, "reaction", {"reaction": {"emoji": "👍"}}, target=QuotedRef("ABC1", False))
+    await link.send(f"{ID}3", ANA, "text", {"body": "Yes"}, quote=QuotedRef("ABC1", False, "Really?"))
     await link.delete(f"{ID}1", ANA)
     _, edited, reacted, answered, deleted = [said for _, said in network.messages()]
     change = edited.editedMessage.message.protocolMessage
@@ -388,17 +388,17 @@ async def test_marks_typing_and_who_is_there(link: Link, network: Network) -> No
     assert (await network.saw("chatstate"))["state"] == "composing"
     assert await link.check([ADA["phone"], "15550009999"]) == [ANA]
     missing = await link.send(f"{ID}1", Person(phone="15550009999"), "text", {"body": "x"})
-    assert isinstance(missing, Refused)
+    assert isinstance(missing, SendRefused)
     assert missing.error.code == 404
 
 
 async def test_a_refusal_keeps_its_code(link: Link, network: Network) -> None:
     await network.do("refuse", phone=ADA["phone"], code=463)
     refused = await link.send(f"{ID}1", ANA, "text", {"body": "x"})
-    assert isinstance(refused, Refused)
-    assert (refused.error.code, refused.reaction) == (463, Reaction.HOLD_NEW)
+    assert isinstance(refused, SendRefused)
+    assert (refused.error.code, refused.reaction) == (463, ErrorReaction.HOLD_NEW)
     await network.do("refuse", phone=ADA["phone"], code=None)
-    assert await link.send(f"{ID}1", ANA, "text", {"body": "x"}) == Sent(f"{ID}1")
+    assert await link.send(f"{ID}1", ANA, "text", {"body": "x"}) == SendAccepted(f"{ID}1")
 
 
 async def test_a_phone_comes_back_without_a_new_code(
@@ -406,7 +406,7 @@ async def test_a_phone_comes_back_without_a_new_code(
 ) -> None:
     await gateway.restart()
     again = await opened_again(gateway, shop, link.device)
-    assert await again.send(f"{ID}1", ANA, "text", {"body": "Back"}) == Sent(f"{ID}1")
+    assert await again.send(f"{ID}1", ANA, "text", {"body": "Back"}) == SendAccepted(f"{ID}1")
 
     assert gateway.driver.pid
     for process in children(gateway.driver.pid):  # the library's process alone
@@ -414,7 +414,7 @@ async def test_a_phone_comes_back_without_a_new_code(
     gone = await until(again, state("disconnected"))
     assert gone.reason in ("stream_error", "driver_gone")
     third = await opened_again(gateway, shop, link.device)
-    assert await third.send(f"{ID}2", ANA, "text", {"body": "And again"}) == Sent(f"{ID}2")
+    assert await third.send(f"{ID}2", ANA, "text", {"body": "And again"}) == SendAccepted(f"{ID}2")
 
 
 async def test_devices_are_kept_encrypted_and_open_with_their_key_alone(
@@ -446,7 +446,7 @@ async def test_how_a_link_ends(
 ) -> None:
     await network.do(**command)
     device = link.device
-    told = await until(link, lambda one: isinstance(one, ConnectionNews) and one.state != "connected")
+    told = await until(link, lambda one: isinstance(one, ConnectionUpdate) and one.state != "connected")
     assert (told.state, told.reason) == expected
     assert bool(await rows(store, device)) is kept
 
@@ -465,7 +465,7 @@ async def test_a_sign_in_that_is_refused(
 ) -> None:
     await network.do("refuse_connections", code=code)
     link = await opened(gateway, shop)
-    told = await until(link, lambda one: isinstance(one, ConnectionNews) and one.state != "connecting")
+    told = await until(link, lambda one: isinstance(one, ConnectionUpdate) and one.state != "connecting")
     await network.do("refuse_connections", code=None)
     assert (told.state, told.reason) == expected
     await link.close()

@@ -9,7 +9,16 @@ from base64 import b64encode
 import asyncpg
 import pytest
 
-from gatepost.networks.base import CallFailed, ConnectionNews, Incoming, LabelNews, Sent, Status, Unknown, Unsent
+from gatepost.networks.base import (
+    CallFailed,
+    ConnectionUpdate,
+    Incoming,
+    LabelUpdate,
+    SendAccepted,
+    SendNotMade,
+    SendUnknown,
+    StatusUpdate,
+)
 from gatepost.networks.qr.frames import MAX_FRAME
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.protos import e2e
@@ -115,7 +124,7 @@ async def test_a_database_that_fails_costs_a_reconnect_and_no_message(
     try:
         await conn.execute("ALTER TABLE qr_devices.baileys_keys RENAME TO away")
         await network.say("DB1", e2e.Message(conversation="Keep me"))
-        gone = await until(link, lambda one: isinstance(one, ConnectionNews) and one.state == "disconnected")
+        gone = await until(link, lambda one: isinstance(one, ConnectionUpdate) and one.state == "disconnected")
     finally:
         await conn.execute("ALTER TABLE qr_devices.away RENAME TO baileys_keys")
         await conn.close()
@@ -132,10 +141,10 @@ async def test_what_was_not_acknowledged_before_a_close_is_said_again(
 ) -> None:
     await link.send(f"{ID}1", ANA, "text", {"body": "Hello"})
     await network.do("receipt", **{"from": ADA["phone"]}, ids=[f"{ID}1"], type="read")
-    await until(link, of(Status), ack=False)  # the gateway's own database is away, for example
+    await until(link, of(StatusUpdate), ack=False)  # the gateway's own database is away, for example
     await link.close()
     again = await opened(gateway, shop, link.device)
-    told = await until(again, of(Status))
+    told = await until(again, of(StatusUpdate))
     assert (told.network_id, told.status) == (f"{ID}1", "read")
     await again.close()
 
@@ -150,7 +159,7 @@ async def test_a_link_that_is_closed_while_it_opens_is_not_there_afterwards(
     await hasty.open(shop["phone"], link.device)
     await hasty.close()
     again = await opened_again(gateway, shop, link.device)
-    assert await again.send(f"{ID}1", ANA, "text", {"body": "Alone"}) == Sent(f"{ID}1")
+    assert await again.send(f"{ID}1", ANA, "text", {"body": "Alone"}) == SendAccepted(f"{ID}1")
     assert again.state == "connected"
     ends = [one["saw"] for one in network.seen if one["saw"] in ("connected", "gone")]
     assert ends[-1] == "connected"
@@ -189,14 +198,14 @@ async def test_a_file_is_fetched_from_no_host_that_a_stranger_names(link: Link, 
 
 async def test_what_certainly_did_not_leave_is_told_as_such(link: Link, network: Network) -> None:
     await network.do("lose", phone=ADA["phone"])
-    assert isinstance(await link.send(f"{ID}1", ANA, "text", {"body": "Taken, and no answer"}), Unknown)
-    assert isinstance(await link.send(f"{ID}2", ANA, "text", {"body": "Nobody is there"}), Unsent)
+    assert isinstance(await link.send(f"{ID}1", ANA, "text", {"body": "Taken, and no answer"}), SendUnknown)
+    assert isinstance(await link.send(f"{ID}2", ANA, "text", {"body": "Nobody is there"}), SendNotMade)
     assert [id_ for id_, _ in network.messages()] == [f"{ID}1"]
 
 
 async def test_a_label_with_half_a_sign_in_its_name(link: Link, network: Network) -> None:
     await network.do("label", id="8", name="a\ud800", color=1)
-    told = await until(link, of(LabelNews))
+    told = await until(link, of(LabelUpdate))
     assert (told.network_id, told.action) == ("8", "changed")
 
 

@@ -12,17 +12,17 @@ import msgspec
 import psutil
 import pytest
 
-from gatepost.networks.qr.child import PROGRAM, spawn
+from gatepost.networks.qr.child_driver import PROGRAM, spawn
 from gatepost.networks.qr.frames import MAX_FRAME
 from gatepost.networks.qr.phone.by_baileys import news
-from gatepost.networks.qr.phone.by_baileys.devices import Devices
+from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.engine import Baileys
 from gatepost.networks.qr.phone.by_baileys.node import start
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
-from gatepost.networks.qr.phone.carried import CannotCarry, carried
-from gatepost.networks.qr.phone.engine import Callbacks, Trouble
+from gatepost.networks.qr.phone.engine import Callbacks, EngineError
+from gatepost.networks.qr.phone.frame_size import CannotCarry, carried
 from gatepost.networks.qr.phone.serve import Server
-from gatepost.networks.qr.phone.wire import Refused
+from gatepost.networks.qr.phone.wire import RequestRefused
 from tests.patience import PATIENCE
 
 SCRIPT = """
@@ -98,19 +98,19 @@ class Session:
 
 
 @pytest.fixture
-async def devices(database_url: str) -> AsyncIterator[Devices]:
-    one = Devices(database_url, bytes(32))
+async def devices(database_url: str) -> AsyncIterator[DeviceStore]:
+    one = DeviceStore(database_url, bytes(32))
     yield one
     await one.close()
 
 
-def engine(script: str, devices: Devices, folder: Path) -> Baileys:
+def engine(script: str, devices: DeviceStore, folder: Path) -> Baileys:
     program = folder / "program.py"
     program.write_text(SCRIPT.format(script.strip()))
     return Baileys(partial(start, (sys.executable, str(program), str(folder / "said"))), devices)
 
 
-async def test_what_a_link_asked_is_answered_when_it_is_closed(devices: Devices, tmp_path: Path) -> None:
+async def test_what_a_link_asked_is_answered_when_it_is_closed(devices: DeviceStore, tmp_path: Path) -> None:
     one, session = engine(ASKS, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
     async with asyncio.timeout(PATIENCE):
@@ -124,7 +124,7 @@ async def test_what_a_link_asked_is_answered_when_it_is_closed(devices: Devices,
 
 
 async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by_another(
-    devices: Devices, tmp_path: Path
+    devices: DeviceStore, tmp_path: Path
 ) -> None:
     one = engine(ENDS, devices, tmp_path)
     for life in ("ch_1/1", "ch_1/2"):
@@ -133,7 +133,7 @@ async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by
         async with asyncio.timeout(PATIENCE):
             while session.events != ["2@a"]:
                 await asyncio.sleep(0.01)
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(EngineError) as caught:
                 await one.phone(life).known(["15550002222"])
             assert caught.value.sure is False
             assert await running == "The program that holds the links ended."
@@ -141,7 +141,7 @@ async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by
 
 
 async def test_news_that_cannot_be_read_silence_nobody_and_a_link_that_ended_is_let_go(
-    devices: Devices, tmp_path: Path
+    devices: DeviceStore, tmp_path: Path
 ) -> None:
     one, session = engine(TALKS, devices, tmp_path), Session()
     async with asyncio.timeout(PATIENCE):
@@ -154,7 +154,7 @@ async def test_news_that_cannot_be_read_silence_nobody_and_a_link_that_ended_is_
     await one.stop_all()
 
 
-async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(devices: Devices, tmp_path: Path) -> None:
+async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(devices: DeviceStore, tmp_path: Path) -> None:
     one, session = engine(SENSELESS, devices, tmp_path), Session()
     told: list[Any] = []
 
@@ -172,7 +172,9 @@ async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(device
     await one.stop_all()
 
 
-async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(devices: Devices, tmp_path: Path) -> None:
+async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(
+    devices: DeviceStore, tmp_path: Path
+) -> None:
     one, session = engine(TALKS, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
     await asyncio.sleep(0)  # it asks the store by now
@@ -183,13 +185,13 @@ async def test_a_link_that_is_stopped_before_it_was_opened_is_never_opened(devic
     assert not (tmp_path / "said").exists()
 
 
-async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path) -> None:
+async def test_a_program_that_is_deaf_is_ended(devices: DeviceStore, tmp_path: Path) -> None:
     one, session = engine(DEAF, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
     async with asyncio.timeout(PATIENCE):
         node = await one.node()
         await node.watch(every=0.01, within=0.1)
-        with pytest.raises(Trouble):
+        with pytest.raises(EngineError):
             await running
         assert node.gone.is_set()
 
@@ -198,11 +200,11 @@ async def test_a_program_that_is_deaf_is_ended(devices: Devices, tmp_path: Path)
         asking = asyncio.gather(*asked, return_exceptions=True)
         await asyncio.sleep(0)
         await one.stop_all()
-        assert [type(answer) for answer in await asking] == [Trouble, Trouble]
+        assert [type(answer) for answer in await asking] == [EngineError, EngineError]
     assert [psutil.pid_exists(pid) for pid in (node.pid, second.pid)] == [False, False]
 
 
-async def test_a_library_that_never_comes_to_connect_is_not_waited_for(devices: Devices, tmp_path: Path) -> None:
+async def test_a_library_that_never_comes_to_connect_is_not_waited_for(devices: DeviceStore, tmp_path: Path) -> None:
     one, session = engine('put(re=frame["n"], ok=None)', devices, tmp_path), Session()
     one.patience = 0.05
     async with asyncio.timeout(PATIENCE):
@@ -212,7 +214,7 @@ async def test_a_library_that_never_comes_to_connect_is_not_waited_for(devices: 
     await one.stop_all()
 
 
-async def test_devices_are_written_read_and_forgotten(devices: Devices) -> None:
+async def test_devices_are_written_read_and_forgotten(devices: DeviceStore) -> None:
     rows = [("session", "a", "1"), ("session", "b", "2"), ("pre-key", "a", "3")]
     await devices.put("D", [*rows, ("session", "none", None)])
     await devices.put("D", [("session", "a", "4"), ("session", "b", None)])
@@ -349,6 +351,6 @@ async def test_a_file_for_a_link_that_is_not_open_is_not_kept() -> None:
     server = Server(cast("Any", None), cast("Any", None))  # neither is asked
     piece = {"ref": 1, "session": "ch_1", "mime": "image/png", "data": "AAAA", "size": 3, "last": True}
     assert server.begin("put", piece)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         await server.do("put", piece)
     assert server._files == {}

@@ -13,18 +13,18 @@ import structlog
 from structlog.testing import LogCapture
 
 from gatepost.background import Loop
-from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unknown
-from gatepost.networks.qr import child
-from gatepost.networks.qr.child import ChildDriver, Devices
-from gatepost.networks.qr.dial import WebSocketDriver
-from gatepost.networks.qr.driver import Driver, Health, next_wait
+from gatepost.networks.base import CallFailed, ConnectionUpdate, Person, SendUnknown
+from gatepost.networks.qr import child_driver
+from gatepost.networks.qr.child_driver import ChildDriver, Devices
+from gatepost.networks.qr.driver import Driver, DriverTimeouts, next_wait
+from gatepost.networks.qr.driver_connection import Wire
 from gatepost.networks.qr.frames import Event
-from gatepost.networks.qr.line import Wire
 from gatepost.networks.qr.link import Deadlines, Link
+from gatepost.networks.qr.websocket_driver import WebSocketDriver
 from tests.networks.qr.scripted import Scripted, running
 from tests.patience import PATIENCE
 
-HEALTH = Health()
+HEALTH = DriverTimeouts()
 ID = "01999C000000700080000000000000AB"
 
 # A child that opens links, takes sends and checks without a word, and prints what it has to say.
@@ -78,12 +78,12 @@ async def test_a_driver_that_is_not_there_is_asked_ever_less_often() -> None:
 async def test_a_driver_that_answers_no_ping_is_left_and_connected_anew() -> None:
     script = Scripted()
     script.replies["ping"] = lambda _: None if script.connections == 1 else [{"ok": True}]
-    health = Health(first_wait=0.01, ping_every=0.02, ping_within=0.02)
+    health = DriverTimeouts(first_wait=0.01, ping_every=0.02, ping_within=0.02)
     async with running("socketpair", script, health=health) as driver:
         link = driver.link("ch_1")
         await link.open("15550002222")
         news = [update async for _, update in link.updates()]
-        assert [one.reason for one in news if isinstance(one, ConnectionNews)] == ["driver_gone"]
+        assert [one.reason for one in news if isinstance(one, ConnectionUpdate)] == ["driver_gone"]
         again = driver.link("ch_1")
         await again.open("15550002222")
         await script.asked("ping", 4)
@@ -144,7 +144,7 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
     waits: list[float] = []
     logged = LogCapture()  # wherever other tests have led the log meanwhile
     monkeypatch.setattr(
-        child, "log", structlog.wrap_logger(None, processors=[logged], wrapper_class=structlog.BoundLogger)
+        child_driver, "log", structlog.wrap_logger(None, processors=[logged], wrapper_class=structlog.BoundLogger)
     )
 
     async def sleep(seconds: float) -> None:
@@ -164,7 +164,7 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
         break
     os.kill(first, signal.SIGKILL)
 
-    assert isinstance(await sending, Unknown)
+    assert isinstance(await sending, SendUnknown)
     with pytest.raises(CallFailed):
         await checking
     for one in (link, other):
@@ -182,16 +182,16 @@ async def test_a_child_that_is_killed_ends_what_is_pending_and_comes_back(
 
 
 async def test_a_child_that_does_not_leave_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatepost.networks.qr.child.END_WITHIN", 0.1)
+    monkeypatch.setattr("gatepost.networks.qr.child_driver.END_WITHIN", 0.1)
     script = tmp_path / "stubborn.py"
     script.write_text(CHILD + "\nimport time\ntime.sleep(60)\n")
     driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(sys.executable, str(script)))
     await driver.start()
     await driver.link("ch_1").open("15550002222")
     assert driver.pid
-    child = psutil.Process(driver.pid)  # knows its process also where the number has gone to another one
+    child_driver = psutil.Process(driver.pid)  # knows its process also where the number has gone to another one
     await driver.close()
-    assert not child.is_running()
+    assert not child_driver.is_running()
 
 
 async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> None:

@@ -3,15 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.frames import Answer, Problem
-from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.frames import FrameAnswer, FrameProblem
+from gatepost.networks.qr.line_reader import LineReader
 
 
 def test_unknown_fields_and_events_are_passed_over() -> None:
-    assert frames.read(b'{"re":1,"ok":true,"novelty":{}}') == Answer(re=1, ok=True)
+    assert frames.read(b'{"re":1,"ok":true,"novelty":{}}') == FrameAnswer(re=1, ok=True)
     assert frames.read(b'{"event":"novelty","session":"s"}') is None
     event = frames.read('{"event":"qr","session":"s","code":"2@","seconds":60,"novelty":1}')
-    assert event == frames.Qr("s", "2@", 60)
+    assert event == frames.QrFrame("s", "2@", 60)
 
 
 @pytest.mark.parametrize(
@@ -46,22 +46,22 @@ def test_nothing_else_is_raised(raw: bytes | str) -> None:
 @pytest.mark.parametrize(
     ("answer", "sure"),
     [
-        (Answer(1, error=Problem(463)), True),
-        (Answer(1, error=Problem(0)), False),
-        (Answer(1, error=Problem(0, sure=True)), True),
-        (Answer(1, error=Problem(463, sure=False)), False),
-        (Answer(1, error=Problem(0), sure=True), True),
-        (Answer(1, error=Problem(429), sure=False), False),
-        (Answer(1), False),
+        (FrameAnswer(1, error=FrameProblem(463)), True),
+        (FrameAnswer(1, error=FrameProblem(0)), False),
+        (FrameAnswer(1, error=FrameProblem(0, sure=True)), True),
+        (FrameAnswer(1, error=FrameProblem(463, sure=False)), False),
+        (FrameAnswer(1, error=FrameProblem(0), sure=True), True),
+        (FrameAnswer(1, error=FrameProblem(429), sure=False), False),
+        (FrameAnswer(1), False),
     ],
 )
-def test_whether_a_message_left(answer: Answer, sure: bool) -> None:
+def test_whether_a_message_left(answer: FrameAnswer, sure: bool) -> None:
     assert answer.did_not_leave is sure
 
 
 @given(st.lists(st.binary(min_size=1, max_size=8).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
 def test_lines_come_out_as_they_went_in(lines: list[bytes], step: int) -> None:
-    stream, cutter, found = b"".join(line + b"\n" for line in lines), Lines(8), []
+    stream, cutter, found = b"".join(line + b"\n" for line in lines), LineReader(8), []
     for start in range(0, len(stream), step):
         found += cutter.feed(stream[start : start + step])
     assert found == lines
@@ -70,7 +70,7 @@ def test_lines_come_out_as_they_went_in(lines: list[bytes], step: int) -> None:
 
 @pytest.mark.parametrize("step", [1, 3, 100])
 def test_a_line_over_the_limit_is_passed_over(step: int) -> None:
-    stream, cutter, found = b"12345678\n123456789\nafter\n", Lines(8), []
+    stream, cutter, found = b"12345678\n123456789\nafter\n", LineReader(8), []
     for start in range(0, len(stream), step):
         found += cutter.feed(stream[start : start + step])
     assert found == [b"12345678", b"after"]

@@ -12,24 +12,24 @@ import pytest
 
 from gatepost.networks.base import (
     CallFailed,
-    ConnectionNews,
-    ContactNews,
+    ConnectionUpdate,
+    ContactUpdate,
+    ErrorReaction,
     Incoming,
-    LabelNews,
+    LabelUpdate,
     Person,
-    Quote,
-    Reaction,
-    Refused,
-    Sent,
-    Status,
-    Unknown,
-    Unsent,
+    QuotedRef,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+    SendUnknown,
+    StatusUpdate,
     Update,
 )
 from gatepost.networks.qr import link as link_module
-from gatepost.networks.qr.driver import Driver, Health
+from gatepost.networks.qr.driver import Driver, DriverTimeouts
+from gatepost.networks.qr.driver_connection import Wire, WireGone
 from gatepost.networks.qr.frames import MAX_FRAME, MAX_PIECE
-from gatepost.networks.qr.line import Wire, WireGone
 from gatepost.networks.qr.link import Deadlines, Link
 from tests.networks.qr.scripted import PairWire, Scripted, running
 from tests.patience import PATIENCE
@@ -46,7 +46,7 @@ def script() -> Scripted:
 
 @pytest.fixture(params=["socketpair", "websocket"])
 async def driver(request: pytest.FixtureRequest, script: Scripted) -> AsyncIterator[Driver]:
-    async with running(request.param, script, health=Health(first_wait=0.01)) as one:
+    async with running(request.param, script, health=DriverTimeouts(first_wait=0.01)) as one:
         yield one
 
 
@@ -102,17 +102,17 @@ async def test_every_event_is_a_value_and_only_its_last_one_has_the_number(link:
         await script.say({**event, "session": "ch_1"})
     when = datetime.fromtimestamp(at, UTC)
     assert await taken(link, 11) == [
-        (None, ConnectionNews("connecting", "started")),
-        (None, ConnectionNews("waiting_for_scan", qr="2@x", qr_seconds=60)),
-        (None, ConnectionNews("connecting", "linked", phone="15550002222", lid="7")),
-        (None, ConnectionNews("connected", "linked")),
-        (None, ConnectionNews("connected", "linked", phone="15550002222")),
-        (None, ConnectionNews("limited", "time_locked", until=when)),
-        (None, Status(ID, "read", when, message_id=UUID(hex=ID))),
-        (1, Status("3EB0", "read", when)),
+        (None, ConnectionUpdate("connecting", "started")),
+        (None, ConnectionUpdate("waiting_for_scan", qr="2@x", qr_seconds=60)),
+        (None, ConnectionUpdate("connecting", "linked", phone="15550002222", lid="7")),
+        (None, ConnectionUpdate("connected", "linked")),
+        (None, ConnectionUpdate("connected", "linked", phone="15550002222")),
+        (None, ConnectionUpdate("limited", "time_locked", until=when)),
+        (None, StatusUpdate(ID, "read", when, message_id=UUID(hex=ID))),
+        (1, StatusUpdate("3EB0", "read", when)),
         (2, Incoming("3EB1", ANA, "text", '{"body":"Hi"}', when)),
-        (3, ContactNews(Person(phone="15550003333", lid="9"), when, "1")),
-        (4, LabelNews("l1", "assigned", when, "VIP", 3, ANA)),
+        (3, ContactUpdate(Person(phone="15550003333", lid="9"), when, "1")),
+        (4, LabelUpdate("l1", "assigned", when, "VIP", 3, ANA)),
     ]
     assert link.state == "limited"
     assert link.device == "15550002222:7@s.whatsapp.net"
@@ -126,7 +126,7 @@ async def test_what_cannot_be_read_is_counted_and_passed_over(link: Link, driver
     await script.say({"event": "qr", "session": "ch_2", "code": "not ours"})
     await script.say({"event": "qr", "session": "ch_1", "code": "2@x"})
     ((_, update),) = await taken(link, 1)
-    assert isinstance(update, ConnectionNews)
+    assert isinstance(update, ConnectionUpdate)
     assert update.qr == "2@x"
     assert (await driver.line()).unreadable == 3
 
@@ -140,7 +140,7 @@ async def test_a_reader_who_is_too_far_behind_loses_the_link(
         await script.say({"event": "qr", "session": "ch_1", "code": str(number)})
     await link.typing(ANA, True) if count == 5 else await asyncio.sleep(0.05)
     found = await taken(link, count)
-    assert (found[-1][1] == ConnectionNews("waiting_for_scan", qr="4", qr_seconds=20)) is (count == 5)
+    assert (found[-1][1] == ConnectionUpdate("waiting_for_scan", qr="4", qr_seconds=20)) is (count == 5)
     assert getattr(found[-1][1], "reason", None) == (None if count == 5 else "driver_gone")
 
 
@@ -150,9 +150,9 @@ async def test_a_reader_who_is_too_far_behind_loses_the_link(
 async def test_a_message_goes_under_our_id(link: Link, script: Scripted) -> None:
     script.replies["send"] = lambda frame: [{"ok": True, "id": frame["id"], "at": 1}]
     receipt = await link.send(
-        ID, ANA, "text", {"body": "Hi"}, quote=Quote("3EB0", False, "Hello"), target=Quote("3EB1", True)
+        ID, ANA, "text", {"body": "Hi"}, quote=QuotedRef("3EB0", False, "Hello"), target=QuotedRef("3EB1", True)
     )
-    assert receipt == Sent(ID)
+    assert receipt == SendAccepted(ID)
     asked = await script.asked("send")
     del asked["ref"]
     assert asked == {
@@ -170,21 +170,21 @@ async def test_a_message_goes_under_our_id(link: Link, script: Scripted) -> None
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ({"ok": True}, Sent(ID)),
-        ({"ok": True, "id": "3EB0"}, Sent("3EB0")),
-        ({"error": {"code": 463, "title": "locked"}, "sure": True}, Reaction.HOLD_NEW),
-        ({"error": {"code": 404, "title": "nobody"}}, Reaction.FINAL),
-        ({"error": {"code": 429, "title": "slow"}, "sure": True}, Reaction.HOLD_CHANNEL),
-        ({"error": {"code": 0, "title": "not up"}, "sure": True}, Unsent("not up")),
-        ({"error": {"code": 0, "title": "lost"}}, Unknown("lost")),
-        ({"error": {"code": 503, "title": "lost"}, "sure": False}, Unknown("lost")),
-        ({}, Unknown("The driver of the link gave an answer that says nothing.")),
+        ({"ok": True}, SendAccepted(ID)),
+        ({"ok": True, "id": "3EB0"}, SendAccepted("3EB0")),
+        ({"error": {"code": 463, "title": "locked"}, "sure": True}, ErrorReaction.HOLD_NEW),
+        ({"error": {"code": 404, "title": "nobody"}}, ErrorReaction.FINAL),
+        ({"error": {"code": 429, "title": "slow"}, "sure": True}, ErrorReaction.HOLD_CHANNEL),
+        ({"error": {"code": 0, "title": "not up"}, "sure": True}, SendNotMade("not up")),
+        ({"error": {"code": 0, "title": "lost"}}, SendUnknown("lost")),
+        ({"error": {"code": 503, "title": "lost"}, "sure": False}, SendUnknown("lost")),
+        ({}, SendUnknown("The driver of the link gave an answer that says nothing.")),
     ],
 )
 async def test_what_the_driver_may_answer(link: Link, script: Scripted, answer: Any, expected: Any) -> None:
     script.replies["send"] = lambda _: [answer]
     receipt = await link.send(ID, ANA, "text", {"body": "Hi"})
-    assert (receipt.reaction if isinstance(receipt, Refused) else receipt) == expected
+    assert (receipt.reaction if isinstance(receipt, SendRefused) else receipt) == expected
 
 
 async def test_silence_is_an_unknown_outcome(script: Scripted) -> None:
@@ -192,7 +192,7 @@ async def test_silence_is_an_unknown_outcome(script: Scripted) -> None:
     async with running("socketpair", script, deadlines=HASTY) as driver:
         link = driver.link("ch_1")
         await link.open("15550002222")
-        assert isinstance(await link.send(ID, ANA, "text", {"body": "Hi"}), Unknown)
+        assert isinstance(await link.send(ID, ANA, "text", {"body": "Hi"}), SendUnknown)
         script.replies["check"] = script.replies["put"] = lambda _: None
         with pytest.raises(CallFailed, match="in time") as failed:
             await link.check(["1"])
@@ -206,7 +206,7 @@ async def test_a_frame_has_a_largest_size(link: Link, script: Scripted, over: in
     await link.send(ID, ANA, "text", {"body": ""})
     empty = len(msgspec.json.encode(await script.asked("send")))
     receipt = await link.send(ID, ANA, "text", {"body": "x" * (MAX_FRAME - empty + over)})
-    assert isinstance(receipt, Refused if over else Sent)
+    assert isinstance(receipt, SendRefused if over else SendAccepted)
 
 
 async def test_when_the_driver_goes_all_that_is_pending_ends(link: Link, driver: Driver, script: Scripted) -> None:
@@ -218,15 +218,15 @@ async def test_when_the_driver_goes_all_that_is_pending_ends(link: Link, driver:
     await script.asked("send")
     await script.asked("check")
     await script.hang_up()
-    assert isinstance(await sending, Unknown)
+    assert isinstance(await sending, SendUnknown)
     with pytest.raises(CallFailed, match="went away"):
         await checking
     for one in (link, other):
         ended = [update async for _, update in one.updates()]
-        assert [(news.state, news.reason) for news in ended if isinstance(news, ConnectionNews)] == [
+        assert [(news.state, news.reason) for news in ended if isinstance(news, ConnectionUpdate)] == [
             ("disconnected", "driver_gone")
         ]
-    assert isinstance(await link.send(ID, ANA, "text", {"body": "Hi"}), Unsent)
+    assert isinstance(await link.send(ID, ANA, "text", {"body": "Hi"}), SendNotMade)
     with pytest.raises(CallFailed):
         await link.logout()
     await link.ack(1)
@@ -247,7 +247,7 @@ class Tearing(PairWire):
         await super().send(frame)
 
 
-@pytest.mark.parametrize(("handed", "outcome"), [(False, Unsent), (True, Unknown)])
+@pytest.mark.parametrize(("handed", "outcome"), [(False, SendNotMade), (True, SendUnknown)])
 async def test_a_wire_that_tears_says_whether_the_message_may_be_through(
     script: Scripted, handed: bool, outcome: type
 ) -> None:
@@ -268,7 +268,7 @@ async def test_a_wire_that_tears_says_whether_the_message_may_be_through(
 async def test_a_second_link_of_a_session_takes_it_over(link: Link, driver: Driver) -> None:
     await driver.link("ch_1").open("15550002222")
     ((_, update),) = await taken(link, 1)
-    assert isinstance(update, ConnectionNews)
+    assert isinstance(update, ConnectionUpdate)
     assert update.reason == "driver_gone"
 
 
@@ -280,7 +280,7 @@ async def test_opening_waits_for_a_driver_only_so_long() -> None:
     await driver.start()
     with pytest.raises(CallFailed, match="in time"):
         await driver.link("ch_1").open("15550002222")
-    assert isinstance(await driver.link("ch_1").send(ID, ANA, "text", {}), Unsent)
+    assert isinstance(await driver.link("ch_1").send(ID, ANA, "text", {}), SendNotMade)
     await driver.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gatepost.networks.qr.phone.by_neonize import files
 from gatepost.networks.qr.phone.by_neonize.files import fetch_file
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.qr.phone.engine import EngineError
 from gatepost.networks.qr.phone.handles import FIELDS
 from gatepost.networks.qr.phone.protos import e2e
 from tests.networks.qr.file_host import FileHost, file_host, seal
@@ -44,7 +44,7 @@ async def test_a_file_may_be_as_long_as_its_message_says_and_no_longer(host: Fil
     if fits:
         assert len(await fetch_file("document", told(length=1600, path="/f"), host.url)) == size
         return
-    with pytest.raises(Trouble, match="longer than the 1600 bytes") as refused:
+    with pytest.raises(EngineError, match="longer than the 1600 bytes") as refused:
         await fetch_file("document", told(length=1600, path="/f"), host.url)
     assert (refused.value.code, refused.value.sure) == (400, True)
 
@@ -55,7 +55,7 @@ async def test_a_file_without_an_end_is_left_soon(
 ) -> None:
     monkeypatch.setattr(files, "LARGEST_FILE", 3_000_000)
     host.endless.add("/f")
-    with pytest.raises(Trouble, match=f"longer than the {most} bytes"):
+    with pytest.raises(EngineError, match=f"longer than the {most} bytes"):
         await fetch_file("document", told(length=length, path="/f"), host.url)
     assert host.sent < most + (20 << 20)  # what the sockets of both sides hold
 
@@ -65,27 +65,27 @@ async def test_a_file_that_was_changed_is_refused(host: FileHost, spoil: str) ->
     sealed = seal(b"hello" * 100, KEY if spoil != "other key" else bytes(32), "Document")
     broken = {"cut": sealed[:-16], "changed": sealed[:20] + b"?" + sealed[21:], "other key": sealed, "empty": b""}
     host.files["/f"] = broken[spoil]
-    with pytest.raises(Trouble, match="not what its message tells of") as refused:
+    with pytest.raises(EngineError, match="not what its message tells of") as refused:
         await fetch_file("document", told(length=500, path="/f"), host.url)
     assert refused.value.code == 400
 
 
 async def test_a_file_that_is_gone_says_so(host: FileHost) -> None:
-    with pytest.raises(Trouble, match="status code 404") as refused:
+    with pytest.raises(EngineError, match="status code 404") as refused:
         await fetch_file("document", told(path="/gone"), host.url)
     assert refused.value.code == 404
 
 
 async def test_a_redirect_is_not_followed(host: FileHost) -> None:
     host.redirects["/f"] = f"{host.url}/inside"
-    with pytest.raises(Trouble, match="status code 302"):
+    with pytest.raises(EngineError, match="status code 302"):
         await fetch_file("document", told(path="/f"), host.url)
     assert host.asked == ["/f"]
 
 
 @pytest.mark.parametrize("path", ["", "f", "@evil.example/f", "https://a.example/f", "/a b", "/a\r\nx: y", "/\u00e9"])
 async def test_a_path_is_a_path(host: FileHost, path: str) -> None:
-    with pytest.raises(Trouble, match="no proper path"):
+    with pytest.raises(EngineError, match="no proper path"):
         await fetch_file("document", told(path=path), host.url)
     assert host.asked == []
 

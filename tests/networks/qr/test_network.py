@@ -7,15 +7,15 @@ import pytest
 
 from gatepost.networks.base import (
     CallFailed,
+    ErrorReaction,
     NetworkError,
     Outgoing,
     Person,
-    Reaction,
-    Refused,
     RemoteMedia,
-    Sent,
+    SendAccepted,
+    SendRefused,
 )
-from gatepost.networks.qr.driver import Driver, Health
+from gatepost.networks.qr.driver import Driver, DriverTimeouts
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from tests.networks.qr.scripted import Scripted, running
@@ -31,7 +31,7 @@ def script() -> Scripted:
 
 @pytest.fixture(params=["socketpair", "websocket"])
 async def driver(request: pytest.FixtureRequest, script: Scripted) -> AsyncIterator[Driver]:
-    async with running(request.param, script, health=Health(first_wait=0.01)) as one:
+    async with running(request.param, script, health=DriverTimeouts(first_wait=0.01)) as one:
         yield one
 
 
@@ -52,8 +52,8 @@ async def test_a_network_over_the_link(link: Link, script: Scripted) -> None:
         content='{"media":{"id":"med_1"}}',
         media={"med_1": "h1"},
     )
-    assert await network.send(message) == Sent(ID)
-    assert await network.send(message) == Sent(ID)
+    assert await network.send(message) == SendAccepted(ID)
+    assert await network.send(message) == SendAccepted(ID)
     assert [frame["id"] for frame in script.requests if frame["op"] == "send"] == [ID, ID]
     assert (await script.asked("send"))["content"] == {"media": {"handle": "h1"}}
 
@@ -75,8 +75,8 @@ async def test_what_cannot_go_over_a_link_is_refused_for_good(link: Link) -> Non
     network = QrNetwork(link)
     message = Outgoing(UUID(hex=ID), 1, "15550003333", "buttons", '{"body":"?","buttons":[]}')
     receipt = await network.send(message)
-    assert isinstance(receipt, Refused)
-    assert receipt.reaction is Reaction.FINAL
+    assert isinstance(receipt, SendRefused)
+    assert receipt.reaction is ErrorReaction.FINAL
     assert isinstance(receipt.error, NetworkError)
     with pytest.raises(CallFailed, match="Not possible"):
         await network.edit("3EB0", ANA, "buttons", "{}")

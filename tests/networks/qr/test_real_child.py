@@ -15,11 +15,11 @@ import pytest
 
 from gatepost.admin import accounts, channels
 from gatepost.model.account import Plan
-from gatepost.networks.base import CallFailed, ConnectionNews, Person, Unsent
-from gatepost.networks.qr.child import PROGRAM, ChildDriver, Devices, environment
-from gatepost.networks.qr.driver import Health
+from gatepost.networks.base import CallFailed, ConnectionUpdate, Person, SendNotMade
+from gatepost.networks.qr.child_driver import PROGRAM, ChildDriver, Devices, environment
+from gatepost.networks.qr.driver import DriverTimeouts
 from gatepost.networks.qr.link import Link
-from gatepost.networks.qr.phone.by_baileys.devices import Devices as BaileysDevices
+from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore as BaileysDevices
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.devices import forget_devices
 from gatepost.store.embedded import device_dsn
@@ -48,17 +48,17 @@ def store(database_url: str) -> str:
 
 @pytest.fixture
 async def driver(store: str) -> AsyncIterator[ChildDriver]:
-    one = ChildDriver(Devices(store), health=Health(first_wait=0.05))
+    one = ChildDriver(Devices(store), health=DriverTimeouts(first_wait=0.05))
     await one.start()
     yield one
     await one.close()
 
 
-async def news_until(link: Link, reason: str) -> list[ConnectionNews]:
-    seen: list[ConnectionNews] = []
+async def news_until(link: Link, reason: str) -> list[ConnectionUpdate]:
+    seen: list[ConnectionUpdate] = []
     async with asyncio.timeout(PATIENCE):
         async for _, update in link.updates():
-            assert isinstance(update, ConnectionNews)
+            assert isinstance(update, ConnectionUpdate)
             seen.append(update)
             if update.reason == reason:
                 return seen
@@ -75,7 +75,7 @@ async def test_a_dial_without_network_ends_in_the_right_state_and_reason(driver:
     assert "whatsmeow_device" in await tables(store)
 
     receipt = await link.send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"})
-    assert receipt == Unsent("The link is not connected.")
+    assert receipt == SendNotMade("The link is not connected.")
     with pytest.raises(CallFailed, match="not up"):
         await link.check(["15550003333"])
     await link.close()
@@ -184,7 +184,7 @@ async def test_a_killed_child_ends_every_link_and_is_started_again(driver: Child
     os.kill(driver.pid, signal.SIGKILL)
     for link in links:
         assert (await news_until(link, "driver_gone"))[-1].state == "disconnected"
-    assert isinstance(await links[0].send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"}), Unsent)
+    assert isinstance(await links[0].send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"}), SendNotMade)
 
     again = driver.link("ch_1")
     await again.open("15550002222")

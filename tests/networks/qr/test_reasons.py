@@ -1,7 +1,7 @@
 import pytest
 
-from gatepost.networks.base import Reaction
-from gatepost.networks.qr.reasons import REASONS, REFUSALS, Then, reason_of, refused
+from gatepost.networks.base import ErrorReaction
+from gatepost.networks.qr.reasons import REASONS, REFUSALS, NextStep, reason_of, refused
 
 WORDS = (
     "started linked scan_expired logged_out logged_out_here replaced banned restart_required network_gone stream_error "
@@ -19,37 +19,37 @@ def test_the_table_has_every_reason_of_the_protocol() -> None:
 @pytest.mark.parametrize(
     ("word", "then"),
     [
-        ("linked", Then.GO_ON),
-        ("restart_required", Then.RECONNECT),
-        ("network_gone", Then.BACK_OFF),
-        ("driver_gone", Then.BACK_OFF),
-        ("logged_out", Then.STOP),
-        ("replaced", Then.STOP),
-        ("banned", Then.STOP),
-        ("word of tomorrow", Then.BACK_OFF),
-        (None, Then.BACK_OFF),
+        ("linked", NextStep.GO_ON),
+        ("restart_required", NextStep.RECONNECT),
+        ("network_gone", NextStep.BACK_OFF),
+        ("driver_gone", NextStep.BACK_OFF),
+        ("logged_out", NextStep.STOP),
+        ("replaced", NextStep.STOP),
+        ("banned", NextStep.STOP),
+        ("word of tomorrow", NextStep.BACK_OFF),
+        (None, NextStep.BACK_OFF),
     ],
 )
-def test_each_reason_has_its_reaction(word: str | None, then: Then) -> None:
+def test_each_reason_has_its_reaction(word: str | None, then: NextStep) -> None:
     assert reason_of(word).then is then
 
 
 @pytest.mark.parametrize(
     ("code", "reaction"),
     [
-        (463, Reaction.HOLD_NEW),
-        (429, Reaction.HOLD_CHANNEL),
-        (404, Reaction.FINAL),
-        (479, Reaction.FINAL),
-        (499, Reaction.FINAL),
-        (500, Reaction.RETRY),
-        (599, Reaction.RETRY),
-        (600, Reaction.FINAL),
-        (0, Reaction.RETRY),
-        (-1, Reaction.FINAL),
+        (463, ErrorReaction.HOLD_NEW),
+        (429, ErrorReaction.HOLD_CHANNEL),
+        (404, ErrorReaction.FINAL),
+        (479, ErrorReaction.FINAL),
+        (499, ErrorReaction.FINAL),
+        (500, ErrorReaction.RETRY),
+        (599, ErrorReaction.RETRY),
+        (600, ErrorReaction.FINAL),
+        (0, ErrorReaction.RETRY),
+        (-1, ErrorReaction.FINAL),
     ],
 )
-def test_each_refusal_has_its_reaction_and_advice(code: int, reaction: Reaction) -> None:
+def test_each_refusal_has_its_reaction_and_advice(code: int, reaction: ErrorReaction) -> None:
     answer = refused(code, "", "details")
     assert answer.reaction is reaction
     assert (answer.error.code, answer.error.details) == (code, "details")

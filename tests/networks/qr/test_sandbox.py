@@ -9,19 +9,19 @@ from pyreqwest.client import ClientBuilder
 
 from gatepost.networks.base import (
     CallFailed,
-    ConnectionNews,
+    ConnectionUpdate,
     Incoming,
     Outgoing,
-    Quote,
-    Sent,
-    Status,
-    Unsent,
+    QuotedRef,
+    SendAccepted,
+    SendNotMade,
+    StatusUpdate,
     Update,
 )
-from gatepost.networks.qr.dial import WebSocketDriver
-from gatepost.networks.qr.driver import Health
+from gatepost.networks.qr.driver import DriverTimeouts
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
+from gatepost.networks.qr.websocket_driver import WebSocketDriver
 from gatepost.sandbox import SandboxSettings
 from tests.patience import PATIENCE
 from tests.sandbox.conftest import running
@@ -46,7 +46,7 @@ async def sandbox(port: int) -> Driver:
 
 @pytest.fixture
 async def links(port: int, sandbox: Driver) -> AsyncIterator[WebSocketDriver]:
-    driver = WebSocketDriver(f"ws://127.0.0.1:{port}/qr/link", health=Health(first_wait=0.01))
+    driver = WebSocketDriver(f"ws://127.0.0.1:{port}/qr/link", health=DriverTimeouts(first_wait=0.01))
     await driver.start()
     yield driver
     await driver.close()
@@ -81,14 +81,14 @@ def outgoing(type_: str, content: str, **fields: object) -> Outgoing:
 async def test_a_message_goes_once_and_is_read(link: Link, sandbox: Driver) -> None:
     network = QrNetwork(link)
     assert link.own_ids
-    text = outgoing("text", '{"body":"Hi"}', reply_to=Quote("3A01", False, "Hello"))
+    text = outgoing("text", '{"body":"Hi"}', reply_to=QuotedRef("3A01", False, "Hello"))
     first = await network.send(text)
-    assert isinstance(first, Sent)
-    assert first == await network.send(text) == Sent(f"{ID.int:032X}")
+    assert isinstance(first, SendAccepted)
+    assert first == await network.send(text) == SendAccepted(f"{ID.int:032X}")
     await sandbox.advance(60)
     seen = await until(link, lambda update: getattr(update, "status", "") == "delivered")
     last = seen[-1]
-    assert isinstance(last, Status)
+    assert isinstance(last, StatusUpdate)
     assert last.message_id == ID
 
 
@@ -96,10 +96,10 @@ async def test_files_and_choices(link: Link) -> None:
     network = QrNetwork(link)
     handle = await network.put_media(b"picture" * 100_000, "image/jpeg", None)
     image = outgoing("image", '{"media":{"id":"med_1"},"caption":"Look"}', media={"med_1": handle})
-    assert isinstance(await network.send(image), Sent)
+    assert isinstance(await network.send(image), SendAccepted)
     buttons = '{"body":"?","buttons":[{"id":"y","title":"Yes"}],"fallback":"text"}'
     other = Outgoing(UUID(int=ID.int + 1), 1, ANA, "buttons", buttons)
-    assert isinstance(await network.send(other), Sent)
+    assert isinstance(await network.send(other), SendAccepted)
 
 
 async def test_what_people_say_arrives_and_files_can_be_fetched(link: Link, sandbox: Driver) -> None:
@@ -121,14 +121,14 @@ async def test_a_device_that_was_linked_needs_no_second_scan(link: Link, links: 
     again = links.link("ch_1")
     await again.open(PHONE)
     seen = await until(again, lambda update: getattr(update, "state", "") == "connected")
-    assert not any(update.qr for update in seen if isinstance(update, ConnectionNews))
+    assert not any(update.qr for update in seen if isinstance(update, ConnectionUpdate))
     assert [one.phone for one in await again.check([ANA])] == [ANA]
 
 
 async def test_a_lost_link_says_why(link: Link, sandbox: Driver) -> None:
     await sandbox.control("POST", f"phones/{PHONE}/drop", {"reason": "replaced"})
     news = (await until(link, lambda update: getattr(update, "state", "") == "disconnected"))[-1]
-    assert isinstance(news, ConnectionNews)
+    assert isinstance(news, ConnectionUpdate)
     assert news.reason == "replaced"
 
 
@@ -138,5 +138,5 @@ async def test_a_connection_that_is_cut_is_heard_and_made_again(
     await sandbox.control("POST", "reset", {})
     seen = [update async for _, update in link.updates()]
     assert getattr(seen[-1], "reason", "") == "driver_gone"
-    assert isinstance(await QrNetwork(link).send(outgoing("text", '{"body":"Hi"}')), Unsent)
+    assert isinstance(await QrNetwork(link).send(outgoing("text", '{"body":"Hi"}')), SendNotMade)
     await links.link("ch_1").open(PHONE)

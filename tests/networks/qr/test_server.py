@@ -10,10 +10,20 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.base import CallFailed, ConnectionNews, Incoming, Person, Quote, Refused, Sent, Unsent, Update
+from gatepost.networks.base import (
+    CallFailed,
+    ConnectionUpdate,
+    Incoming,
+    Person,
+    QuotedRef,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+    Update,
+)
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.line import Wire
-from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.driver_connection import Wire
+from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
 from gatepost.networks.qr.phone.engine import Callbacks
@@ -133,7 +143,7 @@ async def wire_to(library: Library) -> Wire:
     reader, writer = await asyncio.open_connection(sock=theirs)
 
     async def serve() -> None:
-        server, lines = Server(library, writer), Lines()
+        server, lines = Server(library, writer), LineReader()
         while data := await reader.read(1 << 16):
             for line in lines.feed(data):
                 server.take(line)
@@ -165,11 +175,11 @@ async def next_update(link: Link) -> tuple[int | None, Update]:
     raise AssertionError("ended")
 
 
-async def until(link: Link, state: str) -> list[ConnectionNews]:
+async def until(link: Link, state: str) -> list[ConnectionUpdate]:
     seen = []
     while True:
         _, update = await next_update(link)
-        if isinstance(update, ConnectionNews):
+        if isinstance(update, ConnectionUpdate):
             seen.append(update)
             if update.state == state:
                 return seen
@@ -230,25 +240,25 @@ async def test_codes_that_nobody_scans_end_the_session(driver: Driver, library: 
 
 
 async def test_a_message_and_its_resend(link: Link, library: Library) -> None:
-    first = await link.send(ID, ANA, "text", {"body": "Hi"}, quote=Quote("3EB0Q", True, "Hello"))
-    assert first == await link.send(ID, ANA, "text", {"body": "Hi"}) == Sent("3EB01")
+    first = await link.send(ID, ANA, "text", {"body": "Hi"}, quote=QuotedRef("3EB0Q", True, "Hello"))
+    assert first == await link.send(ID, ANA, "text", {"body": "Hi"}) == SendAccepted("3EB01")
     assert [name for name, _ in library.calls] == ["check", "send"]
     assert library.built().extendedTextMessage.contextInfo.participant == "15550002222@s.whatsapp.net"
-    assert await link.send(ID[:-1] + "C", ANA, "text", {"body": "Hi"}) == Sent("3EB02")
+    assert await link.send(ID[:-1] + "C", ANA, "text", {"body": "Hi"}) == SendAccepted("3EB02")
     assert [name for name, _ in library.calls].count("check") == 1
-    assert await link.send(ID[:-1] + "D", Person(lid="77"), "text", {"body": "Hi"}) == Sent("3EB03")
+    assert await link.send(ID[:-1] + "D", Person(lid="77"), "text", {"body": "Hi"}) == SendAccepted("3EB03")
     assert library.calls[-1][1][0] == "77@lid"
 
 
 async def test_refusals_can_be_tried_again(link: Link, library: Library) -> None:
-    assert isinstance(refused := await link.send(ID, Person(phone="15550009999"), "text", {"body": "x"}), Refused)
+    assert isinstance(refused := await link.send(ID, Person(phone="15550009999"), "text", {"body": "x"}), SendRefused)
     assert refused.error.code == 404
     library.failure = RuntimeError("server returned error 463")
-    assert isinstance(refused := await link.send(ID, ANA, "text", {"body": "x"}), Refused)
+    assert isinstance(refused := await link.send(ID, ANA, "text", {"body": "x"}), SendRefused)
     assert refused.error.code == 463
     library.failure = None
-    assert await link.send(ID, ANA, "text", {"body": "x"}) == Sent("3EB01")
-    assert isinstance(refused := await link.send(ID[::-1], ANA, "buttons", {}), Refused)
+    assert await link.send(ID, ANA, "text", {"body": "x"}) == SendAccepted("3EB01")
+    assert isinstance(refused := await link.send(ID[::-1], ANA, "buttons", {}), SendRefused)
     assert refused.error.code == 400
 
 
@@ -266,7 +276,7 @@ async def test_nothing_is_asked_of_a_library_that_is_not_connected(driver: Drive
     ):
         with pytest.raises(CallFailed, match="not up"):
             await call
-    assert isinstance(await link.send(ID, ANA, "text", {"body": "x"}), Unsent)
+    assert isinstance(await link.send(ID, ANA, "text", {"body": "x"}), SendNotMade)
     assert library.calls == []
 
 
@@ -293,7 +303,7 @@ async def test_files_there_and_back(link: Link, library: Library) -> None:
         await link.get_media(handle, len(whole) - 1)
     with pytest.raises(CallFailed):
         await link.get_media("other", 10)
-    assert await link.send(ID, ANA, "image", {"media": {"handle": handle}}) == Sent("3EB01")
+    assert await link.send(ID, ANA, "image", {"media": {"handle": handle}}) == SendAccepted("3EB01")
     assert library.built().imageMessage.fileLength == len(whole)
     await link.send(ID[::-1], ANA, "document", {"media": {"handle": handle}, "filename": "a.png"})
     assert ("upload", ("MediaDocument", len(whole))) in library.calls
@@ -328,7 +338,7 @@ async def test_an_event_that_cannot_be_told_silences_nobody(link: Link, library:
 
 async def test_votes_are_decrypted_and_named_where_the_poll_is_known(link: Link, library: Library) -> None:
     poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
-    assert await link.send(ID, ANA, "poll", poll) == Sent("3EB01")
+    assert await link.send(ID, ANA, "poll", poll) == SendAccepted("3EB01")
     key = common.MessageKey(remoteJID="x", fromMe=True, ID="3EB01")
     vote = message(said(pollUpdateMessage=e2e.PollUpdateMessage(pollCreationMessageKey=key)))
     library.to["ch_1"].event(vote)
@@ -373,4 +383,4 @@ async def test_a_session_that_is_closed_is_stopped_and_gone(link: Link, driver: 
     again = driver.link("ch_2")
     await again.open("15550002222", "15550002222:7@s.whatsapp.net")
     assert (await until(again, "logged_out"))[-1].details == "The store no longer holds this device."
-    assert isinstance(await again.send(ID, ANA, "text", {"body": "x"}), Unsent)
+    assert isinstance(await again.send(ID, ANA, "text", {"body": "x"}), SendNotMade)

@@ -8,7 +8,7 @@ import pytest
 
 from gatepost.networks.base import Incoming, Person, RemoteMedia
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.phone.engine import Vote
+from gatepost.networks.qr.phone.engine import PollVote
 from gatepost.networks.qr.phone.handles import unpack
 from gatepost.networks.qr.phone.people import jid
 from gatepost.networks.qr.phone.protos import common, e2e
@@ -226,7 +226,7 @@ def test_each_kind_becomes_its_type_and_content(library: Any, type_: str, conten
 def as_update(frame: dict[str, Any]) -> Incoming:
     """The value that the gateway gets, over the protocol itself."""
     event = frames.read(frames.write({**frame, "session": "ch_1", "seq": 5}))
-    assert isinstance(event, frames.Message)
+    assert isinstance(event, frames.MessageFrame)
     ((seq, update),) = updates_of(event, "connected")
     assert seq == 5
     assert isinstance(update, Incoming)
@@ -353,7 +353,7 @@ def test_what_is_no_conversation_with_one_person_says_so(chat: Any, kind: str) -
 def test_votes_are_told_by_the_hashes_of_their_options() -> None:
     vote = said(pollUpdateMessage=e2e.PollUpdateMessage(pollCreationMessageKey=KEY))
     red = hashlib.sha256(b"Red").digest()
-    (frame,) = translate_message(message(vote), 0, Vote([red]))
+    (frame,) = translate_message(message(vote), 0, PollVote([red]))
     assert (frame["type"], frame["target"]) == ("poll_vote", "3EB0TARGET")
     assert frame["content"] == {"poll": {"options": [], "hashes": [red.hex()]}}
     (sealed,) = translate(message(vote), 0)

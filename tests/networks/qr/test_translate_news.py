@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from neonize.events import EVENT_TO_INT  # type: ignore[import-untyped]
 
-from gatepost.networks.base import ConnectionNews, ContactNews, Incoming, Person, Status, Update
+from gatepost.networks.base import ConnectionUpdate, ContactUpdate, Incoming, Person, StatusUpdate, Update
 from gatepost.networks.qr import frames
 from gatepost.networks.qr.phone import translate_link
 from gatepost.networks.qr.phone.people import jid, read, written
@@ -23,7 +23,7 @@ def updates(event: Any, now: int = AT) -> list[Update]:
     for frame in translate(event, now):
         read_frame = frames.read(frames.write({**frame, "session": "ch_1", "seq": 1}))
         assert read_frame is not None
-        assert not isinstance(read_frame, frames.Answer)
+        assert not isinstance(read_frame, frames.FrameAnswer)
         found += [update for _, update in updates_of(read_frame, "connecting")]
     return found
 
@@ -79,7 +79,7 @@ def failure(reason: int, message: str = "") -> Any:
 )
 def test_how_the_link_stands(event: Any, state: str, reason: str, details: str | None) -> None:
     until = datetime.fromtimestamp(AT + 3600, UTC) if isinstance(event, neo.TemporaryBan) else None
-    assert updates(event) == [ConnectionNews(state, reason, details, until=until)]
+    assert updates(event) == [ConnectionUpdate(state, reason, details, until=until)]
     assert REASONS[reason].state in (state, "disconnected", "connecting")
 
 
@@ -88,7 +88,7 @@ def test_one_sign_of_life_may_be_missed() -> None:
 
 
 def test_codes_live_sixty_seconds_then_twenty() -> None:
-    assert updates(neo.QR(Codes=["2@a", "2@b"])) == [ConnectionNews("waiting_for_scan", qr="2@a", qr_seconds=60)]
+    assert updates(neo.QR(Codes=["2@a", "2@b"])) == [ConnectionUpdate("waiting_for_scan", qr="2@a", qr_seconds=60)]
     assert translate_link.code("2@b", 1) == {"event": "qr", "code": "2@b", "seconds": 20}
 
 
@@ -113,7 +113,7 @@ def test_a_linked_phone_says_whose_it_is() -> None:
     assert translate(pairing, AT) == [
         {"event": "linked", "phone": "15550002222", "name": "Shop", "device": "15550002222:7@s.whatsapp.net"}
     ]
-    assert updates(pairing) == [ConnectionNews("connecting", "linked", phone="15550002222")]
+    assert updates(pairing) == [ConnectionUpdate("connecting", "linked", phone="15550002222")]
     me = neo.Device(JID=SHOP, LID=jid("77", "lid"), Platform="", BussinessName="", PushName="Shop", Initialized=True)
     assert translate_link.linked(me)["lid"] == "77"
 
@@ -125,11 +125,11 @@ def test_a_linked_phone_says_whose_it_is() -> None:
 def test_receipts(kind: int, status: str) -> None:
     ours = "01999C000000700080000000000000AB"
     found = updates(receipt(kind, ours, "3EB0B"))
-    assert [(one.network_id, one.status, one.at) for one in found if isinstance(one, Status)] == [
+    assert [(one.network_id, one.status, one.at) for one in found if isinstance(one, StatusUpdate)] == [
         (ours, status, datetime.fromtimestamp(AT, UTC)),
         ("3EB0B", status, datetime.fromtimestamp(AT, UTC)),
     ]
-    assert [one.message_id is not None for one in found if isinstance(one, Status)] == [True, False]
+    assert [one.message_id is not None for one in found if isinstance(one, StatusUpdate)] == [True, False]
 
 
 def test_receipts_that_say_nothing_about_a_person() -> None:
@@ -199,9 +199,9 @@ def test_a_fresh_link_brings_names_and_pairs() -> None:
     )
     at = datetime.fromtimestamp(AT, UTC)
     assert updates(neo.HistorySync(Data=data)) == [
-        ContactNews(Person(phone="15550003333", lid="9"), at),
-        ContactNews(Person(phone="15550003333", name="Ana"), at),
-        ContactNews(Person(phone="15550004444", lid="8", name="Bo"), at),
+        ContactUpdate(Person(phone="15550003333", lid="9"), at),
+        ContactUpdate(Person(phone="15550003333", name="Ana"), at),
+        ContactUpdate(Person(phone="15550004444", lid="8", name="Bo"), at),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from gatepost import __version__
-from gatepost.api.endings import ENDINGS
+from gatepost.api.deprecations import DEPRECATIONS
 from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
 from gatepost.api.openapi.note import Note
 from gatepost.api.openapi.notes import note_of
@@ -84,7 +84,7 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
         "security": [{"bearer": [operation.scope]}] if operation.scope else [],
         "responses": _responses(operation, note, known),
     }
-    if operation.key in ENDINGS:
+    if operation.key in DEPRECATIONS:
         shown["deprecated"] = True
     body = _body(operation, note, known)
     return shown | ({"requestBody": body} if body else {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.api import hot
+from gatepost.api import hot_routes
 from gatepost.model.message import SendRequest
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -47,11 +47,11 @@ def _hot(method: str, path: str, summary: str, handler: Callable[..., Any], **mo
     return Operation(method, path, handler.__name__, summary, description, more.get("scope"), 200, more.get("body"))
 
 
-_CALLBACK = hot.CALLBACKS + "{channel_id}"
-SEND = _hot("POST", hot.SEND, "Send a message", hot.send_message, scope="send", body=SendRequest)
+_CALLBACK = hot_routes.CALLBACKS + "{channel_id}"
+SEND = _hot("POST", hot_routes.SEND, "Send a message", hot_routes.send_message, scope="send", body=SendRequest)
 CALLBACKS = (
-    _hot("GET", _CALLBACK, "Shake hands with the network", hot.shake_hands),
-    _hot("POST", _CALLBACK, "Take updates of the network", hot.take_callback),
+    _hot("GET", _CALLBACK, "Shake hands with the network", hot_routes.shake_hands),
+    _hot("POST", _CALLBACK, "Take updates of the network", hot_routes.take_callback),
 )
 
 

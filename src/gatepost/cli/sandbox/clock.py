@@ -6,43 +6,43 @@ from typing import Annotated, Any
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command, given
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, given
 
 group = new_group("The sandbox's own time.")
 
 
-@door_command(group, "show")
-def show(door: Door) -> Answer:
+@control_command(group, "show")
+def show(door: ControlClient) -> CommandResult:
     """Show the time and how many timers wait."""
     return _answer(door.get("clock"))
 
 
-@door_command(group, "advance")
+@control_command(group, "advance")
 def advance(
-    door: Door,
+    door: ControlClient,
     duration: Annotated[str, typer.Argument(help="How far: 90s, 30m, 24h, 7d; 0 waits for what is on the wire.")],
-) -> Answer:
+) -> CommandResult:
     """Let time pass; answers when all that fell due has been posted."""
-    from gatepost.cli.reading import read_duration
+    from gatepost.cli.arguments import read_duration
 
     return _answer(door.post("clock", {"advance": read_duration(duration, "duration").total_seconds()}))
 
 
-@door_command(group, "freeze")
-def freeze(door: Door) -> Answer:
+@control_command(group, "freeze")
+def freeze(door: ControlClient) -> CommandResult:
     """Stop time: nothing happens until it is advanced."""
     return _answer(door.post("clock", {"frozen": True}))
 
 
-@door_command(group, "resume")
+@control_command(group, "resume")
 def resume(
-    door: Door, speed: Annotated[float | None, typer.Option(help="Sandbox seconds per real second.")] = None
-) -> Answer:
+    door: ControlClient, speed: Annotated[float | None, typer.Option(help="Sandbox seconds per real second.")] = None
+) -> CommandResult:
     """Let time run again."""
     return _answer(door.post("clock", {"frozen": False, **given(speed=speed)}))
 
 
-def _answer(face: dict[str, Any]) -> Answer:
+def _answer(face: dict[str, Any]) -> CommandResult:
     shown = datetime.fromtimestamp(face["now"], UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return Answer({"time": shown, **face})
+    return CommandResult({"time": shown, **face})

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command, given, segment
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, given, segment
 
 group = new_group("What goes wrong on purpose.")
 _SHOWN = ("id", "fault", "code", "phone_number_id", "to", "nth", "every", "probability", "times", "seen", "struck")
@@ -20,9 +20,9 @@ Fault = Annotated[
 ]
 
 
-@door_command(group, "add")
+@control_command(group, "add")
 def add(
-    door: Door,
+    door: ControlClient,
     fault: Fault,
     *,
     number: Annotated[str | None, typer.Option(help="Only this number id, or QR phone.")] = None,
@@ -41,34 +41,34 @@ def add(
     copies: Annotated[int | None, typer.Option(help="Of duplicate: how many in all.")] = None,
     hold: Annotated[int | None, typer.Option(help="Of reorder: how many are held.")] = None,
     drop: Annotated[bool | None, typer.Option("--drop", help="Of hold: drop the template in the end.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Put a fault rule in force; what is left out matches everything."""
     strikes = given(phone_number_id=number, to=to, labels=label, types=type_, link=link)
     often = given(nth=nth, every=every, times=times, probability=probability)
     how = given(code=code, status=status, details=details, seconds=seconds, copies=copies, hold=hold, drop=drop)
-    return Answer(door.post("faults", {"fault": fault, **strikes, **often, **how}))
+    return CommandResult(door.post("faults", {"fault": fault, **strikes, **often, **how}))
 
 
-@door_command(group, "list")
-def list_(door: Door) -> Answer:
+@control_command(group, "list")
+def list_(door: ControlClient) -> CommandResult:
     """List the rules in force, with how often each matched and struck."""
     rules = door.get("faults")
     rows = [{**rule, "code": rule["code"] and str(rule["code"])} for rule in rules]  # a code is no amount
-    return Answer(rules, _SHOWN, empty="Nothing goes wrong on purpose.", rows=rows)
+    return CommandResult(rules, _SHOWN, empty="Nothing goes wrong on purpose.", rows=rows)
 
 
-@door_command(group, "remove")
+@control_command(group, "remove")
 def remove(
-    door: Door,
+    door: ControlClient,
     rule: Annotated[str | None, typer.Argument(metavar="[RULE]", help="Id of the rule.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Remove all rules.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Take a rule out of force, or all of them."""
     from gatepost.model.errors import invalid_field
 
     if (rule is None) == (not all_):
         raise invalid_field("rule", "give the id of one rule, or --all")
     if rule is None:
-        return Answer(door.delete("faults"))
+        return CommandResult(door.delete("faults"))
     door.delete(f"faults/{segment(rule)}")
-    return Answer({"id": rule, "removed": True})
+    return CommandResult({"id": rule, "removed": True})

@@ -4,30 +4,30 @@ from typing import Annotated, Any
 
 import typer
 
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command
 
 _SHOWN = ("seq", "kind", "phone_number_id", "person", "what")
 
 
 def register(app: typer.Typer) -> None:
     """Adds this command to the program."""
-    door_command(app, "ledger")(ledger)
+    control_command(app, "ledger")(ledger)
 
 
 def ledger(
-    door: Door,
+    door: ControlClient,
     *,
     kind: Annotated[str | None, typer.Option(help="accepted, refused, incoming, read or callback.")] = None,
     number: Annotated[str | None, typer.Option(help="Only of this number id, or QR phone.")] = None,
     to: Annotated[str | None, typer.Option(help="Only to this person.")] = None,
     after: Annotated[int, typer.Option(min=0, help="Only after this seq.")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")] = 1000,
-) -> Answer:
+) -> CommandResult:
     """Show what happened, oldest first."""
     found = door.get("ledger", kind=kind, phone_number_id=number, to=to, after=after, limit=limit)["entries"]
     rows = [{**entry, "person": entry.get("from") or entry["to"], "what": summarise(entry)} for entry in found]
-    return Answer(found, _SHOWN, empty="Nothing has happened yet.", rows=rows)
+    return CommandResult(found, _SHOWN, empty="Nothing has happened yet.", rows=rows)
 
 
 def summarise(entry: dict[str, Any]) -> str:

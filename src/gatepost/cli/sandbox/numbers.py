@@ -5,22 +5,22 @@ from typing import Annotated, Any
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command, given
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, given
 
 group = new_group("Business numbers that are registered.")
 _SHOWN = ("phone_number_id", "phone", "name", "status", "quality_rating", "callback_url")
 
 
-@door_command(group, "list")
-def list_(door: Door) -> Answer:
+@control_command(group, "list")
+def list_(door: ControlClient) -> CommandResult:
     """List the numbers."""
-    return Answer(door.get("numbers"), _SHOWN, empty="There are none yet: gatepost sandbox number add --help")
+    return CommandResult(door.get("numbers"), _SHOWN, empty="There are none yet: gatepost sandbox number add --help")
 
 
-@door_command(group, "add")
+@control_command(group, "add")
 def add(
-    door: Door,
+    door: ControlClient,
     phone_number_id: Annotated[str, typer.Argument(help="Id of the number, in digits.")],
     *,
     phone: Annotated[str, typer.Option(help="The number in digits, with its country code.")],
@@ -31,11 +31,11 @@ def add(
     name: Annotated[str | None, typer.Option(help="Name that people see.")] = None,
     waba_id: Annotated[str | None, typer.Option(help="Id of the business account.")] = None,
     verify: Annotated[bool, typer.Option(help="Make the handshake with the callback address.")] = True,
-) -> Answer:
+) -> CommandResult:
     """Register a number, or replace the one with this id."""
     spec = {"phone_number_id": phone_number_id, "phone": phone, "token": token, "app_secret": app_secret}
     more = given(callback_url=callback_url, verify_token=verify_token, name=name, waba_id=waba_id)
-    return Answer(_without_tuning(door.post("numbers", {**spec, **more, "verify": verify})))
+    return CommandResult(_without_tuning(door.post("numbers", {**spec, **more, "verify": verify})))
 
 
 def _without_tuning(number: dict[str, Any]) -> dict[str, Any]:

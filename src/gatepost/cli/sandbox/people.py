@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command, given, segment
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, given, segment
 
 group = new_group("People and their characters.")
 _SHOWN = ("phone", "name", "character", "script")
@@ -16,21 +16,21 @@ _CHARACTERS = "normal, quick, slow, in_chat, silent, offline, absent or blocked.
 
 def register(app: typer.Typer) -> None:
     """Adds the command that stands by itself."""
-    door_command(app, "say")(say)
+    control_command(app, "say")(say)
 
 
-@door_command(group, "list")
-def list_(door: Door) -> Answer:
+@control_command(group, "list")
+def list_(door: ControlClient) -> CommandResult:
     """List everybody who was introduced."""
     people = door.get("people")
     rows = [{**person, "script": f"{len(person['replies'])} lines"} for person in people]
     empty = "Nobody was introduced; everybody with a number is a stranger who reads."
-    return Answer(people, _SHOWN, empty=empty, rows=rows)
+    return CommandResult(people, _SHOWN, empty=empty, rows=rows)
 
 
-@door_command(group, "set")
+@control_command(group, "set")
 def set_(
-    door: Door,
+    door: ControlClient,
     phone: Annotated[str, typer.Argument(help="The person's number, in digits.")],
     *,
     name: Annotated[str | None, typer.Option(help="Profile name.")] = None,
@@ -39,22 +39,24 @@ def set_(
         list[str] | None, typer.Option(help="A line of the script: what to answer to anything. May be repeated.")
     ] = None,
     script: Annotated[str | None, typer.Option(help="The whole script, a JSON array of lines.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Introduce a person, or change some of one who was introduced."""
     known = {person["phone"]: person for person in door.get("people")}
     changes = given(name=name, character=character, replies=_read_script(reply or [], script))
-    return Answer(door.put(f"people/{segment(phone)}", {**known.get(phone, {}), **changes}))
+    return CommandResult(door.put(f"people/{segment(phone)}", {**known.get(phone, {}), **changes}))
 
 
-@door_command(group, "forget")
-def forget(door: Door, phone: Annotated[str, typer.Argument(help="The person's number, in digits.")]) -> Answer:
+@control_command(group, "forget")
+def forget(
+    door: ControlClient, phone: Annotated[str, typer.Argument(help="The person's number, in digits.")]
+) -> CommandResult:
     """Make a person a stranger again."""
     door.delete(f"people/{segment(phone)}")
-    return Answer({"phone": phone, "forgotten": True})
+    return CommandResult({"phone": phone, "forgotten": True})
 
 
 def say(
-    door: Door,
+    door: ControlClient,
     phone: Annotated[str, typer.Argument(metavar="FROM", help="Who writes: a number in digits.")],
     text: Annotated[str, typer.Argument(help="What they write.")],
     *,
@@ -63,7 +65,7 @@ def say(
     ] = None,
     name: Annotated[str | None, typer.Option(help="The writer's profile name.")] = None,
     reply_to: Annotated[str | None, typer.Option(help="Id of the message that is quoted.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Write to a number as a person."""
     numbers = [one["phone_number_id"] for one in door.get("numbers")]
     phones = [one["phone"] for one in door.get("phones")]
@@ -71,9 +73,9 @@ def say(
     if to in phones and to not in numbers:
         quote = {"id": reply_to, "from_me": True} if reply_to else None
         said = given(content={"body": text}, quote=quote)
-        return Answer(door.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
+        return CommandResult(door.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
     said = given(name=name, reply_to=reply_to)
-    return Answer(door.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
+    return CommandResult(door.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
 
 
 def _only(known: list[str]) -> str:

@@ -5,36 +5,36 @@ from typing import Annotated, Any
 import typer
 
 from gatepost.cli.command import new_group
-from gatepost.cli.output import Answer
-from gatepost.cli.sandbox.door import Door, door_command, given, segment
+from gatepost.cli.output import CommandResult
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, given, segment
 
 group = new_group("Phones of the QR network.")
 
 
-@door_command(group, "list")
-def list_(door: Door) -> Answer:
+@control_command(group, "list")
+def list_(door: ControlClient) -> CommandResult:
     """List the phones with their sessions."""
     states = {one["session"]: one["state"] for one in door.get("sessions")}
     phones = [{**one, "state": [states.get(name) for name in one["sessions"]]} for one in door.get("phones")]
-    return Answer(phones, ("phone", "name", "sessions", "state", "banned", "locked_until"))
+    return CommandResult(phones, ("phone", "name", "sessions", "state", "banned", "locked_until"))
 
 
-@door_command(group, "scan")
+@control_command(group, "scan")
 def scan(
-    door: Door,
+    door: ControlClient,
     phone: Annotated[str, typer.Argument(help="The phone that scans: its number in digits.")],
     session: Annotated[
         str | None, typer.Option(help="Session whose code it scans.", show_default="the one that shows a code")
     ] = None,
     code: Annotated[str | None, typer.Option(help="The code itself.")] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Give up half-way.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Scan a code with a phone, so that the session is linked to it."""
     what = given(code=code, session=session) or {"session": _only_waiting(door)}
-    return Answer(door.post(f"phones/{segment(phone)}/scan", {**what, "fail": fail}))
+    return CommandResult(door.post(f"phones/{segment(phone)}/scan", {**what, "fail": fail}))
 
 
-def _only_waiting(door: Door) -> str:
+def _only_waiting(door: ControlClient) -> str:
     from gatepost.model.errors import Conflict
 
     waiting: list[Any] = [one["session"] for one in door.get("sessions") if one["code"] is not None]

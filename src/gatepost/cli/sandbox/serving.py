@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.output import failing
-from gatepost.cli.running import check_port, run_loop, url_of
+from gatepost.cli.serve import check_port, run_loop, url_of
 
 
 def sandbox(

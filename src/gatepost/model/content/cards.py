@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gatepost.model.content.found import Found
 from gatepost.model.content.parts import read_location
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
-from gatepost.model.problems import Problems, read_each
-from gatepost.model.reading import place, read_list, read_object, read_text, read_texts, read_url
+from gatepost.model.field_readers import place, read_list, read_object, read_text, read_texts, read_url
+from gatepost.model.problem_collector import ProblemCollector, read_each
 
 _NAME = ("first_name", "last_name", "middle_name", "prefix", "suffix")
 _ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → what its entries must and may have
@@ -18,12 +18,12 @@ _ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → wh
 _ORG = ("company", "department", "title")
 
 
-def read_place(given: dict[str, Any], _: Found) -> dict[str, Any]:
+def read_place(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
     """A place on the map."""
     return {"location": read_location("location", given["location"])}
 
 
-def read_contacts(given: dict[str, Any], _: Found) -> dict[str, Any]:
+def read_contacts(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
     """Contact cards."""
     cards = read_list("contacts", given["contacts"], "contacts.count")
     return {"contacts": read_each("contacts", cards, _card)}
@@ -31,7 +31,7 @@ def read_contacts(given: dict[str, Any], _: Found) -> dict[str, Any]:
 
 def _card(path: str, value: Any) -> dict[str, Any]:
     given = read_object(path, value, ("name", "phones"), ("emails", "urls", "addresses", "org", "birthday"))
-    problems = Problems()
+    problems = ProblemCollector()
     card: dict[str, Any] = {"name": problems.read(_name, place(path, "name"), given["name"])}
     for field in _ENTRIES:
         if field in given:
@@ -61,7 +61,7 @@ def _entry(path: str, value: Any, required: tuple[str, ...] = (), optional: tupl
     given = read_object(path, value, required, optional)
     if not given:
         raise invalid_field(path, "is empty; leave it out or fill it in")
-    problems = Problems()
+    problems = ProblemCollector()
     if "url" in given:
         problems.read(read_url, place(path, "url"), given["url"], "contacts.text")
     texts = {name: text for name, text in given.items() if name != "url"}

@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from gatepost.model.content.found import Found
 from gatepost.model.content.parts import HEADER_FILES, read_header, read_parts, read_words
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import check_unlike, place, read_list, read_object, read_text, read_texts, read_url
 from gatepost.model.limits import limit
-from gatepost.model.problems import Problems, read_each
-from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text, read_texts, read_url
+from gatepost.model.problem_collector import ProblemCollector, read_each
 
 _ROW = {"id": "list.row_id", "title": "list.row_title", "description": "list.row_description"}
 _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
-def read_buttons(given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_buttons(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """Up to three buttons below a text."""
     return read_parts((read_words, given, _AROUND), (_buttons, given["buttons"]), (_header, given, found, HEADER_FILES))
 
 
-def read_choice_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_choice_list(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """A list that opens at the press of a button."""
     words = {"body": "list.body", "button": "list.button", "footer": "interactive.footer"}
     return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given, found))
@@ -46,21 +46,21 @@ def _sections(value: Any) -> dict[str, Any]:
     return {"sections": read}
 
 
-def read_link_button(given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_link_button(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """A button that opens a page."""
     return read_parts((read_words, given, _AROUND), (_cta, given["cta"]), (_header, given, found, HEADER_FILES))
 
 
 def _cta(value: Any) -> dict[str, Any]:
     given = read_object("cta", value, ("text", "url"))
-    problems = Problems()
+    problems = ProblemCollector()
     text = problems.read(read_text, "cta.text", given["text"], "cta_url.text")
     url = problems.read(read_url, "cta.url", given["url"], "cta_url.url")
     problems.check()
     return {"cta": {"text": text, "url": url}}
 
 
-def _header(given: dict[str, Any], found: Found, files: tuple[str, ...] = ()) -> dict[str, Any]:
+def _header(given: dict[str, Any], found: MessageReferences, files: tuple[str, ...] = ()) -> dict[str, Any]:
     return {"header": read_header(given["header"], found, ("text", *files))} if "header" in given else {}
 
 

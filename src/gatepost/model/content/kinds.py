@@ -5,10 +5,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from gatepost.model.content import answers, cards, choices, files, shop, template
-from gatepost.model.content.found import Found
+from gatepost.model.content import cards, choices, files, reactions_and_polls, shop, template
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import Invalid, invalid_field
-from gatepost.model.problems import joined
+from gatepost.model.problem_collector import joined
 
 Type = Literal[
     "text",
@@ -32,35 +32,35 @@ Type = Literal[
 TYPES: tuple[str, ...] = get_args(Type)
 
 
-class Kind(msgspec.Struct, frozen=True):
+class MessageType(msgspec.Struct, frozen=True):
     """A type's own fields: those that it must have, those that it may have, and the function that reads them."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
-    read: Callable[[dict[str, Any], Found], dict[str, Any]]
+    read: Callable[[dict[str, Any], MessageReferences], dict[str, Any]]
 
     @property
     def fields(self) -> tuple[str, ...]:
         return self.required + self.optional
 
 
-KINDS: dict[str, Kind] = {
-    "image": Kind(("media",), ("caption",), files.read_files),
-    "video": Kind(("media",), ("caption",), files.read_files),
-    "audio": Kind(("media",), ("voice",), files.read_files),
-    "document": Kind(("media",), ("caption", "filename"), files.read_files),
-    "sticker": Kind(("media",), (), files.read_files),
-    "location": Kind(("location",), (), cards.read_place),
-    "contacts": Kind(("contacts",), (), cards.read_contacts),
-    "buttons": Kind(("body", "buttons"), ("header", "footer", "fallback"), choices.read_buttons),
-    "list": Kind(("body", "button", "sections"), ("header", "footer", "fallback"), choices.read_choice_list),
-    "cta_url": Kind(("body", "cta"), ("header", "footer", "fallback"), choices.read_link_button),
-    "product": Kind(("product",), ("body", "footer"), shop.read_one_product),
-    "product_list": Kind(("body", "header", "catalog_id", "sections"), ("footer",), shop.read_product_list),
-    "catalog": Kind(("body",), ("thumbnail", "footer"), shop.read_catalog),
-    "template": Kind(("template",), (), template.read_template),
-    "reaction": Kind(("reaction",), (), answers.read_reaction),
-    "poll": Kind(("poll",), (), answers.read_poll),
+KINDS: dict[str, MessageType] = {
+    "image": MessageType(("media",), ("caption",), files.read_files),
+    "video": MessageType(("media",), ("caption",), files.read_files),
+    "audio": MessageType(("media",), ("voice",), files.read_files),
+    "document": MessageType(("media",), ("caption", "filename"), files.read_files),
+    "sticker": MessageType(("media",), (), files.read_files),
+    "location": MessageType(("location",), (), cards.read_place),
+    "contacts": MessageType(("contacts",), (), cards.read_contacts),
+    "buttons": MessageType(("body", "buttons"), ("header", "footer", "fallback"), choices.read_buttons),
+    "list": MessageType(("body", "button", "sections"), ("header", "footer", "fallback"), choices.read_choice_list),
+    "cta_url": MessageType(("body", "cta"), ("header", "footer", "fallback"), choices.read_link_button),
+    "product": MessageType(("product",), ("body", "footer"), shop.read_one_product),
+    "product_list": MessageType(("body", "header", "catalog_id", "sections"), ("footer",), shop.read_product_list),
+    "catalog": MessageType(("body",), ("thumbnail", "footer"), shop.read_catalog),
+    "template": MessageType(("template",), (), template.read_template),
+    "reaction": MessageType(("reaction",), (), reactions_and_polls.read_reaction),
+    "poll": MessageType(("poll",), (), reactions_and_polls.read_poll),
 }
 _HINTS = {
     "body": "give the text of the message",
@@ -90,7 +90,7 @@ def foreign(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
     return invalid_field(field, f"does not belong to type {type_}, which takes {', '.join(own)}")
 
 
-def read_content(type_: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_content(type_: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """The neutral content of a message of any type but text, from the fields that were given."""
     kind = KINDS[type_]
     wrong = [foreign(type_, field, kind.fields) for field in given if field not in kind.fields]

@@ -3,16 +3,16 @@
 from typing import Any
 
 from gatepost.model import ids
-from gatepost.model.content.found import Found
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
-from gatepost.model.problems import Problems
-from gatepost.model.reading import place, read_choice, read_number, read_object, read_text, read_texts, read_url
+from gatepost.model.field_readers import place, read_choice, read_number, read_object, read_text, read_texts, read_url
+from gatepost.model.problem_collector import ProblemCollector
 
 WHICH_FILE = 'give either {"id": "med_…"} of an uploaded file or {"link": "https://…"}'
 HEADER_FILES = ("image", "video", "document")
 
 
-def read_media(path: str, value: Any, found: Found) -> dict[str, str]:
+def read_media(path: str, value: Any, found: MessageReferences) -> dict[str, str]:
     """A file: by the id of an upload, or by its address."""
     given = read_object(path, value, (), ("id", "link"))
     if len(given) != 1:
@@ -24,7 +24,7 @@ def read_media(path: str, value: Any, found: Found) -> dict[str, str]:
     return {"id": read_media_id(place(path, "id"), given["id"], found)}
 
 
-def read_media_id(path: str, value: Any, found: Found) -> str:
+def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
     """The id of an uploaded file, in the one way that we write it."""
     id_ = ids.read("med", value) if isinstance(value, str) else None
     if id_ is None:
@@ -34,7 +34,7 @@ def read_media_id(path: str, value: Any, found: Found) -> str:
     return shown
 
 
-def read_header(value: Any, found: Found, kinds: tuple[str, ...]) -> dict[str, Any]:
+def read_header(value: Any, found: MessageReferences, kinds: tuple[str, ...]) -> dict[str, Any]:
     """The header of an interactive message, of one of these kinds."""
     given = read_object("header", value, ("type",), ("text", "media", "filename"))
     kind = read_choice("header.type", given["type"], kinds)
@@ -45,12 +45,12 @@ def read_header(value: Any, found: Found, kinds: tuple[str, ...]) -> dict[str, A
     return {"type": kind} | read_file("header", given, found)
 
 
-def read_file(path: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_file(path: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """A file with its name, where it has one."""
     return read_parts((_media, path, given, found), (read_texts, path, given, {"filename": "media.filename"}))
 
 
-def _media(path: str, given: dict[str, Any], found: Found) -> dict[str, Any]:
+def _media(path: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     return {"media": read_media(place(path, "media"), given["media"], found)}
 
 
@@ -58,7 +58,7 @@ def read_location(path: str, value: Any) -> dict[str, Any]:
     """A place on earth, perhaps with its name and address."""
     given = read_object(path, value, ("latitude", "longitude"), ("name", "address"))
     words = {name: f"location.{name}" for name in ("name", "address")}
-    problems = Problems()
+    problems = ProblemCollector()
     content: dict[str, Any] = {
         name: problems.read(read_number, place(path, name), given[name], f"location.{name}")
         for name in ("latitude", "longitude")
@@ -81,7 +81,7 @@ def read_words(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 def read_parts(*parts: tuple[Any, ...]) -> dict[str, Any]:
     """Several parts of one content, each a function with its arguments; one error names what is wrong in all."""
-    problems = Problems()
+    problems = ProblemCollector()
     content: dict[str, Any] = {}
     for read, *arguments in parts:
         content |= problems.read(read, *arguments) or {}

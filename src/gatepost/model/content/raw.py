@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from gatepost.model.content.found import Found
 from gatepost.model.content.parts import read_media_id
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import check_storable_all, place, read_choice, read_list, read_url
 from gatepost.model.limits import limit, most
-from gatepost.model.reading import check_storable_all, place, read_choice, read_list, read_url
 
 _TYPES = ("header", "body", "button", "limited_time_offer", "carousel")
 _FILES = ("image", "video", "document", "gif")
 
 
-def read_raw_components(path: str, value: Any, found: Found) -> list[dict[str, Any]]:
+def read_raw_components(path: str, value: Any, found: MessageReferences) -> list[dict[str, Any]]:
     """The components unchanged, but for ids of files, which are written in our one way."""
     check_storable_all(path, value, most("template.depth"))
     return _components(path, value, found, inner=False)
 
 
-def _components(path: str, value: Any, found: Found, *, inner: bool) -> list[dict[str, Any]]:
+def _components(path: str, value: Any, found: MessageReferences, *, inner: bool) -> list[dict[str, Any]]:
     if not isinstance(value, list | tuple):
         raise invalid_field(path, "must be a list of components")
     rows = [_component(f"{path}[{i}]", row, found, inner=inner) for i, row in enumerate(value)]
@@ -32,7 +32,7 @@ def _components(path: str, value: Any, found: Found, *, inner: bool) -> list[dic
     return rows
 
 
-def _component(path: str, value: Any, found: Found, *, inner: bool) -> dict[str, Any]:
+def _component(path: str, value: Any, found: MessageReferences, *, inner: bool) -> dict[str, Any]:
     component = _outline(path, value)
     types = _TYPES[:3] if inner else _TYPES
     kind = read_choice(place(path, "type"), component["type"].lower(), types)
@@ -58,7 +58,7 @@ def _outline(path: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _card(path: str, value: Any, found: Found) -> dict[str, Any]:
+def _card(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise invalid_field(path, "must be an object with card_index and components")
     where = place(path, "components")
@@ -71,7 +71,7 @@ def _check_index(path: str, value: Any) -> None:
         raise invalid_field(path, "must be the place of the button in the template, counted from 0")
 
 
-def _parameter(path: str, value: Any, found: Found) -> dict[str, Any]:
+def _parameter(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
     parameter = _outline(path, value)
     kind, name = parameter["type"].lower(), parameter.get("parameter_name")
     if name is not None and not (isinstance(name, str) and limit("template.variable_name").fits(len(name))):
@@ -83,7 +83,7 @@ def _parameter(path: str, value: Any, found: Found) -> dict[str, Any]:
     return parameter | {kind: _file(place(path, kind), parameter.get(kind), found)}
 
 
-def _file(path: str, value: Any, found: Found) -> dict[str, Any]:
+def _file(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
     """A file by its address, by an id of ours, or by the network's own id, which we cannot judge."""
     if not isinstance(value, dict) or ("id" in value) == ("link" in value):
         raise invalid_field(path, "needs either id or link")

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from gatepost.model.content.found import Found
 from gatepost.model.content.parts import read_header, read_parts, read_product, read_words
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import check_unlike, place, read_list, read_object, read_text, read_texts
 from gatepost.model.limits import limit
-from gatepost.model.problems import read_each
-from gatepost.model.reading import check_unlike, place, read_list, read_object, read_text, read_texts
+from gatepost.model.problem_collector import read_each
 
 _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
-def read_one_product(given: dict[str, Any], _: Found) -> dict[str, Any]:
+def read_one_product(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
     """One product."""
     return read_parts((_product, given["product"]), (read_words, given, _AROUND))
 
@@ -21,13 +21,13 @@ def _product(value: Any) -> dict[str, Any]:
     return {"product": read_product("product", value)}
 
 
-def read_product_list(given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_product_list(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """Several products, in sections."""
     words = _AROUND | {"catalog_id": "product.catalog_id"}
     return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given["header"], found))
 
 
-def _header(value: Any, found: Found) -> dict[str, Any]:
+def _header(value: Any, found: MessageReferences) -> dict[str, Any]:
     return {"header": read_header(value, found, ("text",))}
 
 
@@ -43,7 +43,7 @@ def _sections(value: Any) -> dict[str, Any]:
     return {"sections": read}
 
 
-def read_catalog(given: dict[str, Any], _: Found) -> dict[str, Any]:
+def read_catalog(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
     """The whole catalogue, behind a button."""
     return read_words(given, _AROUND | {"thumbnail": "product.retailer_id"})
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from gatepost.model.content.found import Found
 from gatepost.model.content.parts import read_file, read_location, read_product
 from gatepost.model.content.raw import read_raw_components
+from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import check_unlike, place, plain, read_choice, read_object, read_text, read_texts
 from gatepost.model.limits import limit, most
-from gatepost.model.problems import Problems, read_each
-from gatepost.model.reading import check_unlike, place, plain, read_choice, read_object, read_text, read_texts
+from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.model.template.values import TemplateUse
 
 _EASY = ("variables", "header", "buttons")
@@ -21,12 +21,12 @@ _GIFTS = {
 _FILES = ("image", "video", "document", "gif")
 
 
-def read_template(given: dict[str, Any], found: Found) -> dict[str, Any]:
+def read_template(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """The use of a template, filled in by hand or with raw components."""
     wish = read_object("template", given["template"], ("name", "language"), (*_EASY, "components"))
     if "components" in wish and any(name in wish for name in _EASY):
         raise invalid_field("template.components", "goes without variables, header and buttons: it already holds them")
-    problems = Problems()
+    problems = ProblemCollector()
     names = {"name": "template.name", "language": "template.language"}
     content: dict[str, Any] = problems.read(read_texts, "template", wish, names) or {}
     if "variables" in wish:
@@ -64,7 +64,7 @@ def _variables(path: str, value: Any) -> list[str] | dict[str, str]:
     return read_texts(path, value, dict.fromkeys(value, "template.variable"))
 
 
-def _header(path: str, value: Any, found: Found) -> str | dict[str, Any]:
+def _header(path: str, value: Any, found: MessageReferences) -> str | dict[str, Any]:
     if isinstance(value, str):
         return read_text(path, value, "template.variable")
     if isinstance(value, dict) and "type" not in value:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import place, read_list, read_object, read_text, read_url
 from gatepost.model.limits import limit
-from gatepost.model.reading import place, read_list, read_object, read_text, read_url
 from gatepost.model.template.examples import read_one_example
 from gatepost.model.template.values import word
 from gatepost.model.template.variables import fill, variables_of

@@ -10,8 +10,8 @@ components ─► HEADER?  BODY  FOOTER?  BUTTONS?          the usual make
 from typing import Any
 
 from gatepost.model.errors import invalid_field
-from gatepost.model.problems import Problems, read_each
-from gatepost.model.reading import place, read_choice, read_number, read_object, read_text
+from gatepost.model.field_readers import place, read_choice, read_number, read_object, read_text
+from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.model.template import parts, special
 from gatepost.model.template.buttons import check_buttons
 from gatepost.model.template.values import CATEGORIES, NewTemplate, Template, buttons_of, find_component, word
@@ -28,7 +28,7 @@ _MAY = {  # what each make of template may hold
 
 def check_new_template(new: NewTemplate) -> Template:
     """The template that the network would make of it, waiting for review; or an error that names every broken rule."""
-    problems, ttl = Problems(), new.message_send_ttl_seconds
+    problems, ttl = ProblemCollector(), new.message_send_ttl_seconds
     problems.read(read_text, "name", new.name, "template.name")
     problems.read(read_text, "language", new.language, "template.language")
     category = problems.read(read_choice, "category", word(new.category), CATEGORIES)
@@ -61,7 +61,7 @@ def _check_components(value: Any, category: str, *, named: bool) -> list[dict[st
             raise invalid_field(f"components[{i}].type", f"{kind} is there twice; a template has one of each")
     if "BODY" not in kinds:
         raise invalid_field("components", "needs a component of type BODY")
-    problems = Problems()
+    problems = ProblemCollector()
     checked = [
         problems.read(_check, f"components[{i}]", kind, component, make, named=named) or {}
         for i, (kind, component) in enumerate(zip(kinds, given, strict=True))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gatepost.model.errors import invalid_field
-from gatepost.model.reading import check_unlike, place, read_object, read_text
+from gatepost.model.field_readers import check_unlike, place, read_object, read_text
 
 
 def check_examples(path: str, component: dict[str, Any], part: str, names: tuple[str, ...], *, named: bool) -> None:

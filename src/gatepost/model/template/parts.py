@@ -3,8 +3,8 @@
 from typing import Any
 
 from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import check_storable_all, place, read_choice, read_object, read_text
 from gatepost.model.limits import limit, most
-from gatepost.model.reading import check_storable_all, place, read_choice, read_object, read_text
 from gatepost.model.template.examples import check_examples
 from gatepost.model.template.values import word
 from gatepost.model.template.variables import check_setting, check_variables, variables_of

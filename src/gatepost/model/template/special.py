@@ -3,7 +3,7 @@
 from typing import Any
 
 from gatepost.model.errors import invalid_field
-from gatepost.model.reading import place, read_choice, read_flag, read_list, read_number, read_object, read_text
+from gatepost.model.field_readers import place, read_choice, read_flag, read_list, read_number, read_object, read_text
 from gatepost.model.template.buttons import check_buttons
 from gatepost.model.template.parts import CARD_HEADERS, check_body, check_header
 from gatepost.model.template.values import buttons_of, find_component, word

@@ -17,12 +17,12 @@ import msgspec
 
 from gatepost.model.json_parts import parts_within
 from gatepost.networks.base import Update
-from gatepost.networks.cloud import news
+from gatepost.networks.cloud import account_updates
 from gatepost.networks.cloud.messages import read_echo, read_message
-from gatepost.networks.cloud.people import Contacts
+from gatepost.networks.cloud.people import CallbackContacts
 from gatepost.networks.cloud.statuses import read_status
 from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
-from gatepost.networks.mend import mended
+from gatepost.networks.json_cleanup import cleaned
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
 _DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
@@ -109,7 +109,7 @@ def read_updates(
     if not parts_within(body, PARTS_MAX, _DEPTH):
         raise BadCallback(f"it has more than {PARTS_MAX:,} entries and updates")
     reading = _Reading(phone_number_id, waba_id, phone)
-    for entry in _decode(reading, mended(body)):
+    for entry in _decode(reading, cleaned(body)):
         for change in entry.changes:
             reading.attempt(_read_change, reading, name_of(entry.id) or "", change)
     return reading.updates, reading.unread
@@ -208,27 +208,27 @@ def _read_value(reading: _Reading, value: _Value) -> None:
         for raw in value.message_echoes:
             reading.attempt(read_echo, bytes(raw), contacts)
     if value.errors is not _NONE:
-        reading.attempt(lambda: news.read_errors({"errors": parse(bytes(value.errors))}))
+        reading.attempt(lambda: account_updates.read_errors({"errors": parse(bytes(value.errors))}))
 
 
-def _contacts(raw: msgspec.Raw) -> Contacts:
+def _contacts(raw: msgspec.Raw) -> CallbackContacts:
     """The people introduced; names are not worth losing a message for."""
     try:
-        return Contacts(parse(bytes(raw)))
+        return CallbackContacts(parse(bytes(raw)))
     except _UNREADABLE:
-        return Contacts([])
+        return CallbackContacts([])
 
 
 def _read_news(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
     value = parse(bytes(change.value))
     if not isinstance(value, dict):
         raise TypeError("news must be an object")
-    if reader := news.OF_ACCOUNT.get(change.field):
+    if reader := account_updates.OF_ACCOUNT.get(change.field):
         ours = reading.waba_id in (None, waba_id) and _not_of_another(reading, value)
-    elif reader := news.OF_NUMBER.get(change.field):
+    elif reader := account_updates.OF_NUMBER.get(change.field):
         written = digits(value.get("display_phone_number"))
         ours = reading.waba_id in (None, waba_id) and (not written or reading.phone in (None, written))
-    elif reader := news.OF_METADATA.get(change.field):
+    elif reader := account_updates.OF_METADATA.get(change.field):
         ours = some(value.get("metadata")).get("phone_number_id") == reading.phone_number_id
     else:
         reading.unread += 1

@@ -10,16 +10,16 @@ from importlib import resources
 
 import msgspec
 
-from gatepost.networks.base import NetworkError, Reaction
+from gatepost.networks.base import ErrorReaction, NetworkError
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ErrorEntry(msgspec.Struct, frozen=True):
     """One line of the table."""
 
     first: int
     last: int
     title: str
-    reaction: Reaction
+    reaction: ErrorReaction
     advice: str
     wait: int | None = None  # seconds: trying again any sooner is in vain
     tries: int | None = None  # how many tries are worth it
@@ -32,11 +32,11 @@ class Entry(msgspec.Struct, frozen=True):
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-def _load() -> Iterator[Entry]:
+def _load() -> Iterator[ErrorEntry]:
     rows = tomllib.loads(resources.files(__package__).joinpath("errors.toml").read_text("utf-8"))
     for codes, row in rows.items():
         first, _, last = codes.partition("-")
-        yield msgspec.convert({"first": int(first), "last": int(last or first)} | row, Entry)
+        yield msgspec.convert({"first": int(first), "last": int(last or first)} | row, ErrorEntry)
 
 
 _ENTRIES = tuple(sorted(_load(), key=lambda entry: (entry.first, entry.last)))
@@ -44,28 +44,28 @@ _SINGLE = {entry.first: entry for entry in _ENTRIES if entry.first == entry.last
 _RANGES = [entry for entry in _ENTRIES if entry.first != entry.last]
 
 
-def table() -> tuple[Entry, ...]:
+def table() -> tuple[ErrorEntry, ...]:
     """Every line of the table, by code."""
     return _ENTRIES
 
 
-def find(code: int) -> Entry | None:
+def find(code: int) -> ErrorEntry | None:
     """The line of a code; one of its own goes before a range."""
     return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
 
 
-def look_up(code: int, http_status: int | None = None, *, transient: bool = False) -> tuple[Reaction, str | None]:
+def look_up(code: int, http_status: int | None = None, *, transient: bool = False) -> tuple[ErrorReaction, str | None]:
     """What a refusal asks for, and our advice. What is not in the table follows the HTTP status, and the network's
     own word that it will pass."""
     if entry := find(code):
         return entry.reaction, entry.advice
-    return Reaction.RETRY if transient else by_status(http_status), None
+    return ErrorReaction.RETRY if transient else by_status(http_status), None
 
 
-def by_status(http_status: int | None) -> Reaction:
+def by_status(http_status: int | None) -> ErrorReaction:
     """The safe guess: the network's own troubles pass, ours do not."""
     passing = http_status is not None and (http_status >= 500 or http_status == 429)
-    return Reaction.RETRY if passing else Reaction.FINAL
+    return ErrorReaction.RETRY if passing else ErrorReaction.FINAL
 
 
 def explained(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
@@ -107,7 +107,7 @@ def page() -> str:
     return _HEAD + "".join(_line(entry) for entry in _ENTRIES)
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: ErrorEntry) -> str:
     return f"| {entry.codes} | {entry.title} | `{entry.reaction.value}` | {entry.advice} |\n"
 
 

@@ -12,10 +12,10 @@ from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
 from pyreqwest.multipart import FormBuilder
 from pyreqwest.request import RequestBuilder
 
-from gatepost.networks.base import CallFailed, NetworkError, Reaction
+from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.file_hosts import FileHosts, read_url, same_origin
-from gatepost.networks.mend import mended
+from gatepost.networks.json_cleanup import cleaned
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
@@ -61,10 +61,10 @@ def never_connected(error: PyreqwestError) -> bool:
     return any(cause["message"] == "client error (Connect)" for cause in causes or ())
 
 
-def read_refusal(status: int, body: bytes) -> tuple[NetworkError, Reaction] | None:
+def read_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction] | None:
     """The network's no in its own words, and what it asks for; None when there are no such words."""
     try:
-        error = _decode_refusal(mended(body)).error
+        error = _decode_refusal(cleaned(body)).error
     except UNREADABLE:
         return None
     data = error.error_data
@@ -78,9 +78,9 @@ def failure(status: int, body: bytes) -> CallFailed:
     found = read_refusal(status, body)
     if found is None:
         words = NetworkError(status, f"The network answered HTTP {status}")
-        return CallFailed(words, retry=errors.by_status(status) is Reaction.RETRY, status=status)
+        return CallFailed(words, retry=errors.by_status(status) is ErrorReaction.RETRY, status=status)
     error, reaction = found
-    patient = (Reaction.RETRY, Reaction.HOLD_CHANNEL, Reaction.HOLD_RECIPIENT)
+    patient = (ErrorReaction.RETRY, ErrorReaction.HOLD_CHANNEL, ErrorReaction.HOLD_RECIPIENT)
     return CallFailed(error, retry=reaction in patient, status=status)
 
 
@@ -158,7 +158,7 @@ class Graph:
         if not 200 <= response.status < 300:
             raise failure(response.status, body)
         try:
-            return _decode_object(mended(body))
+            return _decode_object(cleaned(body))
         except UNREADABLE:
             words = NetworkError(0, f"The network answered {response.status} with something that is no JSON object")
             raise CallFailed(words, retry=True, status=response.status) from None

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from pyreqwest.client import Client
 
-from gatepost.networks.base import CallFailed, NetworkError, NumberNews
+from gatepost.networks.base import CallFailed, NetworkError, NumberUpdate
+from gatepost.networks.cloud.account_updates import tier
 from gatepost.networks.cloud.graph import Graph
-from gatepost.networks.cloud.news import tier
 from gatepost.networks.cloud.values import digits, items, name_of, some, text
 
 _TEMPLATE_FIELDS = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason"
@@ -22,7 +22,7 @@ _PAGE = "100"
 _PAGES_MOST = 100
 
 
-class Template(msgspec.Struct, frozen=True):
+class CloudTemplate(msgspec.Struct, frozen=True):
     """A template as the network has it. Its components are the network's own."""
 
     network_id: str
@@ -49,10 +49,10 @@ class NumberState(msgspec.Struct, frozen=True):
     can_send: str | None
     details: dict[str, Any]
 
-    def news(self) -> NumberNews:
+    def news(self) -> NumberUpdate:
         """The same as an update, for whoever takes those."""
         banned = self.status == "BANNED" if self.status else None
-        return NumberNews("number_read", self.throughput, self.tier, self.quality, self.status, banned, self.details)
+        return NumberUpdate("number_read", self.throughput, self.tier, self.quality, self.status, banned, self.details)
 
 
 class CloudAccount:
@@ -67,10 +67,10 @@ class CloudAccount:
 
     # -- templates ----------------------------------------------------------------------------------------------------
 
-    async def list_templates(self, name: str | None = None) -> list[Template]:
+    async def list_templates(self, name: str | None = None) -> list[CloudTemplate]:
         """Every template of the account, page by page; or those of one name."""
         query = {"fields": _TEMPLATE_FIELDS, "limit": _PAGE} | ({"name": name} if name else {})
-        found: list[Template] = []
+        found: list[CloudTemplate] = []
         for _ in range(_PAGES_MOST):
             page = await self._graph.get(self._waba, "message_templates", query=query)
             found += [read_template(one) for one in items(page.get("data")) if some(one).get("id")]
@@ -80,7 +80,7 @@ class CloudAccount:
             query["after"] = after
         return found
 
-    async def get_template(self, network_id: str) -> Template:
+    async def get_template(self, network_id: str) -> CloudTemplate:
         """One template."""
         return read_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
 
@@ -93,7 +93,7 @@ class CloudAccount:
         *,
         named: bool = False,
         ttl: int | None = None,
-    ) -> Template:
+    ) -> CloudTemplate:
         """Hands in a new template; its status says whether it waits for review."""
         body: dict[str, Any] = {"name": name, "language": language, "category": category}
         body |= {"parameter_format": "named" if named else "positional", "components": components}
@@ -139,13 +139,13 @@ class CloudAccount:
         await self._graph.post(self._number, "whatsapp_business_profile", body=body)
 
 
-def read_template(found: Mapping[str, Any]) -> Template:
+def read_template(found: Mapping[str, Any]) -> CloudTemplate:
     """A template from the network's own form."""
     network_id, name = name_of(found.get("id")), text(found.get("name"), 512)
     if network_id is None or name is None:
         raise CallFailed(NetworkError(0, "The network answered with a template without id or name"), retry=False)
     reason = text(found.get("rejected_reason"), 1000)
-    return Template(
+    return CloudTemplate(
         network_id=network_id,
         name=name,
         language=(text(found.get("language"), 32) or "").replace("-", "_"),

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.base import ContactNews, Incoming, Person, Update
-from gatepost.networks.cloud.contents import Read, read_content
-from gatepost.networks.cloud.people import Contacts
+from gatepost.networks.base import ContactUpdate, Incoming, Person, Update
+from gatepost.networks.cloud.people import CallbackContacts
+from gatepost.networks.cloud.read_content import ReadContent, read_content
 from gatepost.networks.cloud.values import kept, moment, name_of, needed, parse, present, some
 
 MESSAGE_MAX = 512 * 1024  # bytes of a message that is read; of a larger one only its head is
@@ -15,7 +15,7 @@ _TOO_LARGE = [{"code": 0, "title": "The message is too large to be read"}]
 _encode = msgspec.json.Encoder().encode
 
 
-def read_message(raw: bytes, contacts: Contacts) -> list[Update]:
+def read_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
     """One message; with news of the person, when their number or id has changed."""
     message = _object(raw)
     person = contacts.person(message.get("from"), message.get("from_user_id"))
@@ -25,7 +25,7 @@ def read_message(raw: bytes, contacts: Contacts) -> list[Update]:
     return [incoming, news] if news else [incoming]
 
 
-def read_echo(raw: bytes, contacts: Contacts) -> list[Update]:
+def read_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
     """One message that the business sent from its own phone."""
     message = _object(raw)
     person = contacts.person(message.get("to"), message.get("to_user_id"))
@@ -58,7 +58,7 @@ def _object(raw: bytes) -> dict[str, Any]:
     return message
 
 
-def _incoming(message: dict[str, Any], person: Person, read: Read) -> Incoming:
+def _incoming(message: dict[str, Any], person: Person, read: ReadContent) -> Incoming:
     context = some(message.get("context"))
     return Incoming(
         network_id=needed(message.get("id")),
@@ -89,13 +89,13 @@ def _product(product: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _news(old: Person, at: datetime, system: dict[str, Any]) -> ContactNews | None:
+def _news(old: Person, at: datetime, system: dict[str, Any]) -> ContactUpdate | None:
     """Whose number it was before, and what they are called now."""
     number, user_id = system.get("phone"), system.get("user_id")
     if system["kind"] == "number_changed" and number:
         # An id of the old number may not outlive it; it is only kept where nothing else tells who this was.
         new = Person(number, user_id=user_id or (None if old.phone else old.user_id), name=old.name)
-        return ContactNews(new, at, old_phone=old.phone)
+        return ContactUpdate(new, at, old_phone=old.phone)
     if system["kind"] == "user_id_changed" and user_id:
-        return ContactNews(Person(old.phone or number, user_id=user_id, name=old.name), at)
+        return ContactUpdate(Person(old.phone or number, user_id=user_id, name=old.name), at)
     return None

@@ -8,7 +8,7 @@ from gatepost.networks.cloud.values import items, name_of, phone, some, text
 _NAME_MOST = 256
 
 
-class Contacts:
+class CallbackContacts:
     """The people that a callback introduces, by their phone number and by their user id."""
 
     def __init__(self, found: Any) -> None:

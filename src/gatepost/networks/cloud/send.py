@@ -7,23 +7,23 @@ from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError
 
 from gatepost.networks.base import (
+    ErrorReaction,
     NetworkError,
     Outgoing,
     Person,
-    Reaction,
     Receipt,
-    Refused,
     RemoteMedia,
-    Sent,
-    Unknown,
-    Unsent,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+    SendUnknown,
 )
 from gatepost.networks.cloud import errors, media
 from gatepost.networks.cloud.compose import Unwritable, request_body
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import UNREADABLE, Graph, make_client, never_connected, read_refusal
 from gatepost.networks.cloud.values import needed
-from gatepost.networks.mend import mended
+from gatepost.networks.json_cleanup import cleaned
 
 __all__ = ["CloudNetwork", "make_client", "read_answer"]
 
@@ -64,20 +64,20 @@ class CloudNetwork:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     async def send(self, message: Outgoing) -> Receipt:
-        """Posts one message. What cannot be told for sure is `Unknown`, never a guess."""
+        """Posts one message. What cannot be told for sure is `SendUnknown`, never a guess."""
         try:
             body = _encode(request_body(message))
         except Unwritable as error:
             words = NetworkError(0, "The message has no form on this network", str(error))
-            return Refused(words, Reaction.FINAL)
+            return SendRefused(words, ErrorReaction.FINAL)
         request = self._client.post(self._url).headers(self._headers).body_bytes(body)
         try:
             response = await request.build().send()
             answer = bytes(await response.bytes())
         except PyreqwestError as error:
             if never_connected(error):
-                return Unsent(f"The network cannot be reached: {error.message}")
-            return Unknown(f"The network's answer was lost: {error.message}")
+                return SendNotMade(f"The network cannot be reached: {error.message}")
+            return SendUnknown(f"The network's answer was lost: {error.message}")
         return read_answer(response.status, answer)
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
@@ -107,16 +107,16 @@ def read_answer(status: int, body: bytes) -> Receipt:
     """What the network's answer means."""
     if 200 <= status < 300:
         try:
-            answer = _decode_answer(mended(body))
+            answer = _decode_answer(cleaned(body))
             taken = answer.messages[0]
-            return Sent(needed(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
+            return SendAccepted(needed(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
         except (*UNREADABLE, IndexError, ValueError):
-            return Unknown(f"The network answered {status} without a message id")
+            return SendUnknown(f"The network answered {status} without a message id")
     refusal = read_refusal(status, body)
     if refusal is None:
         return _without_words(status)
     entry = errors.find(refusal[0].code)
-    return Refused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else Refused(*refusal)
+    return SendRefused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else SendRefused(*refusal)
 
 
 def _wa_id(contacts: Any) -> str | None:
@@ -128,5 +128,5 @@ def _wa_id(contacts: Any) -> str | None:
 
 def _without_words(status: int) -> Receipt:
     if status in _MAYBE_TAKEN:
-        return Unknown(f"The network answered HTTP {status}")
-    return Refused(NetworkError(status, f"The network answered HTTP {status}"), errors.by_status(status))
+        return SendUnknown(f"The network answered HTTP {status}")
+    return SendRefused(NetworkError(status, f"The network answered HTTP {status}"), errors.by_status(status))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.base import NetworkError, Status
+from gatepost.networks.base import NetworkError, StatusUpdate
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.callback_data import unpack
 from gatepost.networks.cloud.values import items, kept, moment, needed, parse, some, text
@@ -23,7 +23,7 @@ class _Status(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Status).decode
 
 
-def read_status(raw: msgspec.Raw) -> Status:
+def read_status(raw: msgspec.Raw) -> StatusUpdate:
     """One status; what is odd about its extras costs only them."""
     try:
         status = _decode(raw)
@@ -32,7 +32,7 @@ def read_status(raw: msgspec.Raw) -> Status:
     data = status.biz_opaque_callback_data
     ours = unpack(data) if isinstance(data, str) else None
     error = read_error(status.errors) if status.errors else None
-    return Status(
+    return StatusUpdate(
         network_id=needed(status.id),
         status=status.status,
         at=moment(status.timestamp),

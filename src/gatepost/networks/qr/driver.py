@@ -12,13 +12,13 @@ import msgspec
 import structlog
 
 from gatepost.background import Loop
-from gatepost.networks.qr.line import Line, Wire, WireGone
+from gatepost.networks.qr.driver_connection import DriverConnection, Wire, WireGone
 from gatepost.networks.qr.link import Deadlines, Link
 
 log = structlog.get_logger()
 
 
-class Health(msgspec.Struct, frozen=True):
+class DriverTimeouts(msgspec.Struct, frozen=True):
     """Seconds: how a driver is watched, and how soon it is connected again."""
 
     first_wait: float = 1
@@ -28,7 +28,7 @@ class Health(msgspec.Struct, frozen=True):
     ping_within: float = 20
 
 
-def next_wait(last: float | None, lived: float, health: Health) -> float:
+def next_wait(last: float | None, lived: float, health: DriverTimeouts) -> float:
     """How long to wait before the next try, after a life that lasted `lived` seconds."""
     if last is None or lived >= health.healthy_after:
         return health.first_wait
@@ -42,17 +42,17 @@ class Driver:
         self,
         connect: Callable[[], Awaitable[Wire]],
         *,
-        health: Health | None = None,
+        health: DriverTimeouts | None = None,
         deadlines: Deadlines | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         start_loop: Callable[[str, Callable[[], Awaitable[None]]], Loop] = Loop,
     ) -> None:
         self._start_loop = start_loop
         self._connect = connect
-        self._health = health or Health()
+        self._health = health or DriverTimeouts()
         self._deadlines = deadlines or Deadlines()
         self._sleep = sleep
-        self._line: Line | None = None
+        self._line: DriverConnection | None = None
         self._up = asyncio.Event()
         self._loop: Loop | None = None
         self._waited: float | None = None
@@ -71,7 +71,7 @@ class Driver:
         """A link for one channel; it has one life, from `open` until its updates end."""
         return Link(session, self.line, self._deadlines)
 
-    async def line(self) -> Line:
+    async def line(self) -> DriverConnection:
         """The connection as it is now; waits for one where there is none."""
         while self._line is None or self._line.gone:
             await self._up.wait()
@@ -91,7 +91,7 @@ class Driver:
         await self._sleep(self._waited)
 
     async def _live(self, wire: Wire) -> None:
-        self._line = Line(wire)
+        self._line = DriverConnection(wire)
         self._up.set()
         reading = asyncio.create_task(self._line.run())
         try:
@@ -103,7 +103,7 @@ class Driver:
             with suppress(asyncio.CancelledError, OSError):
                 await reading
 
-    async def _watch(self, line: Line, reading: asyncio.Task[None]) -> None:
+    async def _watch(self, line: DriverConnection, reading: asyncio.Task[None]) -> None:
         """Returns when the driver is gone, or when it no longer answers."""
         while not line.gone:
             await asyncio.wait({reading}, timeout=self._health.ping_every)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatepost.networks.mend import mended
+from gatepost.networks.json_cleanup import cleaned
 
 MAX_FRAME = 1 << 20  # bytes, in both directions; a file goes in pieces
 MAX_PIECE = 256 << 10  # bytes of a file in one frame, before base64
 
 
-class Who(msgspec.Struct, frozen=True, omit_defaults=True):
+class FramePerson(msgspec.Struct, frozen=True, omit_defaults=True):
     """Somebody, by any of the names that the network gives them."""
 
     phone: str | None = None
@@ -26,24 +26,24 @@ class Who(msgspec.Struct, frozen=True, omit_defaults=True):
     username: str | None = None
 
 
-class Problem(msgspec.Struct, frozen=True):
+class FrameProblem(msgspec.Struct, frozen=True):
     code: int = 0
     title: str = ""
     details: str | None = None
     sure: bool | None = None
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FrameAnswer(msgspec.Struct, frozen=True):
     """What a driver says to one request."""
 
     re: int
     ok: bool = False
-    error: Problem | None = None
+    error: FrameProblem | None = None
     sure: bool | None = None  # whether a message certainly did not leave; older drivers say so inside `error`
     code: str | None = None
     id: str | None = None
     at: float | None = None
-    known: list[Who] = []
+    known: list[FramePerson] = []
     handle: str | None = None
     data: str | None = None
     last: bool = True
@@ -61,39 +61,39 @@ class _Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower):
     session: str
 
 
-class Connection(_Event, frozen=True):
+class ConnectionFrame(_Event, frozen=True):
     state: Literal["connecting", "waiting_for_scan", "connected", "disconnected", "logged_out", "banned", "limited"]
     reason: str | None = None
     details: str | None = None
     until: float | None = None
 
 
-class Qr(_Event, frozen=True):
+class QrFrame(_Event, frozen=True):
     code: str
     seconds: float = 20
 
 
-class Linked(_Event, frozen=True):
+class LinkedFrame(_Event, frozen=True):
     phone: str | None = None
     lid: str | None = None
     name: str | None = None
     device: str | None = None
 
 
-class Receipt(_Event, frozen=True, rename={"who": "from"}):
+class ReceiptFrame(_Event, frozen=True, rename={"who": "from"}):
     ids: list[str]
     status: Literal["sent", "delivered", "read", "played"]
     at: float
-    who: Who = Who()
+    who: FramePerson = FramePerson()
     seq: int | None = None
 
 
-class Quoted(msgspec.Struct, frozen=True):
+class QuotedFrame(msgspec.Struct, frozen=True):
     id: str
     from_me: bool = False
 
 
-class Media(msgspec.Struct, frozen=True):
+class MediaFrame(msgspec.Struct, frozen=True):
     handle: str
     mime_type: str = "application/octet-stream"
     sha256: str | None = None
@@ -101,39 +101,39 @@ class Media(msgspec.Struct, frozen=True):
     filename: str | None = None
 
 
-class Message(_Event, frozen=True, rename={"who": "from"}):
+class MessageFrame(_Event, frozen=True, rename={"who": "from"}):
     id: str
-    who: Who
+    who: FramePerson
     type: str
     content: dict[str, Any]
     at: float
     from_me: bool = False
-    quote: Quoted | None = None
+    quote: QuotedFrame | None = None
     target: str | None = None
     context: dict[str, Any] | None = None
-    media: Media | None = None
+    media: MediaFrame | None = None
     chat: dict[str, Any] | None = None
     seq: int | None = None
 
 
-class Contact(_Event, frozen=True):
-    person: Who
+class ContactFrame(_Event, frozen=True):
+    person: FramePerson
     at: float
     old_phone: str | None = None
     seq: int | None = None
 
 
-class Label(_Event, frozen=True):
+class LabelFrame(_Event, frozen=True):
     id: str
     action: Literal["changed", "deleted", "assigned", "removed"]
     at: float
     name: str | None = None
     color: int | None = None
-    person: Who | None = None
+    person: FramePerson | None = None
     seq: int | None = None
 
 
-Event = Connection | Qr | Linked | Receipt | Message | Contact | Label
+Event = ConnectionFrame | QrFrame | LinkedFrame | ReceiptFrame | MessageFrame | ContactFrame | LabelFrame
 EVENTS = frozenset({"connection", "qr", "linked", "receipt", "message", "contact", "label"})
 
 
@@ -147,14 +147,14 @@ class Unreadable(Exception):
 
 
 _read_head = msgspec.json.Decoder(_Head).decode
-_read_answer = msgspec.json.Decoder(Answer).decode
+_read_answer = msgspec.json.Decoder(FrameAnswer).decode
 _events: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 write = msgspec.json.Encoder().encode
 
 
-def read(raw: bytes | str) -> Answer | Event | None:
+def read(raw: bytes | str) -> FrameAnswer | Event | None:
     """Reads what a driver said; None is an event of a kind that is not known here."""
-    raw = mended(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
+    raw = cleaned(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
     try:
         head = _read_head(raw)
         if head.re is not None:

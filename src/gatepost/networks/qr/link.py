@@ -18,17 +18,17 @@ import msgspec
 
 from gatepost.networks.base import (
     CallFailed,
-    ConnectionNews,
+    ConnectionUpdate,
     NetworkError,
     Person,
-    Quote,
+    QuotedRef,
     Receipt,
-    Sent,
-    Unknown,
-    Unsent,
+    SendAccepted,
+    SendNotMade,
+    SendUnknown,
 )
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.line import Call, Line, WireGone
+from gatepost.networks.qr.driver_connection import DriverConnection, PendingCall, WireGone
 from gatepost.networks.qr.reasons import reason_of, refused
 from gatepost.networks.qr.translate import Numbered, updates_of
 
@@ -48,14 +48,16 @@ class Deadlines(msgspec.Struct, frozen=True):
 class Link:
     """The gateway's end of one channel's link."""
 
-    def __init__(self, session: str, find_line: Callable[[], Awaitable[Line]], deadlines: Deadlines) -> None:
+    def __init__(
+        self, session: str, find_line: Callable[[], Awaitable[DriverConnection]], deadlines: Deadlines
+    ) -> None:
         self.session = session
         self.state = "disconnected"
         self.device: str | None = None  # what to hand to `open` the next time, once a phone is linked
         self.own_ids = True  # whether a resend under the same id is recognised by the network
         self._find_line = find_line
         self._deadlines = deadlines
-        self._line: Line | None = None
+        self._line: DriverConnection | None = None
         self._waiting: asyncio.Queue[Numbered | None] = asyncio.Queue()
         self._ended = False
 
@@ -112,10 +114,10 @@ class Link:
         if self._waiting.qsize() >= MAX_WAITING:
             self._fall("More news arrived than was read; what was not acknowledged comes again.")
             return
-        if isinstance(event, frames.Linked) and event.device:
+        if isinstance(event, frames.LinkedFrame) and event.device:
             self.device = event.device
         for numbered in updates_of(event, self.state):
-            if isinstance(numbered[1], ConnectionNews):
+            if isinstance(numbered[1], ConnectionUpdate):
                 self._stand(numbered[1].state)
             self._waiting.put_nowait(numbered)
 
@@ -131,7 +133,7 @@ class Link:
     def _fall(self, details: str) -> None:
         if not self._ended:
             self.state = "disconnected"
-            self._waiting.put_nowait((None, ConnectionNews("disconnected", "driver_gone", details)))
+            self._waiting.put_nowait((None, ConnectionUpdate("disconnected", "driver_gone", details)))
             if self._line:
                 self._line.detach(self.session, self)
         self._finish()
@@ -150,26 +152,26 @@ class Link:
         type_: str,
         content: dict[str, Any],
         *,
-        quote: Quote | None = None,
-        target: Quote | None = None,
+        quote: QuotedRef | None = None,
+        target: QuotedRef | None = None,
     ) -> Receipt:
         """Sends a message under an id of ours; never raises."""
         fields = {"id": id_, "to": who(to), "type": type_, "content": content}
         fields["quote"] = _key(quote) | {"text": quote.text} if quote else None
         fields["target"] = _key(target) if target else None
         if self._line is None or self._ended:
-            return Unsent(reason_of("driver_gone").says)
+            return SendNotMade(reason_of("driver_gone").says)
         try:
             async with asyncio.timeout(self._deadlines.send):
                 with self._line.call() as call:
                     await call.send("send", session=self.session, **fields)
                     return _receipt(await call.answer(), id_)
         except TimeoutError:
-            return Unknown("The link did not answer in time.")
+            return SendUnknown("The link did not answer in time.")
         except ValueError as error:
             return refused(413, "Message too large for a link", str(error))
         except WireGone as gone:
-            return Unknown(str(gone)) if gone.handed else Unsent(str(gone))
+            return SendUnknown(str(gone)) if gone.handed else SendNotMade(str(gone))
 
     async def edit(self, network_id: str, to: Person, type_: str, content: dict[str, Any]) -> None:
         """Changes a message that was sent."""
@@ -199,7 +201,7 @@ class Link:
         named = {"filename": filename} if filename else {}
         head = {"session": self.session, "mime": mime_type, "size": len(content), **named}
 
-        async def upload(call: Call) -> frames.Answer:
+        async def upload(call: PendingCall) -> frames.FrameAnswer:
             for start in range(0, max(len(content), 1), frames.MAX_PIECE):
                 piece = content[start : start + frames.MAX_PIECE]
                 last = start + frames.MAX_PIECE >= len(content)
@@ -214,7 +216,7 @@ class Link:
     async def get_media(self, handle: str, most: int) -> bytes:
         """Fetches a file in pieces, of at most `most` bytes."""
 
-        async def download(call: Call) -> bytes:
+        async def download(call: PendingCall) -> bytes:
             await call.send("get", session=self.session, handle=handle, most=most)
             whole = bytearray()
             while True:
@@ -229,17 +231,17 @@ class Link:
 
     # -- requests --------------------------------------------------------------------------------------------------
 
-    async def _call(self, op: str, **fields: Any) -> frames.Answer:
+    async def _call(self, op: str, **fields: Any) -> frames.FrameAnswer:
         return await self._within(self._deadlines.call, lambda call: self._exchange(call, op, fields))
 
-    async def _ask(self, op: str, **fields: Any) -> frames.Answer:
+    async def _ask(self, op: str, **fields: Any) -> frames.FrameAnswer:
         return await self._within(None, lambda call: self._exchange(call, op, fields))
 
-    async def _exchange(self, call: Call, op: str, fields: dict[str, Any]) -> frames.Answer:
+    async def _exchange(self, call: PendingCall, op: str, fields: dict[str, Any]) -> frames.FrameAnswer:
         await call.send(op, session=self.session, **fields)
         return _checked(await call.answer())
 
-    async def _within(self, seconds: float | None, work: Callable[[Call], Awaitable[T]]) -> T:
+    async def _within(self, seconds: float | None, work: Callable[[PendingCall], Awaitable[T]]) -> T:
         if self._line is None or self._ended:
             raise _failed(reason_of("driver_gone").says)
         try:
@@ -256,35 +258,35 @@ class Link:
             raise _failed("The link did not answer in time.") from None
 
 
-def who(person: Person) -> frames.Who:
+def who(person: Person) -> frames.FramePerson:
     """Somebody, as the protocol names them."""
-    return frames.Who(phone=person.phone, lid=person.lid)
+    return frames.FramePerson(phone=person.phone, lid=person.lid)
 
 
-def _key(quote: Quote) -> dict[str, Any]:
+def _key(quote: QuotedRef) -> dict[str, Any]:
     return {"id": quote.network_id, "from_me": quote.from_me}
 
 
-def _receipt(answer: frames.Answer, id_: str) -> Receipt:
+def _receipt(answer: frames.FrameAnswer, id_: str) -> Receipt:
     if answer.error is None and answer.ok:
-        return Sent(answer.id or id_)
-    error = answer.error or frames.Problem(title="The driver of the link gave an answer that says nothing.")
+        return SendAccepted(answer.id or id_)
+    error = answer.error or frames.FrameProblem(title="The driver of the link gave an answer that says nothing.")
     if not answer.did_not_leave:
-        return Unknown(error.title or "The link does not know whether the message left.")
+        return SendUnknown(error.title or "The link does not know whether the message left.")
     if error.code == 0:
-        return Unsent(error.details or error.title)
+        return SendNotMade(error.details or error.title)
     return refused(error.code, error.title, error.details)
 
 
-def _checked(answer: frames.Answer, *, partial: bool = False) -> frames.Answer:
+def _checked(answer: frames.FrameAnswer, *, partial: bool = False) -> frames.FrameAnswer:
     if answer.error is None and (answer.ok or partial):
         return answer
-    error = answer.error or frames.Problem(title="The link refused.")
+    error = answer.error or frames.FrameProblem(title="The link refused.")
     said = refused(error.code, error.title, error.details)
     raise CallFailed(said.error, retry=said.reaction.value in ("retry", "hold_channel"), status=error.code)
 
 
-def _piece(answer: frames.Answer) -> bytes:
+def _piece(answer: frames.FrameAnswer) -> bytes:
     try:
         return b64decode(answer.data or "", validate=True)
     except (BadBase64, ValueError):

@@ -5,7 +5,16 @@ from typing import Any
 import msgspec
 
 from gatepost.model.ids import message_id
-from gatepost.networks.base import CallFailed, NetworkError, Outgoing, Person, Reaction, Receipt, Refused, RemoteMedia
+from gatepost.networks.base import (
+    CallFailed,
+    ErrorReaction,
+    NetworkError,
+    Outgoing,
+    Person,
+    Receipt,
+    RemoteMedia,
+    SendRefused,
+)
 from gatepost.networks.qr.compose import CannotCompose, link_content
 from gatepost.networks.qr.link import Link
 
@@ -23,7 +32,7 @@ class QrNetwork:
         try:
             type_, content = link_content(message.type, _read.decode(message.content), message.media)
         except CannotCompose as error:
-            return Refused(NetworkError(0, "Not possible on a linked phone", str(error)), Reaction.FINAL)
+            return SendRefused(NetworkError(0, "Not possible on a linked phone", str(error)), ErrorReaction.FINAL)
         return await self._link.send(
             message_id(message.id),
             Person(phone=message.phone),

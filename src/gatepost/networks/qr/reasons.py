@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.base import NetworkError, Reaction, Refused
+from gatepost.networks.base import ErrorReaction, NetworkError, SendRefused
 
 
-class Then(Enum):
+class NextStep(Enum):
     """What the keeper of a link does next."""
 
     GO_ON = "go_on"
@@ -22,12 +22,12 @@ class Then(Enum):
 class Reason(msgspec.Struct, frozen=True):
     state: str
     says: str
-    then: Then
+    then: NextStep
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class LinkRefusal(msgspec.Struct, frozen=True):
     title: str
-    reaction: Reaction
+    reaction: ErrorReaction
     advice: str
 
 
@@ -37,7 +37,7 @@ def _load() -> dict[str, Any]:
 
 _TABLE = _load()
 REASONS: dict[str, Reason] = msgspec.convert(_TABLE["reasons"], dict[str, Reason])
-REFUSALS: dict[int, Refusal] = msgspec.convert(_TABLE["refusals"], dict[int, Refusal], strict=False)
+REFUSALS: dict[int, LinkRefusal] = msgspec.convert(_TABLE["refusals"], dict[int, LinkRefusal], strict=False)
 _OWN_FAULT = range(500, 600)
 
 
@@ -46,11 +46,11 @@ def reason_of(word: str | None) -> Reason:
     return REASONS.get(word or "unknown", REASONS["unknown"])
 
 
-def refused(code: int, title: str, details: str | None = None) -> Refused:
+def refused(code: int, title: str, details: str | None = None) -> SendRefused:
     """A refusal with what it asks for: from the table, or by the safe rule for codes that are not in it."""
     known = REFUSALS.get(code)
     if known:
-        return Refused(NetworkError(code, title or known.title, details, known.advice), known.reaction)
+        return SendRefused(NetworkError(code, title or known.title, details, known.advice), known.reaction)
     again = code == 0 or code in _OWN_FAULT
     advice = (
         "The message is tried again by itself."
@@ -58,4 +58,4 @@ def refused(code: int, title: str, details: str | None = None) -> Refused:
         else "The network gave no reason that is known here. Look at the details before another try."
     )
     error = NetworkError(code, title or "Refused by the network", details, advice)
-    return Refused(error, Reaction.RETRY if again else Reaction.FINAL)
+    return SendRefused(error, ErrorReaction.RETRY if again else ErrorReaction.FINAL)

@@ -10,13 +10,13 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.networks.base import (
-    ConnectionNews,
-    ContactNews,
+    ConnectionUpdate,
+    ContactUpdate,
     Incoming,
-    LabelNews,
+    LabelUpdate,
     Person,
     RemoteMedia,
-    Status,
+    StatusUpdate,
     Update,
 )
 from gatepost.networks.qr import frames
@@ -30,33 +30,35 @@ _write = msgspec.json.Encoder().encode
 def updates_of(event: frames.Event, state: str) -> list[Numbered]:
     """The values of one event; `state` is how the link stood before it."""
     match event:
-        case frames.Connection() | frames.Qr() | frames.Linked():
+        case frames.ConnectionFrame() | frames.QrFrame() | frames.LinkedFrame():
             return [(None, connection_news(event, state))]
-        case frames.Receipt():
+        case frames.ReceiptFrame():
             return _numbered(event.seq, [_status(event, id_) for id_ in event.ids])
-        case frames.Message():
+        case frames.MessageFrame():
             return _numbered(event.seq, [_incoming(event)])
-        case frames.Contact():
-            return _numbered(event.seq, [ContactNews(person(event.person), moment(event.at), event.old_phone)])
-        case frames.Label():
+        case frames.ContactFrame():
+            return _numbered(event.seq, [ContactUpdate(person(event.person), moment(event.at), event.old_phone)])
+        case frames.LabelFrame():
             return _numbered(event.seq, [_label(event)])
 
 
-def connection_news(event: frames.Connection | frames.Qr | frames.Linked, state: str) -> ConnectionNews:
+def connection_news(
+    event: frames.ConnectionFrame | frames.QrFrame | frames.LinkedFrame, state: str
+) -> ConnectionUpdate:
     """How the link stands after an event."""
     match event:
-        case frames.Connection():
+        case frames.ConnectionFrame():
             until = moment(event.until) if event.until is not None else None
-            return ConnectionNews(event.state, event.reason, event.details, until=until)
-        case frames.Qr():
-            return ConnectionNews("waiting_for_scan", qr=event.code, qr_seconds=event.seconds)
-        case frames.Linked():
+            return ConnectionUpdate(event.state, event.reason, event.details, until=until)
+        case frames.QrFrame():
+            return ConnectionUpdate("waiting_for_scan", qr=event.code, qr_seconds=event.seconds)
+        case frames.LinkedFrame():
             # The phone's names may come before or after the link is up; they never take a link that is up down.
             now = "connected" if state in ("connected", "limited") else "connecting"
-            return ConnectionNews(now if state != "limited" else state, "linked", phone=event.phone, lid=event.lid)
+            return ConnectionUpdate(now if state != "limited" else state, "linked", phone=event.phone, lid=event.lid)
 
 
-def person(who: frames.Who) -> Person:
+def person(who: frames.FramePerson) -> Person:
     return Person(phone=who.phone, lid=who.lid, name=who.name, username=who.username)
 
 
@@ -69,11 +71,11 @@ def _numbered(seq: int | None, values: list[Update]) -> list[Numbered]:
     return [(None, value) for value in values[:-1]] + [(seq, value) for value in values[-1:]]
 
 
-def _status(event: frames.Receipt, id_: str) -> Status:
-    return Status(id_, event.status, moment(event.at), message_id=ids.read("", id_))
+def _status(event: frames.ReceiptFrame, id_: str) -> StatusUpdate:
+    return StatusUpdate(id_, event.status, moment(event.at), message_id=ids.read("", id_))
 
 
-def _incoming(event: frames.Message) -> Incoming:
+def _incoming(event: frames.MessageFrame) -> Incoming:
     return Incoming(
         network_id=event.id,
         person=person(event.who),
@@ -88,7 +90,7 @@ def _incoming(event: frames.Message) -> Incoming:
     )
 
 
-def _context(event: frames.Message) -> dict[str, Any] | None:
+def _context(event: frames.MessageFrame) -> dict[str, Any] | None:
     """What came with a message, as far as events have a place for it.
 
     `chat` tells of one that is no conversation with one person.
@@ -102,7 +104,7 @@ def _context(event: frames.Message) -> dict[str, Any] | None:
     return context or None
 
 
-def _with_file(content: dict[str, Any], file: frames.Media | None) -> dict[str, Any]:
+def _with_file(content: dict[str, Any], file: frames.MediaFrame | None) -> dict[str, Any]:
     """What is known of the file; it has no id until it has one of ours, and its handle is nobody's business."""
     if file is None:
         return {**content, "media": {}} if "media" in content else content
@@ -111,6 +113,6 @@ def _with_file(content: dict[str, Any], file: frames.Media | None) -> dict[str, 
     return {**content, **named, "media": {name: value for name, value in known.items() if value is not None}}
 
 
-def _label(event: frames.Label) -> LabelNews:
+def _label(event: frames.LabelFrame) -> LabelUpdate:
     who = person(event.person) if event.person else None
-    return LabelNews(event.id, event.action, moment(event.at), event.name, event.color, who)
+    return LabelUpdate(event.id, event.action, moment(event.at), event.name, event.color, who)

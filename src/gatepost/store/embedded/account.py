@@ -14,7 +14,7 @@ from gatepost.store.embedded.errors import EmbeddedPostgresError
 SERVICE_USER = "gatepost"
 
 
-class Account(msgspec.Struct, frozen=True):
+class OsUser(msgspec.Struct, frozen=True):
     """A user of the operating system."""
 
     name: str
@@ -22,7 +22,7 @@ class Account(msgspec.Struct, frozen=True):
     gid: int
 
 
-class Identity(TypedDict, total=False):
+class ProcessIdentity(TypedDict, total=False):
     """The arguments of subprocess that change the user of a child."""
 
     user: int
@@ -35,21 +35,21 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def account_of(uid: int) -> Account:
+def account_of(uid: int) -> OsUser:
     """Look a user up by number; one without an entry keeps its number as name."""
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        return Account(name=str(uid), uid=uid, gid=os.getegid() if uid == os.geteuid() else uid)
-    return Account(name=entry.pw_name, uid=uid, gid=entry.pw_gid)
+        return OsUser(name=str(uid), uid=uid, gid=os.getegid() if uid == os.geteuid() else uid)
+    return OsUser(name=entry.pw_name, uid=uid, gid=entry.pw_gid)
 
 
-def runner_of_new_cluster() -> Account:
+def runner_of_new_cluster() -> OsUser:
     """Choose who shall own and run a cluster that is not there yet."""
     return service_account() if is_root() else account_of(os.geteuid())
 
 
-def runner_of(cluster: Path) -> Account:
+def runner_of(cluster: Path) -> OsUser:
     """Tell who runs a cluster that exists: its owner, so that no ownership changes when root lends a hand."""
     owner = cluster.stat().st_uid
     if is_root():
@@ -62,7 +62,7 @@ def runner_of(cluster: Path) -> Account:
     return account_of(owner)
 
 
-def take_from_root(cluster: Path) -> Account:
+def take_from_root(cluster: Path) -> OsUser:
     """Hand a cluster that root owns (a restored copy) to the service user."""
     account = service_account()
     for folder, _, names in os.walk(cluster):
@@ -71,7 +71,7 @@ def take_from_root(cluster: Path) -> Account:
     return account
 
 
-def service_account() -> Account:
+def service_account() -> OsUser:
     """Return the system user for the server, made on first use; where none can be made, nobody."""
     for name in (SERVICE_USER, "nobody"):
         try:
@@ -97,24 +97,24 @@ def create_service_user() -> bool:
     return any(entry.pw_name == SERVICE_USER for entry in pwd.getpwall())
 
 
-def identity(account: Account) -> Identity:
+def identity(account: OsUser) -> ProcessIdentity:
     """Return what subprocess needs to run a child as this user."""
     if account.uid == os.geteuid():
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
-def can_pass(account: Account, folder: Path) -> bool:
+def can_pass(account: OsUser, folder: Path) -> bool:
     """Try, as that user, to enter a folder: the kernel knows of modes, access lists and mounts alike."""
     return _succeeds(account, ["/bin/sh", "-c", 'cd -- "$1"', "sh", str(folder)])
 
 
-def can_run(account: Account, program: Path) -> bool:
+def can_run(account: OsUser, program: Path) -> bool:
     """Try, as that user, to run a program, its shared libraries included."""
     return _succeeds(account, [str(program), "--version"])
 
 
-def _succeeds(account: Account, command: list[str]) -> bool:
+def _succeeds(account: OsUser, command: list[str]) -> bool:
     try:
         done = subprocess.run(command, check=False, capture_output=True, cwd="/", **identity(account))  # noqa: S603
     except OSError:

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from gatepost.store.embedded.account import Account, account_of
+from gatepost.store.embedded.account import OsUser, account_of
 
 SUPERUSER = "gatepost"  # for administration only: roles, ownership, settings
 GATEWAY_ROLE = "gatepost_gateway"  # owns the database and its tables, and nothing else
@@ -90,20 +90,20 @@ def ident_text(names: Iterable[str]) -> str:
     return "# Written by Gatepost at every start: system users and the database roles they may use.\n" + "".join(lines)
 
 
-def write_configuration(cluster: Path, sockets: Path, account: Account) -> None:
+def write_configuration(cluster: Path, sockets: Path, account: OsUser) -> None:
     """Write the three files of a cluster anew."""
     for name, text in (("postgresql.conf", settings_text(sockets)), ("pg_hba.conf", HBA)):
         replace_file(cluster / name, text, account)
     write_identities(cluster, account)
 
 
-def write_identities(cluster: Path, account: Account) -> None:
+def write_identities(cluster: Path, account: OsUser) -> None:
     """Write who may use which role; a server that runs reads it at its next reload."""
     # Root can read every file anyway; letting it in keeps commands run with sudo working.
     replace_file(cluster / "pg_ident.conf", ident_text((account.name, account_of(0).name)), account)
 
 
-def replace_file(path: Path, text: str, account: Account) -> None:
+def replace_file(path: Path, text: str, account: OsUser) -> None:
     """Put a new file in place of an old one, following no link: the folder belongs to the less trusted user."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

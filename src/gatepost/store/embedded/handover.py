@@ -8,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-from gatepost.store.embedded.account import Account, account_of
+from gatepost.store.embedded.account import OsUser, account_of
 from gatepost.store.embedded.lock import LOCK_FILE, make_data_folder
 from gatepost.store.embedded.place import NOTE
 
@@ -21,7 +21,7 @@ class CannotHandOver(Exception):
     """Why the folder stays root's."""
 
 
-def hand_over(data: Path, account: Account) -> None:
+def hand_over(data: Path, account: OsUser) -> None:
     """Make the data folder, with what root made in it, that user's; one of a third user is left alone."""
     made = not data.exists()
     make_data_folder(data)
@@ -55,7 +55,7 @@ def is_ours(name: str) -> bool:
     return name.lstrip(".").startswith(OURS)
 
 
-def _give(name: str, folder: int, account: Account, *, deep: bool) -> None:
+def _give(name: str, folder: int, account: OsUser, *, deep: bool) -> None:
     """Give one file to the user, and of a folder that was root's until now, all that is in it."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
@@ -69,7 +69,7 @@ def _give(name: str, folder: int, account: Account, *, deep: bool) -> None:
                 os.fchown(inner, account.uid, account.gid)
 
 
-def _give_file(name: str, folder: int, account: Account) -> None:
+def _give_file(name: str, folder: int, account: OsUser) -> None:
     """Give a file of root's; one with a second name may be somebody else's file, linked here."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from gatepost.store.embedded.account import Account, can_pass, identity, runner_of, runner_of_new_cluster
+from gatepost.store.embedded.account import OsUser, can_pass, identity, runner_of, runner_of_new_cluster
 from gatepost.store.embedded.conf import SUPERUSER, child_environment
 from gatepost.store.embedded.errors import EmbeddedPostgresError
 from gatepost.store.embedded.programs import MAJOR, make_open_folder, programs_for
@@ -20,12 +20,12 @@ ROOT_HOME = Path("/var/lib/gatepost")
 NOTE = "postgres.path"
 
 
-class Place(msgspec.Struct, frozen=True):
+class ClusterPlace(msgspec.Struct, frozen=True):
     """One cluster, the programs that serve it, and the user they run as."""
 
     cluster: Path
     programs: Path
-    account: Account
+    account: OsUser
 
 
 def find_cluster(data: Path) -> Path | None:
@@ -45,7 +45,7 @@ def find_cluster(data: Path) -> Path | None:
     return cluster
 
 
-def settle(data: Path, root_home: Path = ROOT_HOME) -> Place:
+def settle(data: Path, root_home: Path = ROOT_HOME) -> ClusterPlace:
     """Find the cluster of a data folder, or make it, ready to be served."""
     data = data.resolve()
     cluster = find_cluster(data)
@@ -58,7 +58,7 @@ def settle(data: Path, root_home: Path = ROOT_HOME) -> Place:
             f"The server runs as the user {account.name}, who cannot get to {cluster}: "
             "a folder above it is closed to others. Open that folder for passing (chmod o+x), or move the data folder."
         )
-    return Place(cluster=cluster, programs=programs_for(account, root_home), account=account)
+    return ClusterPlace(cluster=cluster, programs=programs_for(account, root_home), account=account)
 
 
 def check_version(cluster: Path) -> None:
@@ -71,10 +71,10 @@ def check_version(cluster: Path) -> None:
         )
 
 
-def create_cluster(data: Path, root_home: Path) -> Place:
+def create_cluster(data: Path, root_home: Path) -> ClusterPlace:
     """Make a new cluster beside its final place and move it there when it is whole."""
     account = runner_of_new_cluster()
-    place = Place(
+    place = ClusterPlace(
         cluster=choose_folder(data, account, root_home), programs=programs_for(account, root_home), account=account
     )
     draft = place.cluster.with_name("postgres.new")
@@ -87,7 +87,7 @@ def create_cluster(data: Path, root_home: Path) -> Place:
     return place
 
 
-def choose_folder(data: Path, account: Account, root_home: Path) -> Path:
+def choose_folder(data: Path, account: OsUser, root_home: Path) -> Path:
     """Prefer the data folder; where the server's user cannot get into it, take a folder of our own."""
     if can_pass(account, data):
         return data / "postgres"
@@ -104,7 +104,7 @@ def choose_folder(data: Path, account: Account, root_home: Path) -> Path:
     return home / "postgres"
 
 
-def run_initdb(place: Place, folder: Path) -> None:
+def run_initdb(place: ClusterPlace, folder: Path) -> None:
     """Fill a folder with an empty cluster."""
     options = ["--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--data-checksums", "--no-instructions"]
     # Byte order with Unicode case rules: fast to compare, the same on every machine and after every upgrade.
@@ -156,7 +156,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def make_private_folder(folder: Path, account: Account) -> None:
+def make_private_folder(folder: Path, account: OsUser) -> None:
     """Make a folder that only the server's user (and root) can enter."""
     folder.mkdir(mode=0o700)
     if account.uid != os.geteuid():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from gatepost.store.embedded.account import Account, can_run, is_root
+from gatepost.store.embedded.account import OsUser, can_run, is_root
 from gatepost.store.embedded.errors import EmbeddedPostgresError
 
 log = structlog.get_logger("gatepost.store")
@@ -29,7 +29,7 @@ def wheel_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def programs_for(account: Account, root_home: Path) -> Path:
+def programs_for(account: OsUser, root_home: Path) -> Path:
     """Return the folder with initdb and postgres that this user can run, copying them once where needed."""
     wheel = wheel_folder()
     programs = wheel / INSTALL / "bin"

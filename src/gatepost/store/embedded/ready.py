@@ -8,7 +8,7 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 
-from gatepost.store.embedded.account import Account
+from gatepost.store.embedded.account import OsUser
 from gatepost.store.embedded.conf import DEVICE_ROLE, GATEWAY_ROLE, SUPERUSER, write_identities
 from gatepost.store.embedded.errors import EmbeddedPostgresError
 from gatepost.store.embedded.postmaster import lives
@@ -38,7 +38,7 @@ def _with_role(dsn: str, role: str) -> str:
 
 
 async def answering(
-    cluster: Path, account: Account, postmaster: psutil.Process, sockets: Path, patience: float
+    cluster: Path, account: OsUser, postmaster: psutil.Process, sockets: Path, patience: float
 ) -> str | None:
     """Return the database's address as soon as it answers; nothing when the server ends before."""
     give_up = time.monotonic() + patience
@@ -61,7 +61,7 @@ async def answering(
     )
 
 
-async def greet(cluster: Path, account: Account, sockets: Path) -> bool:
+async def greet(cluster: Path, account: OsUser, sockets: Path) -> bool:
     """Connect once as the gateway does, making the database and its roles where they are missing."""
     try:
         conn = await asyncpg.connect(dsn_for(sockets, role=SUPERUSER))

@@ -16,7 +16,7 @@ from gatepost.background import Loop
 from gatepost.store.embedded.account import identity, runner_of
 from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
 from gatepost.store.embedded.errors import EmbeddedPostgresError
-from gatepost.store.embedded.place import ROOT_HOME, Place, find_cluster, settle
+from gatepost.store.embedded.place import ROOT_HOME, ClusterPlace, find_cluster, settle
 from gatepost.store.embedded.postmaster import end_leftovers, find_postmaster, forget_stale, read_pid_file, shut_down
 from gatepost.store.embedded.ready import answering, dsn_for
 from gatepost.store.embedded.sockets import remove_short_sockets, socket_folder
@@ -74,7 +74,7 @@ class EmbeddedPostgres:
         self._data = data
         self._root_home = root_home
         self._patience = patience
-        self._place: Place | None = None
+        self._place: ClusterPlace | None = None
         self._sockets: Path | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._on_restart = on_restart
@@ -129,7 +129,7 @@ class EmbeddedPostgres:
         await end_leftovers(self._place.cluster)
         await self._reach(self._place, time.monotonic() + self._patience)
 
-    async def _reach(self, place: Place, give_up: float) -> str:
+    async def _reach(self, place: ClusterPlace, give_up: float) -> str:
         while time.monotonic() < give_up:
             dsn = await self._reuse(place) or await self._launch(place)
             if dsn is not None:
@@ -137,7 +137,7 @@ class EmbeddedPostgres:
             await asyncio.sleep(POLL)
         raise EmbeddedPostgresError(f"Another server is in the way in {place.cluster}:\n{self._last_words}")
 
-    async def _reuse(self, place: Place) -> str | None:
+    async def _reuse(self, place: ClusterPlace) -> str | None:
         """Wait for a server that a killed gateway left behind, if there is one."""
         while (postmaster := find_postmaster(place.cluster)) is not None:
             noted = read_pid_file(place.cluster)
@@ -147,7 +147,7 @@ class EmbeddedPostgres:
             await asyncio.sleep(POLL)
         return None
 
-    async def _launch(self, place: Place) -> str | None:
+    async def _launch(self, place: ClusterPlace) -> str | None:
         """Start a server and wait for it; nothing when it is worth another try."""
         with tempfile.TemporaryFile() as said:
             sockets = self._sockets = await asyncio.to_thread(prepare, place)
@@ -166,7 +166,7 @@ class EmbeddedPostgres:
         )
 
 
-def prepare(place: Place) -> Path:
+def prepare(place: ClusterPlace) -> Path:
     """Make a cluster ready for a new server, and return where its socket will be."""
     sockets = socket_folder(place)
     forget_stale(place.cluster, sockets)
@@ -175,7 +175,7 @@ def prepare(place: Place) -> Path:
     return sockets
 
 
-def spawn(place: Place, said: IO[bytes]) -> subprocess.Popen[bytes]:
+def spawn(place: ClusterPlace, said: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start a server, its first words going to a file."""
     # A session of its own: Ctrl-C in the terminal reaches the gateway, which stops the server when it has drained.
     return subprocess.Popen(  # noqa: S603

@@ -7,16 +7,16 @@ import stat
 import tempfile
 from pathlib import Path
 
-from gatepost.store.embedded.account import Account, can_pass
+from gatepost.store.embedded.account import OsUser, can_pass
 from gatepost.store.embedded.errors import EmbeddedPostgresError
-from gatepost.store.embedded.place import Place, make_private_folder
+from gatepost.store.embedded.place import ClusterPlace, make_private_folder
 
 SOCKET_NAME = ".s.PGSQL.5432"
 # The smaller of the two systems' limits (macOS: 104 bytes with the closing zero).
 LONGEST_SOCKET_PATH = 103
 
 
-def socket_folder(place: Place) -> Path:
+def socket_folder(place: ClusterPlace) -> Path:
     """Return the folder for the socket, made where missing: in the cluster, or elsewhere when that does not fit."""
     inside = place.cluster / "run"
     if fits(inside):
@@ -32,7 +32,7 @@ def fits(folder: Path) -> bool:
     return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_SOCKET_PATH and "," not in str(folder)
 
 
-def short_socket_folder(place: Place) -> Path:
+def short_socket_folder(place: ClusterPlace) -> Path:
     """Return a private folder under the runtime or temporary folder, the same one at each start."""
     name = f"gatepost-{hashlib.sha256(os.fsencode(place.cluster)).hexdigest()[:12]}"
     folder = runtime_folder(place.account) / name
@@ -46,7 +46,7 @@ def short_socket_folder(place: Place) -> Path:
     return folder
 
 
-def runtime_folder(account: Account) -> Path:
+def runtime_folder(account: OsUser) -> Path:
     """Choose where short-lived sockets go."""
     candidates = [tempfile.gettempdir(), "/tmp"]  # noqa: S108
     if account.uid == os.geteuid():
@@ -59,13 +59,13 @@ def runtime_folder(account: Account) -> Path:
     )
 
 
-def is_private(folder: Path, account: Account) -> bool:
+def is_private(folder: Path, account: OsUser) -> bool:
     """Tell whether a folder is a real one, owned by this user and closed to all others."""
     status = folder.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == account.uid and stat.S_IMODE(status.st_mode) == 0o700
 
 
-def remove_short_sockets(place: Place, sockets: Path | None) -> None:
+def remove_short_sockets(place: ClusterPlace, sockets: Path | None) -> None:
     """Remove the socket folder where it is not inside the cluster and nothing is left in it."""
     if sockets is not None and place.cluster not in sockets.parents:
         with contextlib.suppress(OSError):

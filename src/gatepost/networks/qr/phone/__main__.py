@@ -11,10 +11,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from gatepost.networks.qr.phone.broken import Broken
 from gatepost.networks.qr.phone.by_baileys.install import CannotInstall, program
 from gatepost.networks.qr.phone.by_neonize.library import CouldNotLoad, load, load_types
 from gatepost.networks.qr.phone.by_neonize.store_address import store_address
+from gatepost.networks.qr.phone.failed_engine import FailedEngine
 from gatepost.networks.qr.phone.wire import serve
 
 _HERE = "gatepost.networks.qr.phone"
@@ -30,7 +30,7 @@ def main() -> None:
     try:
         make = _chosen()
     except (CouldNotLoad, CannotInstall) as error:
-        asyncio.run(serve(fd, partial(Broken, str(error))))
+        asyncio.run(serve(fd, partial(FailedEngine, str(error))))
         return
     asyncio.run(_serve(fd, make))
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from gatepost.networks.qr.phone import build, handles, troubles
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.qr.phone.engine import EngineError
 from gatepost.networks.qr.phone.people import jid, jid_of, person, written
-from gatepost.networks.qr.phone.session import Session
-from gatepost.networks.qr.phone.wire import Fields, Refused
+from gatepost.networks.qr.phone.session import DeviceSession
+from gatepost.networks.qr.phone.wire import Fields, RequestRefused
 
 PIECE = 256 << 10
 FIRST_CODE_WITHIN = 30.0
@@ -20,7 +20,7 @@ _UPLOADED_AS = {"sticker": "image"}
 T = TypeVar("T")
 
 
-async def send(session: Session, frame: Fields) -> Fields:
+async def send(session: DeviceSession, frame: Fields) -> Fields:
     """Sends a message. Where the engine chooses the id, the answer tells it."""
     to = await _recipient(session, frame["to"])
     content = await _fitting(session, frame["type"], frame["content"])
@@ -32,7 +32,7 @@ async def send(session: Session, frame: Fields) -> Fields:
     return {"ok": True, "id": sent.id, "at": sent.at}
 
 
-async def edit(session: Session, frame: Fields) -> Fields:
+async def edit(session: DeviceSession, frame: Fields) -> Fields:
     to = await _recipient(session, frame["to"])
     content = await _fitting(session, frame["type"], frame["content"])
     said = _built(session, frame | {"content": content}, to)
@@ -40,53 +40,53 @@ async def edit(session: Session, frame: Fields) -> Fields:
     return {"ok": True}
 
 
-async def delete(session: Session, frame: Fields) -> Fields:
+async def delete(session: DeviceSession, frame: Fields) -> Fields:
     to = await _recipient(session, frame["to"])
     await _asked(session.phone.send(to, build.revoke(frame["id"], to), None))
     return {"ok": True}
 
 
-async def read(session: Session, frame: Fields) -> Fields:
+async def read(session: DeviceSession, frame: Fields) -> Fields:
     _up(session)
     await _asked(session.phone.read(jid_of(frame["from"]), frame["ids"]))
     return {"ok": True}
 
 
-async def typing(session: Session, frame: Fields) -> Fields:
+async def typing(session: DeviceSession, frame: Fields) -> Fields:
     _up(session)
     await _asked(session.phone.typing(jid_of(frame["to"]), bool(frame["on"])))
     return {"ok": True}
 
 
-async def check(session: Session, frame: Fields) -> Fields:
+async def check(session: DeviceSession, frame: Fields) -> Fields:
     _up(session)
     return {"ok": True, "known": [who | {"phone": asked} for asked, who in await _known(session, frame["phones"])]}
 
 
-async def pair(session: Session, frame: Fields) -> Fields:
+async def pair(session: DeviceSession, frame: Fields) -> Fields:
     """A code to type; the network gives one only after it offered codes to scan."""
     try:
         async with asyncio.timeout(FIRST_CODE_WITHIN):
             await session.waiting.wait()
     except TimeoutError:
-        raise Refused(troubles.not_up("The network was not reached in time.")) from None
+        raise RequestRefused(troubles.not_up("The network was not reached in time.")) from None
     return {"ok": True, "code": await _asked(session.phone.pair(frame["phone"]))}
 
 
-async def put(session: Session, mime_type: str, content: bytes) -> Fields:
+async def put(session: DeviceSession, mime_type: str, content: bytes) -> Fields:
     """Hands a file to the network as what its type suggests."""
     _up(session)
     kind = handles.kind_of(mime_type)
     return {"ok": True, "handle": await _upload(session, kind, mime_type, content)}
 
 
-async def get(session: Session, frame: Fields) -> list[Fields]:
+async def get(session: DeviceSession, frame: Fields) -> list[Fields]:
     """A file in pieces."""
     _up(session)
     kind, message = _unpacked(frame["handle"])
     file = getattr(message, handles.FIELDS[kind])
     if file.fileLength > frame["most"]:
-        raise Refused(troubles.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
+        raise RequestRefused(troubles.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
     file.fileLength = file.fileLength or frame["most"]  # the most that is read of it
     whole = await _asked(session.phone.download(kind, message))
     pieces = [whole[start : start + PIECE] for start in range(0, max(len(whole), 1), PIECE)]
@@ -95,13 +95,13 @@ async def get(session: Session, frame: Fields) -> list[Fields]:
     return answers
 
 
-async def logout(session: Session, _frame: Fields) -> Fields:
+async def logout(session: DeviceSession, _frame: Fields) -> Fields:
     _up(session)
     await _asked(session.phone.logout())
     return {"ok": True}
 
 
-COMMANDS: dict[str, Callable[[Session, Fields], Awaitable[Fields]]] = {
+COMMANDS: dict[str, Callable[[DeviceSession, Fields], Awaitable[Fields]]] = {
     "send": send,
     "edit": edit,
     "delete": delete,
@@ -113,23 +113,23 @@ COMMANDS: dict[str, Callable[[Session, Fields], Awaitable[Fields]]] = {
 }
 
 
-def _up(session: Session) -> None:
+def _up(session: DeviceSession) -> None:
     """The library's calls end the process where there is no connection to make them over."""
     if not session.connected:
-        raise Refused(troubles.not_up())
+        raise RequestRefused(troubles.not_up())
 
 
-def _built(session: Session, frame: Fields, to: Any) -> Any:
+def _built(session: DeviceSession, frame: Fields, to: Any) -> Any:
     quote = frame.get("quote")
     if quote and quote.get("from_me") and session.me is not None:
         frame = frame | {"quote": {**quote, "participant": written(jid(session.me.JID.User, session.me.JID.Server))}}
     try:
         return build.build(frame["type"], frame["content"], to, frame)
     except build.CannotBuild as error:
-        raise Refused(troubles.unfit(str(error))) from error
+        raise RequestRefused(troubles.unfit(str(error))) from error
 
 
-async def _recipient(session: Session, who: dict[str, str]) -> Any:
+async def _recipient(session: DeviceSession, who: dict[str, str]) -> Any:
     """Whom to write to. A phone number is looked up once: some have another form on the network."""
     _up(session)
     if not who.get("phone"):
@@ -138,23 +138,23 @@ async def _recipient(session: Session, who: dict[str, str]) -> Any:
     if found is None:
         known = await _known(session, [who["phone"]])
         if not known:
-            raise Refused(troubles.not_on_network(who["phone"]))
+            raise RequestRefused(troubles.not_on_network(who["phone"]))
         found = session.people[who["phone"]] = jid_of(known[0][1])
         while len(session.people) > _PEOPLE:
             session.people.pop(next(iter(session.people)))
     return found
 
 
-async def _known(session: Session, phones: list[str]) -> list[tuple[str, dict[str, str]]]:
+async def _known(session: DeviceSession, phones: list[str]) -> list[tuple[str, dict[str, str]]]:
     try:
         found = await session.phone.known(phones)
     except Exception as error:
         # Nothing but a question has left so far.
-        raise Refused(troubles.problem(str(error)) | {"sure": True}) from error
+        raise RequestRefused(troubles.problem(str(error)) | {"sure": True}) from error
     return [(asked, person(jid_)) for asked, jid_ in found]
 
 
-async def _fitting(session: Session, type_: str, content: Fields) -> Fields:
+async def _fitting(session: DeviceSession, type_: str, content: Fields) -> Fields:
     """The content with a file whose keys fit: a picture that goes as a document is handed over anew."""
     if type_ not in handles.FIELDS:
         return content
@@ -167,7 +167,7 @@ async def _fitting(session: Session, type_: str, content: Fields) -> Fields:
     return content | {"media": {"handle": await _upload(session, type_, mime_type, whole)}}
 
 
-async def _upload(session: Session, kind: str, mime_type: str, content: bytes) -> str:
+async def _upload(session: DeviceSession, kind: str, mime_type: str, content: bytes) -> str:
     done = await _asked(session.phone.upload(_UPLOADED_AS.get(kind, kind), content))
     return handles.uploaded(kind, mime_type, done)
 
@@ -176,14 +176,14 @@ def _unpacked(handle: str) -> tuple[str, Any]:
     try:
         return handles.unpack(handle)
     except handles.BadHandle:
-        raise Refused(troubles.unfit("The file's handle is not one of this link.")) from None
+        raise RequestRefused(troubles.unfit("The file's handle is not one of this link.")) from None
 
 
 async def _asked(work: Awaitable[T]) -> T:
     """A call into the library; what it raises becomes an answer."""
     try:
         return await work
-    except Trouble as trouble:
-        raise Refused(troubles.told(trouble)) from trouble
+    except EngineError as trouble:
+        raise RequestRefused(troubles.told(trouble)) from trouble
     except Exception as error:
-        raise Refused(troubles.problem(str(error))) from error
+        raise RequestRefused(troubles.problem(str(error))) from error

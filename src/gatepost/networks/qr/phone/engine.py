@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 
-class Trouble(Exception):
+class EngineError(Exception):
     """The library could not do what was asked. `code` is the network's own; `sure`: nothing left this machine."""
 
     def __init__(self, text: str, code: int | None = None, *, sure: bool | None = None) -> None:
@@ -27,12 +27,12 @@ class Callbacks(msgspec.Struct, frozen=True):
     told: Callable[[Any], Awaitable[None]]  # as `event`, and waits until the gateway has it for good; on the loop only
 
 
-class Sent(msgspec.Struct, frozen=True):
+class EngineSent(msgspec.Struct, frozen=True):
     id: str
     at: float
 
 
-class Vote(msgspec.Struct, frozen=True):
+class PollVote(msgspec.Struct, frozen=True):
     """What a vote says: the SHA-256 of each option that was chosen, and the words of all, where the engine has them."""
 
     chosen: list[bytes]
@@ -56,7 +56,7 @@ class Phone(Protocol):
     async def me(self) -> Any:
         """Whose phone it is, as `neo.Device`."""
 
-    async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
+    async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         """Sends a message, under this id where the engine can."""
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
@@ -77,7 +77,7 @@ class Phone(Protocol):
     async def download(self, kind: str, said: Any) -> bytes:
         """The file that a message holds."""
 
-    async def vote(self, event: Any) -> Vote:
+    async def vote(self, event: Any) -> PollVote:
         """What a sealed vote in a poll says."""
 
     async def logout(self) -> None:

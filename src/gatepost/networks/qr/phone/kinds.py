@@ -10,7 +10,7 @@ from gatepost.networks.qr.phone import handles, vcards
 Content = dict[str, Any]
 
 
-class Part(msgspec.Struct, frozen=True):
+class MessagePart(msgspec.Struct, frozen=True):
     """What a message says."""
 
     type: str
@@ -19,17 +19,17 @@ class Part(msgspec.Struct, frozen=True):
     target: str | None = None
 
 
-def text(said: str | bytes) -> Part:
+def text(said: str | bytes) -> MessagePart:
     """Words; the library gives those that are no proper text as bytes."""
-    return Part("text", {"body": said if isinstance(said, str) else said.decode(errors="replace")})
+    return MessagePart("text", {"body": said if isinstance(said, str) else said.decode(errors="replace")})
 
 
-def _extended_text(said: Any) -> Part:
+def _extended_text(said: Any) -> MessagePart:
     return text(said.text)
 
 
-def _file(kind: str) -> Callable[[Any], Part]:
-    def read(file: Any) -> Part:
+def _file(kind: str) -> Callable[[Any], MessagePart]:
+    def read(file: Any) -> MessagePart:
         content: Content = {"media": {}}
         if getattr(file, "caption", ""):
             content["caption"] = file.caption
@@ -39,7 +39,7 @@ def _file(kind: str) -> Callable[[Any], Part]:
             content["animated"] = True
         if kind == "document" and (file.fileName or file.title):
             content["filename"] = file.fileName or file.title
-        return Part(kind, content, media=_media(kind, file, content.get("filename")))
+        return MessagePart(kind, content, media=_media(kind, file, content.get("filename")))
 
     return read
 
@@ -55,49 +55,51 @@ def _media(kind: str, file: Any, filename: str | None) -> Content | None:
     return media | ({"filename": filename} if filename else {})
 
 
-def _video_note(file: Any) -> Part:
+def _video_note(file: Any) -> MessagePart:
     part = _file("video")(file)
-    return Part(part.type, part.content | {"note": True}, part.media)
+    return MessagePart(part.type, part.content | {"note": True}, part.media)
 
 
-def _location(place: Any) -> Part:
+def _location(place: Any) -> MessagePart:
     spot: Content = {"latitude": place.degreesLatitude, "longitude": place.degreesLongitude}
     named = {"name": place.name, "address": place.address, "url": place.URL}
     live = {"live": True} if place.isLive else {}
-    return Part("location", {"location": spot | {key: value for key, value in named.items() if value} | live})
+    return MessagePart("location", {"location": spot | {key: value for key, value in named.items() if value} | live})
 
 
-def _live_location(place: Any) -> Part:
+def _live_location(place: Any) -> MessagePart:
     spot: Content = {"latitude": place.degreesLatitude, "longitude": place.degreesLongitude, "live": True}
-    return Part("location", {"location": spot | ({"name": place.caption} if place.caption else {})})
+    return MessagePart("location", {"location": spot | ({"name": place.caption} if place.caption else {})})
 
 
-def _contact(card: Any) -> Part:
-    return Part("contacts", {"contacts": [vcards.read(card.vcard, card.displayName)]})
+def _contact(card: Any) -> MessagePart:
+    return MessagePart("contacts", {"contacts": [vcards.read(card.vcard, card.displayName)]})
 
 
-def _contacts(cards: Any) -> Part:
-    return Part("contacts", {"contacts": [vcards.read(card.vcard, card.displayName) for card in cards.contacts]})
+def _contacts(cards: Any) -> MessagePart:
+    return MessagePart("contacts", {"contacts": [vcards.read(card.vcard, card.displayName) for card in cards.contacts]})
 
 
-def _reaction(reaction: Any) -> Part:
-    return Part("reaction", {"reaction": {"emoji": reaction.text}}, target=reaction.key.ID)
+def _reaction(reaction: Any) -> MessagePart:
+    return MessagePart("reaction", {"reaction": {"emoji": reaction.text}}, target=reaction.key.ID)
 
 
-def _button(reply: Any) -> Part:
-    return Part("button_reply", {"reply": {"id": reply.selectedButtonID, "title": reply.selectedDisplayText}})
+def _button(reply: Any) -> MessagePart:
+    return MessagePart("button_reply", {"reply": {"id": reply.selectedButtonID, "title": reply.selectedDisplayText}})
 
 
-def _template_button(reply: Any) -> Part:
-    return Part("button_reply", {"reply": {"id": reply.selectedID, "title": reply.selectedDisplayText}})
+def _template_button(reply: Any) -> MessagePart:
+    return MessagePart("button_reply", {"reply": {"id": reply.selectedID, "title": reply.selectedDisplayText}})
 
 
-def _list_reply(reply: Any) -> Part:
+def _list_reply(reply: Any) -> MessagePart:
     chosen = {"id": reply.singleSelectReply.selectedRowID, "title": reply.title}
-    return Part("list_reply", {"reply": chosen | ({"description": reply.description} if reply.description else {})})
+    return MessagePart(
+        "list_reply", {"reply": chosen | ({"description": reply.description} if reply.description else {})}
+    )
 
 
-def _interactive_reply(reply: Any) -> Part:
+def _interactive_reply(reply: Any) -> MessagePart:
     """A tap on a native button or list, or what was filled into a flow."""
     flow = reply.nativeFlowResponseMessage
     try:
@@ -106,15 +108,15 @@ def _interactive_reply(reply: Any) -> Part:
         response = flow.paramsJSON
     if flow.name in ("quick_reply", "single_select", "menu_options") and isinstance(response, dict):
         type_ = "button_reply" if flow.name == "quick_reply" else "list_reply"
-        return Part(type_, {"reply": {"id": str(response.get("id", "")), "title": reply.body.text}})
-    return Part("flow_reply", {"reply": {"name": flow.name, "body": reply.body.text, "response": response}})
+        return MessagePart(type_, {"reply": {"id": str(response.get("id", "")), "title": reply.body.text}})
+    return MessagePart("flow_reply", {"reply": {"name": flow.name, "body": reply.body.text, "response": response}})
 
 
-def _order(order: Any) -> Part:
+def _order(order: Any) -> MessagePart:
     """The link tells an order's number and total; its items stay on the phone."""
     content = {"catalog_id": order.sellerJID.partition("@")[0], "text": order.message, "items": [], "id": order.orderID}
     content |= {"title": order.orderTitle, "item_count": order.itemCount, "total": thousandths(order.totalAmount1000)}
-    return Part("order", {"order": content | {"currency": order.totalCurrencyCode}})
+    return MessagePart("order", {"order": content | {"currency": order.totalCurrencyCode}})
 
 
 def thousandths(amount: int) -> str:
@@ -124,42 +126,42 @@ def thousandths(amount: int) -> str:
     return f"{sign}{units}.{decimals[:2] if decimals.endswith('0') else decimals}"
 
 
-def _product(product: Any) -> Part:
+def _product(product: Any) -> MessagePart:
     shown = product.product
     about = {"catalog_id": product.businessOwnerJID.partition("@")[0], "retailer_id": shown.retailerID}
     about |= {key: value for key, value in {"id": shown.productID, "title": shown.title}.items() if value}
     words = {"body": product.body, "footer": product.footer}
-    return Part("product", {"product": about} | {key: value for key, value in words.items() if value})
+    return MessagePart("product", {"product": about} | {key: value for key, value in words.items() if value})
 
 
-def _poll(poll: Any) -> Part:
+def _poll(poll: Any) -> MessagePart:
     asked = {"question": poll.name, "options": [option.optionName for option in poll.options]}
-    return Part("poll", {"poll": asked | {"multiple": poll.selectableOptionsCount != 1}})
+    return MessagePart("poll", {"poll": asked | {"multiple": poll.selectableOptionsCount != 1}})
 
 
-def _group_invite(invite: Any) -> Part:
+def _group_invite(invite: Any) -> MessagePart:
     link = f"Invitation to the group {invite.groupName}: https://chat.whatsapp.com/{invite.inviteCode}"
     return text(f"{invite.caption}\n\n{link}" if invite.caption else link)
 
 
-def _sent_buttons(sent: Any) -> Part:
+def _sent_buttons(sent: Any) -> MessagePart:
     return text(sent.contentText)
 
 
-def _sent_list(sent: Any) -> Part:
+def _sent_list(sent: Any) -> MessagePart:
     return text("\n\n".join(part for part in (sent.title, sent.description) if part))
 
 
-def _sent_interactive(sent: Any) -> Part:
+def _sent_interactive(sent: Any) -> MessagePart:
     return text(sent.body.text)
 
 
-def _sent_template(sent: Any) -> Part:
+def _sent_template(sent: Any) -> MessagePart:
     shown = sent.hydratedTemplate if sent.HasField("hydratedTemplate") else sent.hydratedFourRowTemplate
     return text("\n\n".join(part for part in (shown.hydratedTitleText, shown.hydratedContentText) if part))
 
 
-KINDS: dict[str, Callable[[Any], Part]] = {
+KINDS: dict[str, Callable[[Any], MessagePart]] = {
     "conversation": text,
     "extendedTextMessage": _extended_text,
     **{field: _file(kind) for kind, field in handles.FIELDS.items()},

@@ -8,9 +8,9 @@ from typing import Any
 from gatepost.networks.qr.phone import troubles
 from gatepost.networks.qr.phone.commands import COMMANDS, get, put
 from gatepost.networks.qr.phone.engine import Engine
-from gatepost.networks.qr.phone.session import Session
+from gatepost.networks.qr.phone.session import DeviceSession
 from gatepost.networks.qr.phone.translate_link import connection
-from gatepost.networks.qr.phone.wire import Fields, Refused, Requests
+from gatepost.networks.qr.phone.wire import Fields, RequestRefused, Requests
 
 _REMEMBERED = 10_000  # sends whose answers are kept, so that asking again does not send again
 _LARGEST_FILE = 100 << 20
@@ -22,10 +22,10 @@ class Server(Requests):
     def __init__(self, engine: Engine, writer: asyncio.StreamWriter) -> None:
         super().__init__(writer)
         self._engine = engine
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, DeviceSession] = {}
         self._sent: dict[tuple[str, str], asyncio.Task[Fields]] = {}
         self._files: dict[int, bytearray] = {}
-        self._closed: dict[str, Session] = {}  # closed with something that was not acknowledged
+        self._closed: dict[str, DeviceSession] = {}  # closed with something that was not acknowledged
         self._turns: dict[str, asyncio.Lock] = {}  # one session has one life at a time
 
     def begin(self, op: str, frame: Fields) -> bool:
@@ -45,7 +45,7 @@ class Server(Requests):
         whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # at once: a refusal must not keep it
         session = self._sessions.get(frame["session"])
         if session is None:
-            raise Refused(troubles.not_up("The session is not open."))
+            raise RequestRefused(troubles.not_up("The session is not open."))
         match op:
             case "put":
                 return await put(session, frame["mime"], bytes(whole))
@@ -69,7 +69,7 @@ class Server(Requests):
                 await session.stop()
             # What was not acknowledged before is said again by the new life.
             before = session or self._closed.pop(name, None)
-            fresh = self._sessions[name] = Session(name, self._engine, self.write, before=before)
+            fresh = self._sessions[name] = DeviceSession(name, self._engine, self.write, before=before)
             fresh.start(frame.get("device"))
         return {"ok": True, "own_ids": self._engine.own_ids}
 
@@ -89,7 +89,7 @@ class Server(Requests):
 
     # -- sends and files -------------------------------------------------------------------------------------------
 
-    async def _send_once(self, session: Session, frame: Fields) -> Fields:
+    async def _send_once(self, session: DeviceSession, frame: Fields) -> Fields:
         """The same request is recognised here as long as this process lives: not every engine takes ids of ours."""
         key = (session.name, str(frame["id"]))
         task = self._sent.get(key)
@@ -121,5 +121,5 @@ class Server(Requests):
 async def _settled(work: Awaitable[Fields]) -> Fields:
     try:
         return await work
-    except Refused as refused:
+    except RequestRefused as refused:
         return refused.fields

@@ -13,8 +13,8 @@ from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
 from gatepost.networks.qr.phone.build import option_hashes
-from gatepost.networks.qr.phone.carried import CannotCarry, carried
-from gatepost.networks.qr.phone.engine import Callbacks, Engine, Vote
+from gatepost.networks.qr.phone.engine import Callbacks, Engine, PollVote
+from gatepost.networks.qr.phone.frame_size import CannotCarry, carried
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.translate_event import translate
 from gatepost.networks.qr.phone.translate_message import message, unwrap
@@ -26,11 +26,11 @@ _UNNUMBERED = frozenset({"connection", "qr", "linked"})
 _FINAL = frozenset({"logged_out", "banned", "replaced", "outdated_client", "scan_expired", "pair_failed", "closed"})
 
 
-class Session:
+class DeviceSession:
     """A device that is linked or about to be. All but the callbacks happens on the loop's thread."""
 
     def __init__(
-        self, name: str, engine: Engine, write: Callable[[Frame], None], before: "Session | None" = None
+        self, name: str, engine: Engine, write: Callable[[Frame], None], before: "DeviceSession | None" = None
     ) -> None:
         self.name = name
         # The library may not be done with one life when the next begins, so that each has a name of its own there.
@@ -200,7 +200,7 @@ class Session:
         vote = await self._decrypted(event)
         return [self._named(frame, vote.options if vote else []) for frame in message(event, now, vote)]
 
-    async def _decrypted(self, event: Any) -> Vote | None:
+    async def _decrypted(self, event: Any) -> PollVote | None:
         try:
             return await self.phone.vote(event)
         except Exception as error:  # a vote in a poll whose secret is not here stays sealed

@@ -5,7 +5,7 @@ from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
 from gatepost.networks.qr.phone import translate_message as message
-from gatepost.networks.qr.phone import translate_news as news
+from gatepost.networks.qr.phone import translate_update as news
 from gatepost.networks.qr.phone.protos import neo
 
 Frame = dict[str, Any]

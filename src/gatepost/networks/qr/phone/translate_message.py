@@ -6,10 +6,10 @@ ephemeral, view-once, captioned, … ─► unwrapped ─► kinds.py ─► a f
 
 from typing import Any
 
-from gatepost.networks.qr.phone.kinds import KINDS, Part
+from gatepost.networks.qr.phone.kinds import KINDS, MessagePart
 from gatepost.networks.qr.phone.people import chat, other_side, read
 from gatepost.networks.qr.phone.protos import e2e
-from gatepost.networks.qr.phone.translate_news import seconds
+from gatepost.networks.qr.phone.translate_update import seconds
 
 Frame = dict[str, Any]
 _DEEPEST = 8
@@ -46,7 +46,7 @@ def message(event: Any, _now: int, vote: Any = None) -> list[Frame]:
 
 def not_understood(info: Any) -> Frame:
     """The frame of a message that came and says nothing to us."""
-    return _frame(info, Part("unsupported", {"unsupported": {"title": "Not understood"}}))
+    return _frame(info, MessagePart("unsupported", {"unsupported": {"title": "Not understood"}}))
 
 
 def _frames(event: Any, vote: Any) -> list[Frame]:
@@ -79,19 +79,19 @@ def kind_of(said: Any) -> str | None:
     return next((descriptor.name for descriptor, _ in said.ListFields() if descriptor.name not in _BESIDE), None)
 
 
-def _part(said: Any, field: str, vote: Any) -> Part | None:
+def _part(said: Any, field: str, vote: Any) -> MessagePart | None:
     if field == "protocolMessage":
         return _protocol(said.protocolMessage)
     if field == "pollUpdateMessage":
         return _vote(said.pollUpdateMessage, vote)
     if field in KINDS:
         return KINDS[field](getattr(said, field))
-    return Part("unsupported", {"unsupported": {"type": field}})
+    return MessagePart("unsupported", {"unsupported": {"type": field}})
 
 
-def _protocol(protocol: Any) -> Part | None:
+def _protocol(protocol: Any) -> MessagePart | None:
     if protocol.type == e2e.ProtocolMessage.REVOKE:
-        return Part("revoke", {}, target=protocol.key.ID)
+        return MessagePart("revoke", {}, target=protocol.key.ID)
     if protocol.type != e2e.ProtocolMessage.MESSAGE_EDIT:
         return None
     said, _ = unwrap(protocol.editedMessage)
@@ -99,17 +99,17 @@ def _protocol(protocol: Any) -> Part | None:
     part = _part(said, field, None) if field else None
     if part is None:
         return None
-    return Part("edit", {"edit": {"type": part.type, "content": part.content}}, target=protocol.key.ID)
+    return MessagePart("edit", {"edit": {"type": part.type, "content": part.content}}, target=protocol.key.ID)
 
 
-def _vote(update: Any, vote: Any) -> Part:
+def _vote(update: Any, vote: Any) -> MessagePart:
     """A vote names its options by their SHA-256; whoever has the poll can tell which they are."""
     hashes = [option.hex() for option in vote.chosen] if vote is not None else None
     poll = {"options": [], "hashes": hashes} if hashes is not None else {"options": [], "sealed": True}
-    return Part("poll_vote", {"poll": poll}, target=update.pollCreationMessageKey.ID)
+    return MessagePart("poll_vote", {"poll": poll}, target=update.pollCreationMessageKey.ID)
 
 
-def _frame(info: Any, part: Part) -> Frame:
+def _frame(info: Any, part: MessagePart) -> Frame:
     source = info.MessageSource
     frame: Frame = {"event": "message", "id": info.ID, "from": other_side(source, info.Pushname)}
     frame |= {"from_me": source.IsFromMe, "type": part.type, "content": part.content, "at": seconds(info.Timestamp)}

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.qr.phone.engine import EngineError
 
 Problem = dict[str, Any]
 _CODE = re.compile(r"(?:server returned error|info query returned status|status code) (\d{3})")
@@ -31,7 +31,7 @@ def problem(text: str) -> Problem:
     return _error(0, "The link is not up" if sure else "The link does not know whether it left", text, sure=sure)
 
 
-def told(trouble: Trouble) -> Problem:
+def told(trouble: EngineError) -> Problem:
     """The error of a request, from an engine that knows its code or whether it left."""
     if trouble.code is not None:
         return _error(trouble.code, "The network refused", str(trouble), sure=trouble.sure is not False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.qr.lines import Lines
+from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.phone import troubles
 
 Fields = dict[str, Any]
@@ -17,7 +17,7 @@ _read: msgspec.json.Decoder[Fields] = msgspec.json.Decoder(Fields)
 _encode = msgspec.json.Encoder().encode
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that cannot be done; `fields` is its answer."""
 
     def __init__(self, fields: Fields) -> None:
@@ -38,7 +38,7 @@ class Requests:
 
     async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
         """Does what is asked; returns the fields of the answer, or of several."""
-        raise Refused(troubles.unfit(op))
+        raise RequestRefused(troubles.unfit(op))
 
     def take(self, line: bytes) -> None:
         """Takes one line; what is no request is passed over."""
@@ -55,7 +55,7 @@ class Requests:
     async def _answer(self, op: str, frame: Fields) -> None:
         try:
             fields = await self.do(op, frame)
-        except Refused as refused:
+        except RequestRefused as refused:
             fields = refused.fields
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             fields = troubles.unfit(f"The request was not understood: {error!r}")
@@ -74,7 +74,7 @@ async def serve(
     wire = socket.socket(fileno=fd)
     wire.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=wire)
-    requests, lines = make(writer), Lines()
+    requests, lines = make(writer), LineReader()
     while data := await reader.read(1 << 16):
         for line in lines.feed(data):
             requests.take(line)

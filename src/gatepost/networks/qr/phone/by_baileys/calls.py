@@ -12,7 +12,7 @@ import msgspec
 
 from gatepost.model.ids import message_id, new_id
 from gatepost.networks.qr.phone.by_baileys.node import Node
-from gatepost.networks.qr.phone.engine import Sent, Uploaded, Vote
+from gatepost.networks.qr.phone.engine import EngineSent, PollVote, Uploaded
 from gatepost.networks.qr.phone.handles import FIELDS
 from gatepost.networks.qr.phone.people import read, written
 from gatepost.networks.qr.phone.protos import e2e, neo
@@ -36,11 +36,11 @@ class BaileysPhone:
         names = {"Platform": "", "BussinessName": "", "PushName": own["name"], "Initialized": True}
         return neo.Device(JID=jid, LID=lid, **names)
 
-    async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
+    async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         message = b64encode(said.SerializeToString()).decode()
         id_ = id_ or message_id(new_id(datetime.now(UTC)))
         sent = await self._ask("send", to=written(to), message=message, id=id_, extra=_extra(said))
-        return Sent(sent["id"], sent["at"])
+        return EngineSent(sent["id"], sent["at"])
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
         return [(one["phone"], read(one["jid"])) for one in await self._ask("known", phones=phones)]
@@ -71,7 +71,7 @@ class BaileysPhone:
             await self._ask("download", kind=kind, file=place, path=str(path))
             return await asyncio.to_thread(path.read_bytes)
 
-    async def vote(self, event: Any) -> Vote:
+    async def vote(self, event: Any) -> PollVote:
         said, _ = unwrap(event.Message)
         update, source = said.pollUpdateMessage, event.Info.MessageSource
         sealed = {"payload": update.vote.encPayload, "iv": update.vote.encIV}
@@ -82,7 +82,7 @@ class BaileysPhone:
             voters=voters,
             **{name: b64encode(value).decode() for name, value in sealed.items()},
         )
-        return msgspec.convert(told, Vote)  # its bytes travel as base64
+        return msgspec.convert(told, PollVote)  # its bytes travel as base64
 
     async def logout(self) -> None:
         await self._ask("logout")

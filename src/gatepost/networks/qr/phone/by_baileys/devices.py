@@ -10,7 +10,7 @@ import asyncpg
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.qr.phone.engine import EngineError
 
 _NONCE_BYTES = 12
 _CREDENTIALS = "credentials"
@@ -40,7 +40,7 @@ _FORGET = "DELETE FROM qr_devices.baileys_keys WHERE device = $1"
 Row = tuple[str, str, str | None]  # kind, id, value; None: it is gone
 
 
-class Devices:
+class DeviceStore:
     """The table; opened when it is first needed."""
 
     def __init__(self, url: str, key: bytes) -> None:
@@ -110,7 +110,7 @@ class Devices:
         try:
             return self._cipher.decrypt(nonce, text, "\0".join(place).encode()).decode()
         except InvalidTag:
-            raise Trouble(
+            raise EngineError(
                 "The keys of this device were encrypted with another secret key. Start with the key they were made "
                 "with (security.secret_key, or secret.key in the data folder), or link the phone anew."
             ) from None

@@ -10,10 +10,10 @@ from typing import Any
 from gatepost.model.ids import floor_id, message_id
 from gatepost.networks.qr.phone.by_baileys import news
 from gatepost.networks.qr.phone.by_baileys.calls import BaileysPhone
-from gatepost.networks.qr.phone.by_baileys.devices import Devices
+from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.node import Fields, Node
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
-from gatepost.networks.qr.phone.engine import Callbacks, Trouble
+from gatepost.networks.qr.phone.engine import Callbacks, EngineError
 from gatepost.networks.qr.phone.people import read
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.translate_link import connection
@@ -28,7 +28,7 @@ _CLOSE_WITHIN = 2.0
 _CLOSED = "The link is closed."
 
 
-class Life:
+class LinkSession:
     """One connection: whose it is, where its news go, and how it ended."""
 
     def __init__(self, device: str | None, to: Callbacks) -> None:
@@ -55,11 +55,13 @@ class Baileys:
     own_ids = True
     patience = 60.0  # seconds until the first news of a link; the library itself gives up on an address after 20
 
-    def __init__(self, start: Callable[[], Awaitable[Node]], devices: Devices, scratch: Scratch | None = None) -> None:
+    def __init__(
+        self, start: Callable[[], Awaitable[Node]], devices: DeviceStore, scratch: Scratch | None = None
+    ) -> None:
         self._start = start
         self._devices = devices
         self._scratch = scratch
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, LinkSession] = {}
         self._node: Node | None = None
         self._starting = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,7 +70,7 @@ class Baileys:
         return await self._devices.credentials(device) is not None
 
     async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
-        one = self._lives[life] = Life(device, to)  # at once: it may be stopped before it has come to connect
+        one = self._lives[life] = LinkSession(device, to)  # at once: it may be stopped before it has come to connect
         try:
             async with asyncio.timeout(self.patience):
                 # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
@@ -85,13 +87,13 @@ class Baileys:
                 task.cancel()
             one.gone.set()
 
-    async def _open(self, life: str, one: Life, credentials: str | None) -> None:
+    async def _open(self, life: str, one: LinkSession, credentials: str | None) -> None:
         node = await self.node()
         if not one.over.done():
             one.node = node
             await node.ask("open", life, creds=credentials)
 
-    async def _let_go(self, life: str, one: Life) -> None:
+    async def _let_go(self, life: str, one: LinkSession) -> None:
         """The process keeps a link until it is told that nobody needs it any more, also one that ended by itself."""
         one.closing = True
         if one.node is None:
@@ -99,7 +101,7 @@ class Baileys:
         try:
             async with asyncio.timeout(_CLOSE_WITHIN):
                 await one.node.ask("close", life)  # it has its last keys kept before it answers
-        except (Trouble, TimeoutError):
+        except (EngineError, TimeoutError):
             pass  # it is gone, and with it the connection
 
     async def stop(self, life: str) -> None:
@@ -157,7 +159,7 @@ class Baileys:
             one.asks.add(task)
             task.add_done_callback(one.asks.discard)
 
-    async def _answer(self, node: Node, one: Life, frame: Fields) -> None:
+    async def _answer(self, node: Node, one: LinkSession, frame: Fields) -> None:
         try:
             node.answer(frame["q"], ok=await self._do(one, frame))
         except asyncio.CancelledError:
@@ -166,7 +168,7 @@ class Baileys:
         except Exception as error:
             node.answer(frame["q"], error=str(error) or repr(error))
 
-    async def _do(self, one: Life, frame: Fields) -> Any:
+    async def _do(self, one: LinkSession, frame: Fields) -> Any:
         match frame["ask"]:
             case "message":
                 return await one.to.told(await self._with_lines(_understood(news.message, frame), frame["life"]))
@@ -180,9 +182,9 @@ class Baileys:
             case "set" if one.device:
                 await self._forget_sent(one)
                 return await self._devices.put(one.device, [tuple(row) for row in frame["rows"]])
-        raise Trouble(_CLOSED)
+        raise EngineError(_CLOSED)
 
-    async def _forget_sent(self, one: Life) -> None:
+    async def _forget_sent(self, one: LinkSession) -> None:
         """Once in a while: what nobody will ask for again."""
         if time.monotonic() >= one.forget_at and one.device:
             one.forget_at = time.monotonic() + _FORGET_EVERY
@@ -200,7 +202,7 @@ class Baileys:
                 node = await self.node()
                 details = await node.ask("order", life, id=order.orderID, token=order.token)
             lines = news.order_lines(details)
-        except (Trouble, TimeoutError, KeyError, TypeError, ValueError) as error:
+        except (EngineError, TimeoutError, KeyError, TypeError, ValueError) as error:
             print(f"order without its lines: {error!r}", flush=True)  # noqa: T201
             return event
         for frame in frames:
@@ -210,7 +212,7 @@ class Baileys:
 
     # -- what it tells ---------------------------------------------------------------------------------------------
 
-    def _tell(self, one: Life, frame: Fields) -> None:
+    def _tell(self, one: LinkSession, frame: Fields) -> None:
         now, to = int(time.time()), one.to
         match frame["news"]:
             case "code":
@@ -232,7 +234,7 @@ class Baileys:
             case "closed":
                 self._close(one, news.closed(frame["code"], frame["words"]))
 
-    def _close(self, one: Life, how: Frame | None) -> None:
+    def _close(self, one: LinkSession, how: Frame | None) -> None:
         if how is None:
             one.to.login("timeout")
         elif how["state"] == "logged_out" and one.device:
@@ -241,7 +243,7 @@ class Baileys:
         else:
             one.end(how)
 
-    async def _forget(self, one: Life, how: Frame) -> None:
+    async def _forget(self, one: LinkSession, how: Frame) -> None:
         """A device that the phone removed is of no use any more; its keys are not left lying about."""
         device, one.device, one.ended = one.device, None, True  # nothing is written under its name any more
         under_way = [task for task in one.asks if task is not asyncio.current_task()]

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.mend import mended
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.qr.phone.engine import EngineError
 
 Fields = dict[str, Any]
 _LONGEST_LINE = 64 << 20  # a device's keys travel in one piece
@@ -40,7 +40,7 @@ class Node:
     async def ask(self, op: str, life: str, **fields: Any) -> Any:
         """Asks for something, and returns the answer or raises Trouble."""
         if self.gone.is_set():
-            raise Trouble("The program that holds the links ended.", sure=True)
+            raise EngineError("The program that holds the links ended.", sure=True)
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self._put({"n": number, "op": op, "life": life, **fields})
@@ -58,7 +58,7 @@ class Node:
         try:
             while line := await self._line():
                 try:
-                    self._route(_read.decode(mended(line)), take)
+                    self._route(_read.decode(cleaned(line)), take)
                 except Exception as error:  # one that cannot be read must not silence all links
                     print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         except OSError:
@@ -75,7 +75,7 @@ class Node:
             except TimeoutError:
                 print("the program that holds the links does not answer", flush=True)  # noqa: T201
                 self._kill()
-            except Trouble:
+            except EngineError:
                 pass
             except Exception as error:  # nobody else would notice a process that hangs
                 print(f"ping failed: {type(error).__name__}: {error}", flush=True)  # noqa: T201
@@ -125,13 +125,13 @@ class Node:
         if error is None:
             waiting.set_result(frame.get("ok"))
         else:
-            waiting.set_exception(Trouble(error["text"], error.get("code"), sure=error.get("sure")))
+            waiting.set_exception(EngineError(error["text"], error.get("code"), sure=error.get("sure")))
 
     def _end(self) -> None:
         self.gone.set()
         for waiting in self._asked.values():
             if not waiting.done():
-                waiting.set_exception(Trouble("The program that holds the links ended.", sure=False))
+                waiting.set_exception(EngineError("The program that holds the links ended.", sure=False))
 
 
 async def start(program: Sequence[str]) -> Node:

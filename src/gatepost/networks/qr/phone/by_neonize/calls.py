@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gatepost.networks.qr.phone.by_neonize.files import fetch_file
-from gatepost.networks.qr.phone.engine import Sent, Uploaded, Vote
+from gatepost.networks.qr.phone.engine import EngineSent, PollVote, Uploaded
 from gatepost.networks.qr.phone.handles import FIELDS
 
 _KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "document": "MediaDocument"}
@@ -23,10 +23,10 @@ class NeonizePhone:
     async def me(self) -> Any:
         return await asyncio.to_thread(self._client.get_me)
 
-    async def send(self, to: Any, said: Any, id_: str | None) -> Sent:
+    async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         """Sends a message; the library has no parameter for its id."""
         sent = await asyncio.to_thread(self._client.send_message, to, said)
-        return Sent(sent.ID, sent.Timestamp)
+        return EngineSent(sent.ID, sent.Timestamp)
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
         try:
@@ -57,9 +57,9 @@ class NeonizePhone:
     async def download(self, kind: str, said: Any) -> bytes:
         return await fetch_file(kind, getattr(said, FIELDS[kind]), self._files)
 
-    async def vote(self, event: Any) -> Vote:
+    async def vote(self, event: Any) -> PollVote:
         opened = await asyncio.to_thread(self._client.decrypt_poll_vote, event)
-        return Vote(list(opened.selectedOptions))
+        return PollVote(list(opened.selectedOptions))
 
     async def logout(self) -> None:
         await asyncio.to_thread(self._client.logout)

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import PyreqwestError
 
-from gatepost.networks.qr.phone.engine import Trouble
+from gatepost.networks.qr.phone.engine import EngineError
 
 HOST = "mmg.whatsapp.net"
 LARGEST_FILE = 100 << 20  # of one that does not tell its length
@@ -43,7 +43,7 @@ async def fetch_file(kind: str, file: Any, base: str = "") -> bytes:
             async for piece in _pieces(client, url):
                 opened.feed(piece)
     except PyreqwestError as error:
-        raise Trouble(f"The file could not be fetched: {error}", sure=True) from error
+        raise EngineError(f"The file could not be fetched: {error}", sure=True) from error
     return opened.end()
 
 
@@ -73,7 +73,7 @@ async def _pieces(client: Client, url: str) -> AsyncIterator[bytes]:
     request = client.get(url).headers(headers).streamed_read_buffer_limit(_BUFFER).build_streamed()
     async with request as response:
         if response.status != 200:
-            raise Trouble(f"The download failed with status code {response.status}", response.status, sure=True)
+            raise EngineError(f"The download failed with status code {response.status}", response.status, sure=True)
         while piece := await response.body_reader.read(_BUFFER):
             yield bytes(piece)
 
@@ -116,6 +116,6 @@ class _Opened:
         return bytes(self._plain)
 
 
-def _unfit(text: str) -> Trouble:
+def _unfit(text: str) -> EngineError:
     """Asked for again, it would be no better."""
-    return Trouble(text, 400, sure=True)
+    return EngineError(text, 400, sure=True)

@@ -1,0 +1,79 @@
+"""What the REST door needs of the rest of the house. Put together by `app.py`."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from litestar.di import NamedDependency
+
+from gatepost.admin.vault import Vault
+from gatepost.api.authentication import Authenticator
+from gatepost.api.body_memory import BodyMemory
+from gatepost.api.costly import CostlyRequests
+from gatepost.api.metrics_source import MetricsSource
+from gatepost.api.minute_limit import MinuteLimit
+from gatepost.api.timed_cache import TimedCache
+from gatepost.clock import Clock
+from gatepost.inbound.receive import UpdateReceiver
+from gatepost.model.account import Caller, Plan
+from gatepost.model.event import ChannelRef
+from gatepost.outbound.accept import Acceptor
+from gatepost.services.business import OpenBusiness
+from gatepost.services.event_waiters import EventWaiters
+from gatepost.services.media import MediaService
+from gatepost.services.read_receipts import Speak
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.links import LinkRow
+from gatepost.store.pool import Database
+from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.http_post import Poster
+
+
+class CallbackConfig(msgspec.Struct, frozen=True):
+    """What a callback needs to know of its channel."""
+
+    id: UUID
+    channel: ChannelRef
+    phone_number_id: str
+    waba_id: str | None
+    app_secret: str
+    verify_token: str
+
+
+class ApiContext(msgspec.Struct, frozen=True):
+    db: Database
+    clock: Clock
+    gate: Authenticator
+    acceptor: Acceptor
+    receiver: UpdateReceiver
+    vault: Vault
+    guard: Guard
+    poster: Poster
+    media: MediaService
+    business: OpenBusiness
+    speak: Speak
+    waiters: EventWaiters
+    trials: MinuteLimit  # test events to one endpoint
+    costly: CostlyRequests
+    limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
+    doorsteps: TimedCache[UUID, CallbackConfig | None]
+    wake: Callable[[UUID], None]
+    ready: Callable[[], Awaitable[dict[str, bool]]]
+    figures: MetricsSource
+    public_url: str  # empty: as the caller reached it
+    plans: Mapping[str, Plan]
+    rate: float  # requests a second with one key
+    burst: int
+    heartbeat: float  # seconds after which a stream says that it is alive
+    events_days: int  # for which events are kept
+    cors_origins: tuple[str, ...]
+    body_limit: int
+    callback_limit: int
+    callback_memory: BodyMemory
+
+
+# How a handler asks for the two things that every handler needs.
+Context = NamedDependency[ApiContext]
+Principal = NamedDependency[Caller]

@@ -1,0 +1,53 @@
+"""Pages of other origins that may call the API from a browser. Without the setting: none, and no header.
+
+preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, what may be asked      known origins only
+anything else with an Origin ─────────────────────────────────► its answer, and who may read it
+
+A key is in a header that the page itself sets; there are no cookies, so credentials are never allowed.
+"""
+
+from collections.abc import Iterable
+
+from litestar.types import HTTPScope
+
+from gatepost.api.json_body import HttpAnswer
+
+Headers = tuple[tuple[bytes, bytes], ...]
+_ALLOWED = (
+    (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
+    (
+        b"access-control-allow-headers",
+        b"Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, Range",
+    ),
+    (b"access-control-max-age", b"7200"),
+)
+_EXPOSED = (
+    b"access-control-expose-headers",
+    b"Content-Disposition, Content-Range, Deprecation, ETag, Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, "
+    b"Retry-After, Sunset, X-Request-Id",
+)
+_VARY = (b"vary", b"origin")
+
+
+class CorsPolicy:
+    """The origins that the setting `api.cors_origins` names."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._known = frozenset(origin.encode() for origin in known)
+
+    def headers(self, scope: HTTPScope) -> Headers:
+        """What goes with every answer, so that a cache never gives one page the answer for another."""
+        origin = _find(scope, b"origin")
+        if origin not in self._known or origin is None:
+            return (_VARY,)
+        return _VARY, (b"access-control-allow-origin", origin), _EXPOSED
+
+    def preflight(self, scope: HTTPScope) -> HttpAnswer | None:
+        """The answer to a browser that asks beforehand; None where nobody asks, or nobody who may."""
+        if scope["method"] != "OPTIONS" or _find(scope, b"access-control-request-method") is None:
+            return None
+        return HttpAnswer(204, b"", headers=_ALLOWED) if _find(scope, b"origin") in self._known else None
+
+
+def _find(scope: HTTPScope, wanted: bytes) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == wanted), None)

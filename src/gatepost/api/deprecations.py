@@ -1,0 +1,90 @@
+"""Routes that will end: what their answers say of it, and who still uses them.
+
+A line in ENDINGS is all that it takes. From then on the route answers with `Deprecation` (RFC 9745), `Sunset`
+(RFC 8594) and a link to what to use instead, the reference marks it, and its use is logged once an hour per key.
+"""
+
+from collections.abc import Container, Mapping
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+from uuid import UUID
+
+import msgspec
+import structlog
+from litestar.types import HTTPScope
+
+from gatepost.clock import Clock
+from gatepost.model import ids, times
+from gatepost.model.account import Caller
+
+log = structlog.get_logger("gatepost.api")
+NOTICE = timedelta(days=180)  # between the first word of an end and the end
+_AGAIN = timedelta(hours=1)
+_MOST = 20_000
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Deprecation(msgspec.Struct, frozen=True):
+    """The end of a route: announced since, gone at, and where to read what to use instead."""
+
+    since: datetime
+    sunset: datetime
+    docs: str
+
+
+DEPRECATIONS: dict[str, Deprecation] = {}  # "GET /api/v1/things/{thing_id}" → its end
+
+
+def check_deprecations(endings: Mapping[str, Deprecation], routes: Container[str]) -> None:
+    """Refuses a table that would break the promise of the contract, or speaks of nothing."""
+    for route, ending in endings.items():
+        if route not in routes:
+            raise ValueError(f"{route} is to end, but there is no such route")
+        if ending.sunset - ending.since < NOTICE:
+            raise ValueError(f"{route} must be announced at least {NOTICE.days} days before its end")
+
+
+def show_deprecation(ending: Deprecation) -> Headers:
+    """What every answer of the route says."""
+    return (
+        (b"deprecation", b"@%d" % int(ending.since.timestamp())),
+        (b"sunset", format_datetime(ending.sunset, usegmt=True).encode()),
+        (b"link", f'<{ending.docs}>; rel="deprecation"'.encode()),
+    )
+
+
+class Deprecations:
+    """Tells whoever uses a route that ends, in every answer, and the log, now and then."""
+
+    def __init__(self, endings: Mapping[str, Deprecation], clock: Clock) -> None:
+        self._endings = endings
+        self._headers = {route: show_deprecation(ending) for route, ending in endings.items()}
+        self._clock = clock
+        self._told: dict[tuple[str, UUID], datetime] = {}
+
+    def headers(self, scope: HTTPScope) -> Headers:
+        """For the answer to a request that has found its route; nothing for all others."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = f"{method} {scope.get('path_template') or scope['path']}"
+        if route not in self._headers:
+            return ()
+        caller = scope.get("state", {}).get("caller")
+        if caller is not None:
+            self._note(route, caller)
+        return self._headers[route]
+
+    def _note(self, route: str, caller: Caller) -> None:
+        now, place = self._clock.now(), (route, caller.key_id)
+        told = self._told.get(place)
+        if told is None or now - told >= _AGAIN:
+            if len(self._told) >= _MOST:
+                self._told.clear()
+            self._told[place] = now
+            log.warning(
+                "deprecated route used",
+                route=route,
+                channel=ids.show("ch", caller.channel_id),
+                key=ids.show("key", caller.key_id),
+                sunset=times.show(self._endings[route].sunset),
+            )

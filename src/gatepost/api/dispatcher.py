@@ -1,0 +1,128 @@
+"""The front of the door: gives every request an id, and leads it to a hot route or to the framework.
+
+On the way out every answer gets what the route itself does not know of: the request's id, what the key has left of its
+rate, who may read it in a browser (`origins.py`), and that the route will end (`endings.py`). Answers of the framework,
+which may be large, go through `compress.py`. HEAD is led to where GET goes, and hears everything but the body.
+"""
+
+import itertools
+import os
+from typing import Any, cast
+
+import structlog
+from litestar.enums import ScopeType
+from litestar.exceptions import LitestarException
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+
+from gatepost.api.access_recheck import checked_body
+from gatepost.api.compress import GzipSender
+from gatepost.api.context import ApiContext
+from gatepost.api.cors import CorsPolicy
+from gatepost.api.deprecations import DEPRECATIONS, Deprecations
+from gatepost.api.errors import error_answer
+from gatepost.api.hot_routes import Handler, hot_route
+from gatepost.api.json_body import HttpAnswer
+from gatepost.model.errors import GatepostError
+
+log = structlog.get_logger("gatepost.api")
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Dispatcher:
+    """The ASGI app of a process."""
+
+    def __init__(self, app: ASGIApp, gateway: ApiContext, *, hot: bool) -> None:
+        self._app = app
+        self._gateway = gateway
+        self._hot = hot
+        self._origins = CorsPolicy(gateway.cors_origins) if gateway.cors_origins else None
+        self._farewell = Deprecations(dict(DEPRECATIONS), gateway.clock) if DEPRECATIONS else None
+        self._plain = not (self._origins or self._farewell)
+        self._process = "req_" + os.urandom(8).hex()
+        self._numbers = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != ScopeType.HTTP:
+            return  # the routes have no life of their own: `app.py` starts and stops what is behind them
+        if scope["method"] == "HEAD":  # a copy: the server below knows by its own that no body follows
+            scope, send = _as_get(scope), _without_body(send)
+        request_id = f"{self._process}{next(self._numbers):08x}"
+        handler = hot_route(scope["method"], scope["path"]) if self._hot else None
+        asked = self._origins.preflight(scope) if self._origins else None
+        if asked is not None:
+            self._gateway.figures.metrics.answered(asked.status)
+            await send_answer(send, asked, request_id, self._more(scope))
+        elif handler is None:
+            await self._lead_to_framework(request_id, scope, receive, send)
+        else:
+            await self._answer(handler, request_id, scope, receive, send)
+
+    async def _answer(self, handler: Handler, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        try:
+            answer = await handler(self._gateway, scope, receive)
+        except Exception as error:
+            answer = error_answer(error, request_id, scope["path"])
+        self._gateway.figures.metrics.answered(answer.status)
+        await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
+
+    async def _lead_to_framework(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)
+        header, packing = (b"x-request-id", request_id.encode()), GzipSender(scope, send)
+
+        async def tagged(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._gateway.figures.metrics.answered(message["status"])
+                left = scope["state"].get("left", ()) if message["status"] < 400 else ()
+                message["headers"] = [*message["headers"], header, *left, *self._more(scope)]
+            await packing(message)
+
+        try:
+            await self._app(scope, checked_body(scope, receive), tagged)
+        except LitestarException as error:
+            _log_cut_off(error, request_id, scope["path"])
+        finally:
+            costly = scope["state"].get("costly")
+            if costly is not None:
+                self._gateway.costly.end(costly)
+
+    def _more(self, scope: HTTPScope) -> Headers:
+        """Nothing, as long as nothing is set and no route ends."""
+        farewell = self._farewell.headers(scope) if self._farewell else ()
+        return (*farewell, *self._origins.headers(scope)) if self._origins else farewell
+
+
+def _log_cut_off(error: LitestarException, request_id: str, path: str) -> None:
+    """An answer that had begun ends here without its end, so that the client sees that it is not whole."""
+    cause: BaseException | None = error.__cause__
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, GatepostError):
+        log.warning("answer cut off", path=path, request_id=request_id, reason=cause.message)
+    else:
+        log.error("answer cut off", path=path, request_id=request_id, exc_info=cause or error)
+
+
+def _as_get(scope: HTTPScope) -> HTTPScope:
+    changed: Any = {**scope, "method": "GET", "state": {**scope.get("state", {}), "head": True}}
+    return cast("HTTPScope", changed)
+
+
+def _without_body(send: Send) -> Send:
+    async def bodiless(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return bodiless
+
+
+async def send_answer(send: Send, answer: HttpAnswer, request_id: str, more: Headers = ()) -> None:
+    content = ((b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)))
+    headers = [
+        *(content if answer.status != 204 else ()),
+        (b"x-request-id", request_id.encode()),
+        *answer.headers,
+        *more,
+    ]
+    start: Any = {"type": "http.response.start", "status": answer.status, "headers": headers}
+    body: Any = {"type": "http.response.body", "body": answer.body}
+    await send(start)
+    await send(body)

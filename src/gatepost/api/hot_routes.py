@@ -1,0 +1,127 @@
+"""The two routes that carry the load, without the framework: its conveniences cost more than their whole work.
+
+They share the gate and the errors with all other routes; `front.py` leads requests to them.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from litestar.exceptions import MethodNotAllowedException
+from litestar.types import HTTPScope, Receive
+
+from gatepost.api.callbacks import find_callback, receive_callback, verify_callback
+from gatepost.api.context import ApiContext
+from gatepost.api.errors import name_methods
+from gatepost.api.json_body import HttpAnswer, check_json, decode
+from gatepost.model.errors import BadRequest, NotFound, TooLarge
+from gatepost.model.message import SendRequest
+from gatepost.outbound.accept import idempotency_key
+
+SEND = "/api/v1/message/send"
+CALLBACKS = "/callbacks/cloud/"
+_JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
+_PROMPT = 0.5  # seconds: a body that took longer may have outlived its key
+_REPLAYED = ((b"idempotent-replayed", b"true"),)
+_send_request = msgspec.json.Decoder(SendRequest)
+
+Handler = Callable[[ApiContext, HTTPScope, Receive], Awaitable[HttpAnswer]]
+
+
+def hot_route(method: str, path: str) -> Handler | None:
+    """The handler of a hot route; None when the framework has to look."""
+    if path == SEND:
+        sending: Handler = _SENDING.get(method, wrong_method)
+        return sending
+    if path.startswith(CALLBACKS):
+        calling: Handler = _CALLING.get(method, wrong_method)
+        return calling
+    return None
+
+
+async def wrong_method(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+    raise MethodNotAllowedException(headers={"allow": _methods(scope)})
+
+
+async def tell_methods(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+    return HttpAnswer(204, b"", headers=((b"allow", _methods(scope).encode()),))
+
+
+def _methods(scope: HTTPScope) -> str:
+    return name_methods(_SENDING if scope["path"] == SEND else _CALLING)
+
+
+async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
+    """Accepts a message for sending. The answer comes once it is durable."""
+    headers = read_headers(scope)
+    client = scope.get("client")
+    caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send", client[0] if client else None)
+    check_json(headers.get(b"content-type"))
+    admitted_at = time.monotonic()
+    body = await read_all(headers, receive, gateway.body_limit)
+    if time.monotonic() - admitted_at > _PROMPT:
+        await gateway.gate.check(headers.get(b"authorization"), "send")
+    key = idempotency_key(headers.get(b"idempotency-key"), body)
+    accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
+    scope.setdefault("state", {})["caller"] = caller
+    return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
+
+
+async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
+    """Signed updates of the official network. It hears yes only when they are stored."""
+    headers, channel = read_headers(scope), _channel(scope)
+    signature = headers.get(b"x-hub-signature-256")
+    doorstep = await find_callback(gateway, channel, signature)
+    with gateway.callback_memory.open(doorstep.id) as held:
+        body = await read_all(headers, receive, gateway.callback_limit, held.take)
+        await receive_callback(gateway, channel, body, signature)
+    return HttpAnswer(200, b"", _TEXT)
+
+
+async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+    """The network's handshake when the callback address is set."""
+    challenge = await verify_callback(gateway, _channel(scope), scope["query_string"])
+    return HttpAnswer(200, challenge.encode(), _TEXT)
+
+
+_SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": tell_methods}
+_CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": tell_methods}
+
+
+def _channel(scope: HTTPScope) -> str:
+    channel = scope["path"][len(CALLBACKS) :]
+    if "/" in channel:
+        raise NotFound("There is nothing at this address.")
+    return channel
+
+
+def read_headers(scope: HTTPScope) -> dict[bytes, str]:
+    return {name: value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def read_all(
+    headers: dict[bytes, str], receive: Receive, limit: int, count: Callable[[int], None] = lambda _: None
+) -> bytes:
+    """The body, and no more of it than the limit. Each piece is counted before it is kept."""
+    length = headers.get(b"content-length", "0")
+    if not (length.isascii() and length.isdigit()) or int(length) > limit:
+        raise _too_large(limit)
+    pieces: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            raise BadRequest("The request broke off.", "malformed_request")
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit)
+        count(len(piece))
+        pieces.append(piece)
+        more = message.get("more_body", False)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The body may have at most {limit:,} bytes.")

@@ -1,0 +1,77 @@
+"""Requests that create, done once under their Idempotency-Key: the same answer again to whoever asks again.
+
+return await create_once(request, gateway, caller, body, make, show)
+
+    make   does it, given a `IdempotentRequest` to hand down to the commit that does it (`store/idempotency.py`)
+    show   what is made, as the bytes of the answer
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+from litestar import MediaType, Request, Response
+
+from gatepost.admin.vault import Vault
+from gatepost.api.context import ApiContext
+from gatepost.model.account import Caller
+from gatepost.outbound.accept import idempotency_key
+from gatepost.store.idempotency import PLAIN, AnswerSeal, IdempotencyKey, IdempotentRequest, Replay
+
+T = TypeVar("T")
+REPLAYED = {"Idempotent-Replayed": "true"}
+SECRET = {"Cache-Control": "no-store"}
+
+
+async def create_once(
+    request: Request[Any, Any, Any],
+    gateway: ApiContext,
+    caller: Caller,
+    body: bytes,
+    make: Callable[[IdempotentRequest[T]], Awaitable[T]],
+    show: Callable[[T], bytes],
+    *,
+    status: int = 201,
+    secret: bool = False,
+) -> Response[bytes]:
+    """Creates a thing, or answers as it was answered before. A `secret` answer is kept encrypted."""
+    key = read_key(request, body)
+    once = IdempotentRequest(
+        caller.channel_id, key, show, _seal(gateway.vault, caller, key) if secret and key else PLAIN
+    )
+    headers = SECRET if secret else {}
+    try:
+        await once.look(gateway.db, gateway.clock.now())
+        content = show(await make(once))
+    except Replay as before:
+        content, headers = before.answer, headers | REPLAYED
+    return Response(content, status_code=status, headers=headers, media_type=MediaType.JSON)
+
+
+def read_key(request: Request[Any, Any, Any], body: bytes) -> IdempotencyKey | None:
+    """The request's key, for its very address: the same key may serve on every other one."""
+    route = f"{request.method} {request.scope['path']}"
+    return idempotency_key(request.headers.get("idempotency-key"), body, route)
+
+
+def _seal(vault: Vault, caller: Caller, key: IdempotencyKey) -> AnswerSeal:
+    context = f"answer:{caller.channel_id.hex}:{key.route}:{key.key}".encode()
+    return AnswerSeal(lambda answer: vault.seal(answer, context), lambda kept: vault.open(kept, context))
+
+
+class BodyHash:
+    """Pieces of a body, and in the end what they are known by."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._hash = hashlib.sha256()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._pieces:
+            self._hash.update(piece)
+            yield piece
+
+    def known_by(self, key: IdempotencyKey | None) -> IdempotencyKey | None:
+        """The key for exactly these pieces."""
+        return key and msgspec.structs.replace(key, body_hash=self._hash.digest())

@@ -1,0 +1,65 @@
+"""Reading a JSON body, with errors that name the field; and writing the answer's envelope."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from litestar import MediaType, Request, Response
+
+from gatepost.api.body_problems import invalid_body, malformed
+from gatepost.model.errors import WrongMediaType
+
+T = TypeVar("T")
+_encode = msgspec.json.Encoder().encode
+
+
+class HttpAnswer(msgspec.Struct, frozen=True):
+    """An HTTP answer, whoever gives it."""
+
+    status: int
+    body: bytes
+    kind: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+async def read_body(request: Request[Any, Any, Any], decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
+    """The body as the type it should be, and its very bytes."""
+    check_json(request.headers.get("content-type"))
+    body = await request.body()
+    return decode(body, decoder), body
+
+
+def check_json(content_type: str | None) -> None:
+    if (content_type or "").split(";")[0].strip().lower() != "application/json":
+        raise WrongMediaType("Send JSON, with the header 'Content-Type: application/json'.")
+
+
+def decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+    """What the bytes say, or a refusal that names the place."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise invalid_body(error, body, decoder.type) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise malformed(error, body) from None
+
+
+def answer(
+    data: Any,
+    message: str = "OK",
+    *,
+    status: int = 200,
+    paging: Any = msgspec.UNSET,
+    headers: Mapping[str, str] | None = None,
+) -> Response[bytes]:
+    """Data in its envelope: a success, unless the status says otherwise."""
+    body = envelope(data, message, paging, success=status < 400)
+    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
+
+
+def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:
+    """The envelope of everything that has data."""
+    body = {"success": success, "message": message, "data": data}
+    if paging is not msgspec.UNSET:
+        body["paging"] = {"next": paging}
+    return _encode(body)

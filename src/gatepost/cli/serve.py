@@ -1,0 +1,123 @@
+"""`gatepost serve` and `migrate`, and what all programs that run need."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, command, load_settings
+from gatepost.cli.output import CommandResult, failing
+
+if TYPE_CHECKING:
+    from gatepost.settings import Settings
+
+OnReady = Callable[[str], Awaitable[None]]
+ROLES = ("all", "api", "worker")
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
+Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on.", show_default="8080")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds these commands to the program."""
+    app.command("serve")(serve)
+    command(app, "migrate", creates=True)(migrate)
+
+
+def serve(
+    *,
+    role: Annotated[str, typer.Option(help="all, api (take requests) or worker (send and deliver).")] = "all",
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    config: Config = None,
+) -> None:
+    """Run the gateway until it is told to stop."""
+    with failing():
+        settings = load_settings(data, database_url, config, {"server.host": host, "server.port": port})
+        check_role(role)
+        check_port(settings.server.host, settings.server.port, "--port")
+        run_gateway(settings, role=role, listener=leave_root(settings))
+
+
+async def migrate(session: CommandSession) -> CommandResult:
+    """Bring the database to the shape this version needs."""
+    from gatepost.store.migrate import check
+
+    # Opening it has done the work; here we look at what came of it.
+    async with session.db.connection() as conn:
+        state = await check(conn)  # type: ignore[arg-type]
+    return CommandResult({"version": state.version, "pending": list(state.pending)})
+
+
+def leave_root(settings: "Settings") -> socket.socket | None:
+    """Under root: takes the port, which may need root, and goes on as a user without rights; returns the listener."""
+    if os.geteuid() != 0:
+        return None
+    from gatepost.logs import configure_logs
+    from gatepost.privileges import drop_privileges
+    from gatepost.serving import CannotStart, listen
+
+    configure_logs(settings.log.level, settings.log.format)
+    try:
+        listener = listen(settings)
+    except CannotStart as error:
+        raise OSError(str(error)) from None
+    drop_privileges(settings)
+    return listener
+
+
+def run_gateway(
+    settings: "Settings",
+    *,
+    role: str = "all",
+    on_ready: OnReady | None = None,
+    listener: socket.socket | None = None,
+) -> None:
+    """Runs the gateway to its end."""
+    from gatepost.serving import CannotGoOn, CannotStart
+    from gatepost.serving import serve as serve_gateway
+
+    try:
+        run_loop(serve_gateway(settings, role=role, on_ready=on_ready, bound=listener))
+    except (CannotStart, CannotGoOn) as error:
+        raise OSError(str(error)) from None
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a server to its end."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(work)
+
+
+def check_role(role: str) -> None:
+    """Refuses a role that there is not."""
+    from gatepost.model.errors import invalid_field
+
+    if role not in ROLES:
+        raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
+
+
+def check_port(host: str, port: int, option: str) -> int:
+    """The port, or a free one for 0. Says so at once, and in a sentence, when it cannot be had."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+        except OSError as error:
+            raise OSError(
+                f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}. "
+                f"Stop the program that has the port, or choose another with {option}."
+            ) from None
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a server of ours."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

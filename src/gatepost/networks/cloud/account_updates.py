@@ -1,0 +1,177 @@
+"""What the network says about templates, the number and its account.
+
+field of the callback ─► reader(field, value) ─► updates
+
+Whom it concerns is told apart in `callback.py`; here every value is taken to be ours.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gatepost.networks.base import NumberUpdate, TemplateUpdate, Update
+from gatepost.networks.cloud import errors
+from gatepost.networks.cloud.statuses import read_error
+from gatepost.networks.cloud.values import items, kept, name_of, number, phone, present, some, text
+
+_HIGH_THROUGHPUT = 1000
+_TIER = re.compile(r"(?:TIER_)?([0-9]{1,9})(K|M)?")
+_TIMES = {None: 1, "K": 1000, "M": 1_000_000}
+_WORD_MOST = 128
+_BANNED = {"DISABLE": True, "REINSTATE": False}
+_STATUS_AFTER = {"FLAGGED": "FLAGGED", "UNFLAGGED": "CONNECTED"}
+# What these events leave a template as. Of an unarchived one nobody says it: it must be read anew.
+_TEMPLATE_STATUS = {"REINSTATED": "APPROVED", "UNARCHIVED": None}
+
+Value = dict[str, Any]
+
+
+def tier(value: Any) -> int | None:
+    """Conversations in 24 hours, from any of the ways to write it; 0 is no limit."""
+    if value == -1 or value in ("-1", "TIER_UNLIMITED"):
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if 0 < value < 2**31 else None
+    found = _TIER.fullmatch(value) if isinstance(value, str) else None
+    return int(found[1]) * _TIMES[found[2]] or None if found else None
+
+
+def read_errors(value: Value) -> list[Update]:
+    """Troubles of the number or its account that belong to no message."""
+    found = [read_error([error]) for error in items(value.get("errors"))]
+    return [
+        NumberUpdate(
+            "error",
+            details=present(code=error.code, title=error.title, details=error.details, advice=error.advice),
+            reaction=errors.look_up(error.code)[0] if error.advice else None,
+        )
+        for error in found
+        if error
+    ]
+
+
+# -- templates ---------------------------------------------------------------------------------------------------------
+
+
+def _template(value: Value, **changes: Any) -> TemplateUpdate:
+    network_id, name = name_of(value.get("message_template_id")), name_of(value.get("message_template_name"), 512)
+    if network_id is None or name is None:
+        raise ValueError("a template must have an id and a name")
+    language = text(value.get("message_template_language"), 32) or ""
+    return TemplateUpdate(network_id, name, language.replace("-", "_"), **changes)
+
+
+def _template_status(field: str, value: Value) -> list[Update]:
+    event = _word(value.get("event"))
+    if event is None:
+        raise ValueError("an event is missing")
+    status = _TEMPLATE_STATUS.get(event, event)
+    return [_template(value, status=status, reason=_reason(value), changed=status is None)]
+
+
+def _reason(value: Value) -> str | None:
+    """Why, in the network's words: of a rejection, or the kind of a pause."""
+    rejection, other = some(value.get("rejection_info")), some(value.get("other_info"))
+    reason = _word(value.get("reason"))
+    told = [
+        None if reason == "NONE" else reason,
+        text(rejection.get("reason"), 1000),
+        text(rejection.get("recommendation"), 1000),
+        _word(other.get("title")),
+        text(other.get("description"), 1000),
+    ]
+    return ": ".join(dict.fromkeys(word for word in told if word)) or None
+
+
+def _template_quality(field: str, value: Value) -> list[Update]:
+    return [_template(value, quality=_word(value.get("new_quality_score")))]
+
+
+def _template_category(field: str, value: Value) -> list[Update]:
+    """In both forms `new_category` is what holds now; a change to come is told beside it."""
+    changed: list[Update] = [_template(value, category=_word(value.get("new_category")))]
+    coming = [NumberUpdate(field, details=kept(value))] if value.get("correct_category") else []
+    return changed + coming
+
+
+def _template_components(field: str, value: Value) -> list[Update]:
+    return [_template(value, changed=True)]
+
+
+# -- the number and its account ----------------------------------------------------------------------------------------
+
+
+def _number_quality(field: str, value: Value) -> list[Update]:
+    event = _word(value.get("event")) or field
+    news = NumberUpdate(
+        event=event,
+        throughput=_HIGH_THROUGHPUT if event == "THROUGHPUT_UPGRADE" else None,
+        tier=_limit(value),
+        status=_STATUS_AFTER.get(event),
+        details=_details(field, value),
+    )
+    return [news]
+
+
+def _capability(field: str, value: Value) -> list[Update]:
+    return [NumberUpdate(field, tier=_limit(value), details=_details(field, value))]
+
+
+def _limit(value: Value) -> int | None:
+    names = ("max_daily_conversations_per_business", "max_daily_conversation_per_phone", "current_limit")
+    return next((found for found in (tier(value.get(name)) for name in names) if found is not None), None)
+
+
+def _account(field: str, value: Value) -> list[Update]:
+    banned = _BANNED.get(_word(some(value.get("ban_info")).get("waba_ban_state")) or "")
+    return [NumberUpdate(_word(value.get("event")) or field, banned=banned, details=_details(field, value))]
+
+
+def _told(field: str, value: Value) -> list[Update]:
+    """What has no consequence here, and is passed on for people to see."""
+    return [NumberUpdate(_word(value.get("event")) or field, details=_details(field, value))]
+
+
+def _preferences(field: str, value: Value) -> list[Update]:
+    """Which kinds of messages people wish to get, or no longer."""
+    found = [_preference(some(one)) for one in items(value.get("user_preferences"))]
+    wishes = [one for one in found if one["person"] and "value" in one]
+    return [NumberUpdate(field, details={"preferences": wishes})] if wishes else []
+
+
+def _preference(one: Value) -> Value:
+    return present(
+        person=present(phone=phone(one.get("wa_id")), user_id=name_of(one.get("user_id"))),
+        category=_word(one.get("category")),
+        value=_word(one.get("value")),
+        detail=text(one.get("detail"), 1000),
+        timestamp=number(one.get("timestamp")),
+    )
+
+
+def _details(field: str, value: Value) -> Value:
+    return {"field": field} | some(kept(value))
+
+
+def _word(value: Any) -> str | None:
+    return text(value, _WORD_MOST)
+
+
+Reader = Callable[[str, Value], list[Update]]
+# Whom a field concerns: the whole account; one number, by its written form; one number, by the id in `metadata`.
+OF_ACCOUNT: dict[str, Reader] = {
+    "message_template_status_update": _template_status,
+    "message_template_quality_update": _template_quality,
+    "template_category_update": _template_category,
+    "message_template_components_update": _template_components,
+    "account_update": _account,
+    "account_alerts": _told,
+    "account_review_update": _told,
+    "business_capability_update": _capability,
+}
+OF_NUMBER: dict[str, Reader] = {
+    "phone_number_quality_update": _number_quality,
+    "phone_number_name_update": _told,
+    "security": _told,
+}
+OF_METADATA: dict[str, Reader] = {"user_preferences": _preferences}

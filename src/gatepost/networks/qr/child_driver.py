@@ -1,0 +1,143 @@
+"""A driver of links as a child process: a crash of the native library in it costs a reconnect, not the gateway.
+
+gateway ◄══ socketpair, one frame per line ══► python -m gatepost.networks.qr.phone
+        ◄── stdout and stderr: into our log, line by line
+
+The child has a session of its own, so that signals from a terminal do not reach it, and ends when the socket closes.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import structlog
+
+from gatepost.networks.qr.driver import Driver
+from gatepost.networks.qr.driver_connection import WireGone
+from gatepost.networks.qr.line_reader import LineReader
+
+log = structlog.get_logger()
+
+PROGRAM = (sys.executable, "-P", "-m", "gatepost.networks.qr.phone")
+STORE, KEY, ENGINE = "GATEPOST_QR_STORE", "GATEPOST_QR_KEY", "GATEPOST_QR_ENGINE"
+END_WITHIN = 3.0
+_LONGEST_LOG_LINE = 2000
+# What a child may see of our environment: no secret of the gateway is among these.
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+class Devices(msgspec.Struct, frozen=True):
+    """Where linked devices are kept, which engine links them, and the key that it encrypts them with."""
+
+    store: str
+    engine: str = "neonize"
+    key: bytes = b""
+
+
+def environment(devices: Devices, ours: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the child: its devices, and what it needs to reach the network."""
+    names = (*_KEPT, *_PROXIES, *(name.lower() for name in _PROXIES))
+    about = {STORE: devices.store, ENGINE: devices.engine, KEY: b64encode(devices.key).decode()}
+    return {name: ours[name] for name in names if name in ours} | about
+
+
+class ChildWire:
+    """Frames as lines over a socket to a process of ours."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._lines = LineReader()
+        self._logging = asyncio.create_task(_log_output(process))
+
+    async def send(self, frame: bytes) -> None:
+        if self._writer.is_closing() or self._process.returncode is not None:
+            raise WireGone
+        self._writer.write(frame + b"\n")
+        try:
+            await self._writer.drain()
+        except OSError:
+            raise WireGone(handed=True) from None
+
+    async def frames(self) -> AsyncIterator[bytes | str]:
+        with suppress(OSError):
+            while data := await self._reader.read(1 << 16):
+                for line in self._lines.feed(data):
+                    yield line
+
+    async def close(self) -> None:
+        """Closes the socket, at which the child ends by itself; if it does not, it is ended."""
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+        # Not asyncio.timeout: before Python 3.11.3 it ends without a word in a task that is being cancelled.
+        ending = asyncio.ensure_future(self._process.wait())
+        await asyncio.wait({ending}, timeout=END_WITHIN)
+        if not ending.done():
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        code = await ending
+        await asyncio.wait({self._logging})
+        log.info("driver of links ended", pid=self.pid, code=code)
+
+
+async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildWire:
+    """Starts the child with one end of a socket pair, whose number is its last argument."""
+    ours, theirs = socket.socketpair()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *program,
+            str(theirs.fileno()),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=(theirs.fileno(),),
+            env=dict(env),
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    ours.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=ours)
+    log.info("driver of links started", pid=process.pid)
+    return ChildWire(process, reader, writer)
+
+
+async def _log_output(process: asyncio.subprocess.Process) -> None:
+    """Puts what the child prints into our log."""
+    lines = LineReader(_LONGEST_LOG_LINE)
+    if process.stdout:  # ends with the child
+        while data := await process.stdout.read(1 << 14):
+            for line in lines.feed(data):
+                log.info("driver of links says", pid=process.pid, line=line.decode(errors="replace").rstrip())
+
+
+class ChildDriver(Driver):
+    """Links to real phones, in a process of its own that serves all channels."""
+
+    def __init__(self, devices: Devices, *, program: Sequence[str] = PROGRAM, **options: Any) -> None:
+        super().__init__(self._spawn, **options)
+        self._devices = devices
+        self._program = program
+        self.pid: int | None = None  # of the child as it is now
+
+    async def _spawn(self) -> ChildWire:
+        wire = await spawn(self._program, environment(self._devices, os.environ))
+        self.pid = wire.pid
+        return wire

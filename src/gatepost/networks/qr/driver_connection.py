@@ -1,0 +1,155 @@
+"""One life of the connection to a driver: requests out, answers and news in, for all the links that share it.
+
+request ──ref──► driver            every request has a number; its answers carry it
+        ◄─re───
+events  ◄─session── ─► that link   an event goes to the link of its session
+the end ─► every request ends, every link hears of it
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Protocol
+
+import structlog
+
+from gatepost.networks.qr import frames
+
+log = structlog.get_logger()
+
+
+class WireGone(Exception):
+    """The other end is gone. `handed` tells whether what was being sent may have reached it."""
+
+    def __init__(self, reason: str = "The driver of the link went away.", *, handed: bool = False) -> None:
+        super().__init__(reason)
+        self.handed = handed
+
+
+class Wire(Protocol):
+    """A way to carry frames to a driver and back."""
+
+    async def send(self, frame: bytes) -> None:
+        """Sends one frame; raises WireGone."""
+
+    def frames(self) -> AsyncIterator[bytes | str]:
+        """What the driver says, until it is gone."""
+
+    async def close(self) -> None:
+        """Ends the connection, and what is at its other end where that is ours."""
+
+
+class FrameReceiver(Protocol):
+    """What a link is to its line."""
+
+    def take(self, event: frames.Event) -> None:
+        """Takes news of its session."""
+
+    def lose(self) -> None:
+        """Hears that the line is gone."""
+
+
+class PendingCall:
+    """One request and its answers."""
+
+    def __init__(self, line: "DriverConnection", ref: int) -> None:
+        self._line = line
+        self._ref = ref
+        self.answers: asyncio.Queue[frames.FrameAnswer | None] = asyncio.Queue()
+        self.handed = False
+
+    async def send(self, op: str, **fields: Any) -> None:
+        """Sends a frame of the request."""
+        await self._line.put({"op": op, "ref": self._ref, **fields}, self)
+
+    async def answer(self) -> frames.FrameAnswer:
+        """The next answer."""
+        answer = await self.answers.get()
+        if answer is None:
+            raise WireGone(handed=self.handed)
+        return answer
+
+
+class DriverConnection:
+    """Routes what travels over one wire."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._refs = count(1)
+        self._calls: dict[int, PendingCall] = {}
+        self._links: dict[str, FrameReceiver] = {}
+        self.gone = False
+        self.unreadable = 0  # frames that were passed over
+
+    @contextmanager
+    def call(self) -> Iterator[PendingCall]:
+        """A request that is under way inside the block."""
+        if self.gone:
+            raise WireGone
+        ref = next(self._refs)
+        call = self._calls[ref] = PendingCall(self, ref)
+        try:
+            yield call
+        finally:
+            del self._calls[ref]
+
+    async def put(self, frame: dict[str, Any], call: PendingCall | None = None) -> None:
+        """Sends one frame; notes on its call whether it may have arrived."""
+        raw = frames.write(frame)
+        if len(raw) > frames.MAX_FRAME:
+            raise ValueError(f"A frame of {len(raw)} bytes is more than the {frames.MAX_FRAME} that a link carries.")
+        if self.gone:
+            raise WireGone
+        await self._wire.send(raw)
+        if call:
+            call.handed = True
+
+    def attach(self, session: str, link: FrameReceiver) -> None:
+        """Makes a link the receiver of its session's news; one that had it before has lost it."""
+        before = self._links.get(session)
+        self._links[session] = link
+        if before is not None and before is not link:
+            before.lose()
+
+    def detach(self, session: str, link: FrameReceiver) -> None:
+        if self._links.get(session) is link:
+            del self._links[session]
+
+    async def run(self) -> None:
+        """Reads until the driver is gone, then tells everybody."""
+        try:
+            async for raw in self._wire.frames():
+                self._route(raw)
+        finally:
+            self._end()
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def _route(self, raw: bytes | str) -> None:
+        try:
+            frame = frames.read(raw)
+        except frames.Unreadable as error:
+            self.unreadable += 1
+            log.warning("frame passed over", error=str(error)[:200], passed_over=self.unreadable)
+            return
+        if isinstance(frame, frames.FrameAnswer):
+            call = self._calls.get(frame.re)
+            if call:
+                call.answers.put_nowait(frame)
+        elif frame and (link := self._links.get(frame.session)):
+            try:
+                link.take(frame)
+            except Exception:  # one session's frame must not end the links of all others
+                self.unreadable += 1
+                log.exception("frame not taken", session=frame.session, passed_over=self.unreadable)
+                link.lose()  # what it did not acknowledge comes again with its next life
+
+    def _end(self) -> None:
+        self.gone = True
+        for call in self._calls.values():
+            call.answers.put_nowait(None)
+        links, self._links = self._links, {}
+        for link in links.values():
+            link.lose()

@@ -1,0 +1,57 @@
+"""A driver of links at an address: the sandbox's network, or any other program that speaks the protocol."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.protocol import State
+
+from gatepost.networks.qr.driver import Driver
+from gatepost.networks.qr.driver_connection import WireGone
+from gatepost.networks.qr.frames import MAX_FRAME
+
+CONNECT_WITHIN = 10.0
+
+
+class WebSocketWire:
+    """Frames as text messages of a WebSocket."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+
+    async def send(self, frame: bytes) -> None:
+        if self._socket.state is not State.OPEN:
+            raise WireGone
+        try:
+            await self._socket.send(frame, text=True)
+        except ConnectionClosed:
+            raise WireGone(handed=True) from None
+
+    async def frames(self) -> AsyncIterator[bytes | str]:
+        try:
+            async for message in self._socket:
+                yield message
+        except ConnectionClosed:
+            return
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+
+async def dial(url: str) -> WebSocketWire:
+    """Opens a WebSocket, straight to its address: no proxy of the environment is asked."""
+    try:
+        socket = await connect(
+            url, proxy=None, compression=None, max_size=MAX_FRAME, open_timeout=CONNECT_WITHIN, close_timeout=1
+        )
+    except (InvalidHandshake, InvalidURI) as error:
+        raise WireGone(str(error)) from error
+    return WebSocketWire(socket)
+
+
+class WebSocketDriver(Driver):
+    """Links through a program that listens at a ws:// or wss:// address."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(lambda: dial(url), **options)

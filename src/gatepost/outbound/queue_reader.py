@@ -1,0 +1,128 @@
+"""Reading the queue from the database: on from a cursor, chat and bulk apart, so that no campaign hides a reply."""
+
+from collections import deque
+from datetime import datetime
+from uuid import UUID
+
+from gatepost.clock import Clock
+from gatepost.model.errors import GatepostError
+from gatepost.model.ids import ZERO
+from gatepost.model.message import State
+from gatepost.outbound.attachments import link_failed_at
+from gatepost.outbound.queue import SendQueue
+from gatepost.outbound.send_decision import SendRules
+from gatepost.store.messages.queue_changes import QueueMarks, read_marks, read_queued_states
+from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
+from gatepost.store.pool import Database
+
+_PAGE = 500
+
+
+def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> float:
+    """Seconds that a send with an unknown outcome still has to wait for a status, however many owners it has had."""
+    if attempted_at is None:
+        return grace
+    return min(grace, max(0.0, grace - (now - attempted_at).total_seconds()))
+
+
+class QueueReader:
+    """Fills a lane's queue, and knows how far everything is settled."""
+
+    def __init__(self, db: Database, clock: Clock, channel_id: UUID, queue: SendQueue, rules: SendRules) -> None:
+        self._db = db
+        self._clock = clock
+        self._channel_id = channel_id
+        self._queue = queue
+        self._rules = rules
+        self._cursors: dict[bool, UUID] = {}
+        self._compared = (0, 0)  # what the head counted when the queue was last compared with its rows
+        self.more = True
+        self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
+        self.next_scheduled: datetime | None = None
+        self.opened: deque[datetime] = deque()
+
+    async def read(self) -> None:
+        """Takes in what is new and what has come due, as far as there is room."""
+        if not self._cursors:
+            start = await read_start(self._db, self._channel_id, self._clock.now())
+            self.opened.extend(start.opened)
+            self._cursors = {False: start.floor, True: start.floor}
+        if self.more or any(2 * self._waiting(bulk) <= self._rules.read_ahead for bulk in self._behind):
+            await self._read_new()
+        now = self._clock.now()
+        if self.next_scheduled is not None and self.next_scheduled <= now:
+            await self._read_scheduled(now)
+
+    def floor(self) -> UUID:
+        """Every unscheduled message up to this id is settled."""
+        behind = [message.id for message in self._queue.messages() if message.send_at is None]
+        lowest = min(self._cursors.values(), default=ZERO)
+        return min(lowest, UUID(int=min(behind).int - 1)) if behind else lowest
+
+    async def _read_new(self) -> None:
+        self.more, self._behind = False, set()
+        try:
+            marks = await self._look()
+            await self._follow_changes((marks.joined, marks.queue_version))
+            for bulk in (False, True):
+                if marks.last_message_id > self._cursors[bulk]:
+                    await self._read_on(bulk, marks.last_message_id)
+        except GatepostError:  # the bell has rung, and nobody rings again for the same news
+            self.more = True
+            raise
+
+    async def _follow_changes(self, counted: tuple[int, int]) -> None:
+        """Others changed queued messages: what has ended leaves the queue, what has another contact goes on there."""
+        waiting = [message.id for message in self._queue.messages()]
+        if waiting and counted != self._compared:
+            for standing in await read_queued_states(self._db, self._channel_id, waiting):
+                self._queue.follow(standing, self._clock.monotonic())
+        self._compared = counted
+
+    async def _read_on(self, bulk: bool, end: UUID) -> None:
+        while self._waiting(bulk) < self._rules.read_ahead:
+            rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], most=_PAGE)
+            for message in rows:
+                self._add(message)
+            if len(rows) < _PAGE:
+                self._cursors[bulk] = max(end, rows[-1].id) if rows else end
+                return
+            self._cursors[bulk] = rows[-1].id
+        self._behind.add(bulk)
+
+    def _waiting(self, bulk: bool) -> int:
+        return self._queue.bulk_count if bulk else self._queue.chat_count
+
+    async def _read_scheduled(self, now: datetime) -> None:
+        """Their rows in the timetable stay until they are settled, so that a crash forgets none."""
+        loaded = self._loaded()
+        room = self._rules.read_ahead - len(loaded)
+        if room <= 0:  # looked at again when something has left
+            self.next_scheduled, self.more = None, True
+            return
+        for message in await read_scheduled(self._db, self._channel_id, now, loaded, room):
+            self._add(message)
+        await self._look()
+
+    async def _look(self) -> QueueMarks:
+        marks = await read_marks(self._db, self._channel_id, self._loaded())
+        self.next_scheduled = marks.next_scheduled
+        return marks
+
+    def _loaded(self) -> list[UUID]:
+        """The scheduled messages that are in the queue by now."""
+        return [message.id for message in self._queue.messages() if message.send_at is not None]
+
+    def _add(self, message: QueuedMessage) -> None:
+        """Queues a message. One that an earlier owner was sending has an unknown outcome, and waits for a status."""
+        if message.id in self._queue:
+            return
+        now, wall = self._clock.monotonic(), self._clock.now()
+        if message.state is State.SENDING:
+            message.not_before = now + grace_left(message.sending_at, wall, self._rules.unknown_grace)
+        elif message.next_at is not None:
+            failed_at = link_failed_at(message.history)
+            if failed_at is not None:
+                message.limited_since = now - (wall - failed_at).total_seconds()
+            message.not_before = now + (message.next_at - wall).total_seconds()
+        self._queue.add(message, now)

@@ -1,0 +1,279 @@
+"""Carrying one message: intent, network, result, and what the network's answer asks for.
+
+intent committed ─► files attached ─► network ─► verdict ─► End    committed, forgotten
+                                                        ─► Again  committed, back in the queue; perhaps a hold
+                                                        ─► Await  nothing written: a status will tell
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+import structlog
+
+from gatepost.clock import Clock
+from gatepost.model.errors import Unavailable
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.networks.base import (
+    ErrorReaction,
+    Network,
+    NetworkError,
+    Outgoing,
+    QuotedRef,
+    Receipt,
+    SendAccepted,
+    SendNotMade,
+    SendRefused,
+)
+from gatepost.outbound.backoff import Backoff
+from gatepost.outbound.queue import SendQueue
+from gatepost.outbound.send_decision import (
+    UNKNOWN_OUTCOME,
+    AwaitStatus,
+    FinalResult,
+    HoldBack,
+    RetrySend,
+    SendRules,
+    decide,
+)
+from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.outbound.throttle import Throttle
+from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.messages.send import Intent, QueuedMessage, QuotedMessage, SendResult
+
+log = structlog.get_logger("gatepost.send")
+TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
+Tell = Callable[[str, str | None], Awaitable[None]]
+Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
+
+
+Forget = Callable[[Mapping[str, str]], Awaitable[bool]]
+
+
+async def tell_nobody(_state: str, _reason: str | None) -> None:
+    """A lane on its own has no channel to show a state of."""
+
+
+async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
+    return {}
+
+
+async def forget_nothing(_names: Mapping[str, str]) -> bool:
+    return False
+
+
+class SendAttempt:
+    """Takes single messages to the network for a lane."""
+
+    def __init__(
+        self,
+        ledger: SendRecorder,
+        clock: Clock,
+        lease: Lease,
+        channel: ChannelRef,
+        queue: SendQueue,
+        opened: deque[datetime],
+        rules: SendRules,
+        alive: Callable[[], bool],
+        tell: Tell,
+        attach: Attach,
+        holds: Backoff,
+        throttle: Throttle,
+        forget: Forget = forget_nothing,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._lease = lease
+        self._channel = channel
+        self._queue = queue
+        self._opened = opened
+        self._rules = rules
+        self._alive = alive
+        self._tell = tell
+        self._attach = attach
+        self._holds = holds
+        self._throttle = throttle
+        self._forget = forget
+        self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
+
+    async def carry(
+        self, network: Network | None, message: QueuedMessage, opens: bool, wall: datetime, waits: str | None = None
+    ) -> None:
+        """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
+        counted = opens
+        try:
+            if message.state is State.SENDING and self._gives_up(message, wall):
+                await self.finish(message, FinalResult(State.FAILED, error=UNKNOWN_OUTCOME))
+                return
+            intent = Intent(message.id, message.attempt + 1, opens, waits)
+            intended = await self._ledger.intend(self._lease, intent)
+            counted = opens and not intended.opened
+            if not intended.go:
+                self._queue.forget(message, self._clock.monotonic())
+                return
+            message.attempt += 1
+            message.state, message.waits_since, message.unknown_noted = State.SENDING, wall, False
+            if intended.opened:
+                self._queue.recipient_of(message).note_opened(wall)
+            receipt = await self._send(network, message)
+            counted = counted or (intended.opened and _opened_none(receipt))
+            await self._follow(message, receipt, opened=intended.opened)
+        except Unavailable:
+            message.not_before = self._clock.monotonic() + TICK
+        finally:
+            self.opening -= opens
+            if counted:
+                self._opened.remove(wall)
+            self._queue.land(message, self._clock.monotonic())
+
+    def _gives_up(self, message: QueuedMessage, wall: datetime) -> bool:
+        """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
+        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._rules.attempts
+
+    async def _send(self, network: Network | None, message: QueuedMessage) -> Receipt:
+        """The call to the network, and only while the lease holds."""
+        if not self._alive():
+            raise StaleOwner
+        if network is None:
+            return SendNotMade("The channel is not connected")
+        try:
+            media = await self._attach(network, message.content, message.type)
+            if not isinstance(media, dict):
+                return media
+            left = await self._throttle.passage()
+            if not self._alive():  # files, or the line before the call, may have taken their time
+                raise StaleOwner
+            receipt = await network.send(_outgoing(message, media))
+            self._throttle.answered(left, self._clock.monotonic())
+            return await self._with_files_anew(receipt, media)
+        except StaleOwner:
+            raise
+        except Exception as error:  # a message that breaks its own adapter must not break its channel
+            log.exception("send broke", channel=self._channel.id, message=message.id.hex)
+            title = "The message could not be put into the network's form"
+            return SendRefused(NetworkError(0, title, str(error)), ErrorReaction.FINAL)
+
+    async def _with_files_anew(self, receipt: Receipt, media: dict[str, str]) -> Receipt:
+        """A refusal for a file that the network forgot before its time: it gets the file again."""
+        if isinstance(receipt, SendRefused) and receipt.files and media and await self._forget(media):
+            return msgspec.structs.replace(receipt, reaction=ErrorReaction.RETRY)
+        return receipt
+
+    async def _follow(self, message: QueuedMessage, receipt: Receipt, *, opened: bool) -> None:
+        """Does what the network's answer asks for."""
+        recipient = self._queue.recipient_of(message)
+        failing = self._failing(message, receipt)
+        verdict = decide(receipt, message.attempt, recipient.refusals, self._rules, random.random(), failing)
+        unopened = opened and _opened_none(receipt)
+        if unopened:
+            recipient.forget_opened()
+        if isinstance(verdict, FinalResult):
+            recipient.refusals = 0
+            if isinstance(receipt, SendAccepted) and self._holds.release(self._clock.monotonic(), opened=opened):
+                await self._tell("connected", "The network accepted a message again.")
+            await self.finish(message, verdict, unopened=unopened)
+        elif isinstance(verdict, RetrySend):
+            await self._again(message, verdict, unopened=unopened)
+        else:
+            self._await_status(message, verdict)
+
+    def _failing(self, message: QueuedMessage, receipt: Receipt) -> float:
+        """For how long the message has been refused in a way that has a time limit."""
+        if not isinstance(receipt, SendRefused) or receipt.within is None:
+            return 0.0
+        now = self._clock.monotonic()
+        if message.limited_since is None:
+            message.limited_since = now
+        return now - message.limited_since
+
+    def _await_status(self, message: QueuedMessage, verdict: AwaitStatus) -> None:
+        log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
+        message.not_before = self._clock.monotonic() + verdict.grace
+
+    async def _again(self, message: QueuedMessage, verdict: RetrySend, *, unopened: bool) -> None:
+        """Back into the queue, and not before its wait is over."""
+        wait = verdict.wait
+        if verdict.hold is not HoldBack.NOTHING:
+            await self._hold(verdict)
+            if verdict.hold is HoldBack.NEW and not unopened:  # to us it opens none, so nothing else would keep it back
+                wait = self._holds.new_wait(self._clock.monotonic())
+        elif wait:
+            self._queue.recipient_of(message).refusals += 1
+        next_at = self._clock.now() + timedelta(seconds=wait)
+        message.not_before = self._clock.monotonic() + wait
+        result = SendResult(
+            message.id,
+            message.attempt,
+            State.QUEUED,
+            error=verdict.error,
+            next_at=next_at,
+            unopened=unopened,
+        )
+        if await self._commit(result) is State.QUEUED:
+            message.state = State.QUEUED
+        else:
+            self._queue.forget(message, self._clock.monotonic())
+
+    async def _hold(self, verdict: RetrySend) -> None:
+        """Keeps the channel back; trouble with the number itself becomes a state that people see."""
+        because = str(verdict.error.get("advice") or verdict.error["title"])
+        news = self._holds.hold(verdict.hold, because, self._clock.monotonic(), verdict.hold_for)
+        if news and verdict.hold is not HoldBack.CHANNEL:
+            await self._tell("limited", because)
+
+    async def finish(
+        self, message: QueuedMessage, end: FinalResult, *, unopened: bool = False, waits: str | None = None
+    ) -> None:
+        """Commits an end, and forgets the message."""
+        alias = end.wa_id if end.wa_id != message.phone else None
+        told = {"held": True} if end.held else None
+        result = SendResult(
+            message.id,
+            message.attempt,
+            end.state,
+            end.network_id,
+            end.error,
+            send_at=message.send_at,
+            alias=alias,
+            told=told,
+            unopened=unopened,
+            waits=waits,
+        )
+        await self._commit(result)
+        self._queue.forget(message, self._clock.monotonic())
+
+    async def _commit(self, result: SendResult) -> State:
+        """Writes a result, however long the database is away, as long as the lease holds."""
+        while True:
+            try:
+                return await self._ledger.finish(self._lease, self._channel, result)
+            except Unavailable:
+                if not self._alive():
+                    raise StaleOwner from None
+                await asyncio.sleep(TICK / 2)
+
+
+def _opened_none(receipt: Receipt) -> bool:
+    """Whether the network surely has not got the message, and so counts no conversation as opened by it."""
+    return isinstance(receipt, SendRefused | SendNotMade)
+
+
+def _outgoing(message: QueuedMessage, media: dict[str, str]) -> Outgoing:
+    return Outgoing(
+        message.id,
+        message.attempt,
+        message.phone,
+        message.type,
+        message.content,
+        _quote(message.reply_to),
+        _quote(message.target),
+        media,
+    )
+
+
+def _quote(quoted: QuotedMessage | None) -> QuotedRef | None:
+    return QuotedRef(quoted.network_id, from_me=not quoted.incoming, text=quoted.text) if quoted else None

@@ -1,0 +1,163 @@
+"""Contacts by the thousand: in from a table, with a word on every line; and out again, a page at a time.
+
+table ─► 250 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.compute import compute
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.event import ChannelRef
+from gatepost.services.contact_report import ImportReport
+from gatepost.services.contact_table import ContactTable, TableRow
+from gatepost.services.contacts import show_contact
+from gatepost.services.csv_cells import safe_lines
+from gatepost.store.channel_head import lock_head
+from gatepost.store.contacts.changes import ImportResult, put_contacts
+from gatepost.store.contacts.read import ContactFilter, ContactRow, custom_names, labels_on, list_contacts
+from gatepost.store.idempotency import NEVER, IdempotentRequest
+from gatepost.store.labels import LabelRow
+from gatepost.store.pool import Database
+
+_ROWS = 250  # of one commit
+BATCH = 500  # contacts of a page of an export
+COLUMNS_MOST = 1_000
+_PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
+RESULTS = ("created", "updated", "unchanged", "refused")
+_encode = msgspec.json.Encoder().encode
+
+
+class Importer(msgspec.Struct, frozen=True):
+    """Where the lines of a table go."""
+
+    db: Database
+    clock: Clock
+    channel: ChannelRef
+    channel_id: UUID
+    wake: Callable[[UUID], None]
+
+    async def begin(self, table: ContactTable, once: IdempotentRequest[bytes]) -> None:
+        """Takes the request's key, or closes the table where the key says that it was imported before."""
+        try:
+            async with self.db.transaction() as conn:
+                await lock_head(conn, self.channel_id)
+                await once.check(conn, self.clock.now())
+                await once.begin(conn, self.clock.now())
+        except BaseException:
+            table.close()
+            raise
+
+    async def run(self, table: ContactTable, once: IdempotentRequest[bytes] = NEVER) -> AsyncIterator[bytes]:
+        """Writes a table batch by batch, and tells of each as JSON lines. What was told of is committed.
+
+        One that is left halfway and asked for again begins anew: lines that are written already change nothing.
+        """
+        counts, report = Counter(dict.fromkeys(RESULTS, 0)), ImportReport(kept=once.keyed)
+        rows = table.rows(_ROWS)
+        try:
+            async for batch in rows:
+                results = await self._write(batch)
+                counts.update(written.result for written in results)
+                yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
+                yield report.tell(_json({"progress": {"done": counts.total(), "total": table.total}}))
+                await once.renew(self.db, self.clock.now())
+            summary = report.tell(_json({"summary": {"lines": table.total, **counts}}))
+            await self._keep(report, once)
+            yield summary
+        except GatepostError as error:  # the answer has begun: this is its last line
+            await self._forget(once)
+            told = {"code": error.code, "message": error.message, "retryable": error.retryable}
+            yield _json({"error": told, "summary": {"lines": table.total, **counts}})
+        finally:
+            await rows.aclose()  # before the file that it reads
+            table.close()
+
+    async def _keep(self, report: ImportReport, once: IdempotentRequest[bytes]) -> None:
+        if once.keyed:
+            async with self.db.connection() as conn:
+                await once.keep(conn, report.pack(), self.clock.now())
+
+    async def _forget(self, once: IdempotentRequest[bytes]) -> None:
+        """Where even that fails, the key is free again once its lease has run out."""
+        with suppress(GatepostError):
+            await once.forget(self.db)
+
+    async def _write(self, batch: list[TableRow]) -> list[ImportResult]:
+        lines = [row.line for row in batch if row.line is not None]
+        written = iter(await put_contacts(self.db, self.channel, self.channel_id, lines, self.clock.now()))
+        self.wake(self.channel_id)
+        return [
+            next(written) if row.line is not None else ImportResult("refused", refusal=row.refusal) for row in batch
+        ]
+
+
+def _told(row: TableRow, written: ImportResult) -> dict[str, Any]:
+    told: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
+    if written.contact_id is not None:
+        told["id"] = ids.show("ct", written.contact_id)
+    if written.refusal is not None:
+        told |= {"code": written.refusal.code, "reason": written.refusal.message}
+    return told
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return _encode(value) + b"\n"
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+
+async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -> AsyncIterator[bytes]:
+    """Every contact as a line of JSON, the newest first."""
+    async for rows, labels in _pages(db, channel_id, wanted):
+        yield await compute(_ndjson, rows, labels)
+
+
+def _ndjson(rows: list[ContactRow], labels: dict[UUID, list[LabelRow]]) -> bytes:
+    return b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
+
+
+async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
+    """Every contact as a line of a table, which an import takes back as it is."""
+    yield safe_lines([["phone", "name", "opted_out", *fields, *_REST]])
+    async for rows, labels in _pages(db, channel_id, wanted):
+        yield await compute(_csv, rows, labels, fields)
+
+
+def _csv(rows: list[ContactRow], labels: dict[UUID, list[LabelRow]], fields: list[str]) -> bytes:
+    return safe_lines([_cells(row, labels[row.id], fields) for row in rows])
+
+
+async def export_fields(db: Database, channel_id: UUID) -> list[str]:
+    """The columns of custom fields; refused where a table would have too many."""
+    fields = await custom_names(db, channel_id, COLUMNS_MOST + 1)
+    if len(fields) > COLUMNS_MOST:
+        raise invalid_field("format", f"there are more than {COLUMNS_MOST:,} custom fields; export them as ndjson")
+    return fields
+
+
+_REST = ("username", "labels", "id", "created_at", "updated_at")
+
+
+def _cells(row: ContactRow, labels: list[LabelRow], fields: list[str]) -> list[str]:
+    shown = show_contact(row, labels)
+    own = [shown["phone"] or "", row.name or "", "true" if shown["opted_out"] else "false"]
+    rest = [row.username or "", ", ".join(label.name for label in labels)]
+    return [*own, *(row.custom.get(field, "") for field in fields), *rest, *(shown[name] for name in _REST[2:])]
+
+
+async def _pages(
+    db: Database, channel_id: UUID, wanted: ContactFilter
+) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[LabelRow]]]]:
+    before: UUID | None = None
+    while rows := await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE):
+        yield rows, await labels_on(db, channel_id, [row.id for row in rows])
+        before = rows[-1].id

@@ -1,0 +1,191 @@
+"""Contacts: who they are, what people note of them, and whether a number is on the network."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids, times
+from gatepost.model.contact import CHECK_MOST, check_custom, read_name
+from gatepost.model.errors import Conflict, Invalid, NotFound, invalid_field
+from gatepost.model.event import ChannelRef
+from gatepost.model.label import shown_color
+from gatepost.model.person import shown_phone
+from gatepost.model.phone import check_phone
+from gatepost.model.problem_collector import ProblemCollector
+from gatepost.networks.qr.network import QrNetwork
+from gatepost.services.network_errors import network_call
+from gatepost.services.read_receipts import Speak
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.contacts import changes as store
+from gatepost.store.contacts.changes import ContactFields, ImportLine
+from gatepost.store.contacts.read import ContactRow, find_people, labels_on, read_contact
+from gatepost.store.idempotency import NEVER, IdempotentRequest
+from gatepost.store.labels import LabelRow
+from gatepost.store.pool import Database
+
+
+class NewContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A contact to be made."""
+
+    phone: str
+    name: str | None = None
+    custom: dict[str, str | None] = {}
+    opted_out: bool = False
+
+
+class ContactChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to change of a contact; what is not given stays. A null takes a name or a field away."""
+
+    name: str | msgspec.UnsetType | None = msgspec.UNSET
+    custom: dict[str, str | None] = {}
+    opted_out: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class MergeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"other": "with"}):
+    """Who is the same person."""
+
+    other: str
+
+
+class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers to ask the network about."""
+
+    phones: list[str]
+
+
+class ContactService(msgspec.Struct, frozen=True):
+    """Where the contacts of one channel are kept."""
+
+    db: Database
+    channel: ChannelRef
+    channel_id: UUID
+    now: datetime
+
+    async def show(self, row: ContactRow) -> dict[str, Any]:
+        """One contact with its labels."""
+        return (await self.show_all([row]))[0]
+
+    async def show_all(self, rows: list[ContactRow]) -> list[dict[str, Any]]:
+        """Contacts with their labels."""
+        labels = await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
+        return [show_contact(row, labels[row.id]) for row in rows]
+
+    async def access(self, text: str) -> ContactRow:
+        """The contact behind an id, if it is this channel's."""
+        contact_id = ids.read("ct", text)
+        row = await read_contact(self.db, self.channel_id, contact_id) if contact_id else None
+        if row is None:
+            raise no_contact()
+        return row
+
+    async def at(self, phone: str) -> ContactRow | None:
+        """Who goes by a number, if anybody does."""
+        async with self.db.connection() as conn:
+            return (await find_people(conn, self.channel_id, [phone])).get(phone)
+
+    async def create(self, new: NewContact, once: IdempotentRequest[ContactRow] = NEVER) -> ContactRow:
+        """Makes a contact."""
+        problems = ProblemCollector()
+        phone = problems.read(check_phone, new.phone)
+        wish = problems.read(_wish, new.name or msgspec.UNSET, new.custom, new.opted_out)
+        problems.check()
+        assert phone
+        assert wish
+        return await store.add_contact(self.db, self.channel, self.channel_id, ImportLine(phone, wish), self.now, once)
+
+    async def change(self, text: str, change: ContactChange) -> ContactRow:
+        """Changes what people note of a contact."""
+        if change == ContactChange():
+            raise invalid_field("body", "names nothing to change; give name, custom or opted_out")
+        wish = _wish(change.name, change.custom, None if change.opted_out is msgspec.UNSET else change.opted_out)
+        return _there(await store.change_contact(self.db, self.channel, self.channel_id, _id(text), wish, self.now))
+
+    async def delete(self, text: str) -> None:
+        """Deletes a contact; its messages stay."""
+        if not await store.delete_contact(self.db, self.channel, self.channel_id, _id(text), self.now):
+            raise no_contact()
+
+    async def merge(self, text: str, other: str) -> ContactRow:
+        """Makes one person of two; the first stays."""
+        stays, goes = _id(text), ids.read("ct", other)
+        if stays == goes:
+            raise invalid_field("with", "is the very same contact")
+        merged = await store.merge_contacts(self.db, self.channel, self.channel_id, stays, goes or ids.ZERO, self.now)
+        return _there(merged)
+
+
+def show_contact(row: ContactRow, labels: list[LabelRow]) -> dict[str, Any]:
+    """A contact as the outside sees it."""
+    return {
+        "id": ids.show("ct", row.id),
+        "phone": shown_phone(row.phone),
+        "name": row.name,
+        "username": row.username,
+        "opted_out": row.opted_out is not None,
+        "opted_out_at": times.show_maybe(row.opted_out),
+        "custom": row.custom,
+        "labels": [{"id": ids.show("lb", on.id), "name": on.name, "color": shown_color(on.color)} for on in labels],
+        "conversation": {"id": ids.show("cv", row.id)},
+        "created_at": times.show(row.created_at),
+        "updated_at": times.show(row.updated_at),
+    }
+
+
+async def check_numbers(speak: Speak, desk: ContactService, channel: ChannelConfig, phones: list[str]) -> list[Any]:
+    """Which of these numbers are on the network, in their order, each with the contact that goes by it."""
+    if not 1 <= len(phones) <= CHECK_MOST:
+        raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
+    for i, phone in enumerate(phones):
+        check_phone(phone, f"phones[{i}]")
+    link = await _link(speak, channel)
+    with network_call():
+        known = {person.phone: person for person in await link.check(list(dict.fromkeys(phones)))}
+    async with desk.db.connection() as conn:
+        contacts = await find_people(conn, channel.id, phones)
+    return [
+        {
+            "phone": phone,
+            "exists": phone in known,
+            "contact": ids.show("ct", contacts[phone].id) if phone in contacts else None,
+        }
+        for phone in phones
+    ]
+
+
+async def _link(speak: Speak, channel: ChannelConfig) -> QrNetwork:
+    if channel.kind != "qr":
+        raise Invalid("The official network does not tell who is on it; just send.", "unsupported_on_channel")
+    network = await speak(channel)
+    if not isinstance(network, QrNetwork):
+        raise Conflict(
+            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
+            "channel_not_connected",
+        )
+    return network
+
+
+def no_contact() -> NotFound:
+    return NotFound("There is no such contact on this channel.")
+
+
+def _there(row: ContactRow | None) -> ContactRow:
+    if row is None:
+        raise no_contact()
+    return row
+
+
+def _id(text: str) -> UUID:
+    contact_id = ids.read("ct", text)
+    if contact_id is None:
+        raise no_contact()
+    return contact_id
+
+
+def _wish(name: str | msgspec.UnsetType | None, custom: dict[str, str | None], opted_out: bool | None) -> ContactFields:
+    problems = ProblemCollector()
+    problems.read(check_custom, custom)
+    read = problems.read(read_name, name) if isinstance(name, str) else name
+    problems.check()
+    return ContactFields(read, custom, opted_out)

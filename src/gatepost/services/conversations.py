@@ -1,0 +1,133 @@
+"""Conversations as people manage them: what is shown of one, what they set about it, and that they have read it."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.dates import IdRange
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.event import ChannelRef
+from gatepost.model.field_readers import check_storable, read_choice
+from gatepost.model.window import window_ends
+from gatepost.services.messages import show_message
+from gatepost.services.network_errors import network_call
+from gatepost.services.read_receipts import MEMORY, Speak, no_conversation, person_at, read_conversation_id
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.conversations import read as store
+from gatepost.store.conversations.last_incoming import LastIncoming
+from gatepost.store.conversations.read import ConversationDetails
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, has_conversation, read_history_page
+from gatepost.store.pool import Database
+
+log = structlog.get_logger("gatepost.conversations")
+LENGTHS = {"assignee": 256, "note": 4096}
+
+
+class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays as it is. A null takes assignee or note away."""
+
+    status: str | msgspec.UnsetType = msgspec.UNSET
+    archived: bool | msgspec.UnsetType = msgspec.UNSET
+    muted: bool | msgspec.UnsetType = msgspec.UNSET
+    assignee: str | msgspec.UnsetType | None = msgspec.UNSET
+    note: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+async def access_conversation(db: Database, channel_id: UUID, text: str) -> ConversationDetails:
+    """The conversation behind an id, if it is this channel's."""
+    found = await store.get_conversation(db, channel_id, read_conversation_id(text))
+    if found is None:
+        raise no_conversation()
+    return found
+
+
+def show_conversation(conversation: ConversationDetails, now: datetime, *, window: bool) -> dict[str, Any]:
+    """A conversation for the outside. Only official channels have a window."""
+    talk, message = conversation.talk, conversation.last_message
+    return {
+        "id": ids.show("cv", talk.contact_id),
+        "contact": events.contact_ref(talk.contact_id, talk.phone, talk.name),
+        "status": talk.status,
+        "archived": talk.archived,
+        "muted": talk.muted,
+        "assignee": talk.assignee,
+        "note": talk.note,
+        "unread": talk.unread,
+        "labels": [label.data() for label in conversation.labels],
+        "window_ends_at": times.show_maybe(window_ends(talk.last_in_at)) if window else None,
+        "last_message": show_message(message, now) if message else None,
+        "created_at": times.show(talk.created_at),
+        "updated_at": times.show(talk.updated_at or talk.created_at),
+    }
+
+
+async def list_history(
+    db: Database, channel_id: UUID, text: str, before: UUID | None, most: int, now: datetime
+) -> HistoryPage:
+    """A page of a conversation's messages, the newest first."""
+    contact_id = read_conversation_id(text)
+    if not await has_conversation(db, channel_id, contact_id):
+        raise no_conversation()
+    wanted = HistoryFilter(IdRange(end=before) if before else IdRange(), contact_id)
+    return await read_history_page(db, channel_id, wanted, now, scan=most, most=most)
+
+
+async def change_conversation(
+    db: Database, channel: ChannelRef, channel_id: UUID, text: str, wishes: ConversationChange, now: datetime
+) -> None:
+    """Sets what is given; one event names what is new."""
+    given = check_wishes(wishes)
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        if not await store.change_conversation(change, read_conversation_id(text), given):
+            raise no_conversation()
+
+
+def check_wishes(wishes: ConversationChange) -> dict[str, Any]:
+    """The given fields, each as it may be."""
+    given = {name: value for name, value in msgspec.structs.asdict(wishes).items() if value is not msgspec.UNSET}
+    if "status" in given:
+        read_choice("status", given["status"], store.STATUSES)
+    for name, most in LENGTHS.items():
+        if given.get(name) is not None:
+            _check_words(name, given[name], most)
+    return given
+
+
+def _check_words(field: str, text: str, most: int) -> None:
+    check_storable(field, text)
+    if not text.strip():
+        raise invalid_field(field, "is empty; null takes it away")
+    if len(text) > most:
+        raise invalid_field(field, f"may have 1 to {most:,} characters, but has {len(text):,}")
+
+
+async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, text: str, now: datetime) -> bool:
+    """Nothing of a conversation is unread any more; tells whether the person was shown that."""
+    ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+    async with channel_transaction(db, ref, channel.id, now) as change:
+        heard = await store.read_all(change, read_conversation_id(text), now - MEMORY)
+        if heard is None:
+            raise no_conversation()
+    return await _show_read(speak, channel, heard)
+
+
+async def _show_read(speak: Speak, channel: ChannelConfig, heard: LastIncoming) -> bool:
+    """What people have read is read, whatever the network says: its no is for the log."""
+    if heard.network_id is None or heard.address is None:
+        return False
+    network = await speak(channel)
+    if network is None:
+        return False
+    try:
+        with network_call():
+            await network.mark_read(heard.network_id, person_at(heard.address))
+    except GatepostError as error:
+        log.info("read mark refused", channel=ids.show("ch", channel.id), reason=str(error))
+        return False
+    return True

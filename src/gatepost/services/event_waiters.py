@@ -1,0 +1,132 @@
+"""Whoever waits for a channel's events: open streams and long polls of this node.
+
+what this node wrote (a ring) ─────────────┐
+what others wrote (heads, each 250 ms) ────┴─► wakes the channel's watchers ─► each reads on after its own cursor
+
+A wake-up carries nothing and may come for nothing: what counts are the rows, read in the order of their ids. So nobody
+misses one, nobody gets one twice, and a slow reader takes no memory: what it has not read yet is in the table.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from gatepost.model.errors import LimitReached, LimitState, Unavailable
+from gatepost.store.channel_head import ends_of
+from gatepost.store.pool import Database
+
+_LOOK = 0.25
+
+
+class EventWaiter:
+    """One that waits on a channel. The order is: expect, read, and wait only where there was nothing."""
+
+    def __init__(self, channel_id: UUID, key_id: UUID) -> None:
+        self.channel_id = channel_id
+        self.key_id = key_id
+        self.ended = False  # come to an end
+        self._news = asyncio.Event()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def end(self) -> None:
+        """Nobody waits any longer, or nobody may."""
+        self.ended = True
+        self.wake()
+
+    def expect(self) -> None:
+        """What happens from now on wakes."""
+        if not self.ended:
+            self._news.clear()
+
+    async def wait(self, seconds: float) -> None:
+        """Until there may be something new, or for so long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), max(0.0, seconds))
+
+
+class EventWaiters:
+    """All watchers of one process."""
+
+    def __init__(self, db: Database, most: int) -> None:
+        self._db = db
+        self._most = most
+        self._of: dict[UUID, set[EventWaiter]] = {}
+        self._seen: dict[UUID, int] = {}
+        self._keys: dict[UUID, int] = {}
+        self._somebody = asyncio.Event()
+        self._closed = False
+
+    def open(self, channel_id: UUID, key_id: UUID) -> EventWaiter:
+        """A new watcher, if its key has not too many already. Close it, whatever happens."""
+        if self._closed:
+            raise Unavailable("This node is about to stop. Try again in a moment.", "overloaded", retry_after=1)
+        if self._keys.get(key_id, 0) >= self._most:
+            raise LimitReached(
+                f"This key has {self._most} streams and waiting requests open already. Close one, or wait for its end.",
+                retry_after=1,
+                limit=LimitState("streams", self._most, 1, 0, 1),
+            )
+        watcher = EventWaiter(channel_id, key_id)
+        self._keys[key_id] = self._keys.get(key_id, 0) + 1
+        self._of.setdefault(channel_id, set()).add(watcher)
+        self._somebody.set()
+        return watcher
+
+    def close(self, watcher: EventWaiter) -> None:
+        """Forgets a watcher; once is enough, twice does no harm."""
+        watching = self._of.get(watcher.channel_id, set())
+        if watcher not in watching:
+            return
+        watching.remove(watcher)
+        if not watching:
+            del self._of[watcher.channel_id]
+            self._seen.pop(watcher.channel_id, None)
+        self._keys[watcher.key_id] -= 1
+        if not self._keys[watcher.key_id]:
+            del self._keys[watcher.key_id]
+
+    @contextmanager
+    def watching(self, channel_id: UUID, key_id: UUID) -> Iterator[EventWaiter]:
+        """A watcher for the length of a block."""
+        watcher = self.open(channel_id, key_id)
+        try:
+            yield watcher
+        finally:
+            self.close(watcher)
+
+    def wake(self, channel_id: UUID) -> None:
+        """There is something new on a channel."""
+        for watcher in self._of.get(channel_id, ()):
+            watcher.wake()
+
+    def end(self) -> None:
+        """Lets all of them come to their end, and nobody new in."""
+        self._closed = True
+        for waiters in self._of.values():
+            for watcher in waiters:
+                watcher.end()
+
+    async def step(self) -> None:
+        """Looks once for what other nodes wrote, as soon as somebody waits for it."""
+        await self._somebody.wait()
+        if self._of:
+            await self.look()
+            await asyncio.sleep(_LOOK)
+        else:
+            self._somebody.clear()
+
+    async def look(self) -> None:
+        """Wakes whoever watches a channel that has gone on since the last look."""
+        for channel_id, end in (await ends_of(self._db, list(self._of))).items():
+            if channel_id in self._of and self._seen.get(channel_id) != end.seq:
+                self._seen[channel_id] = end.seq
+                self.wake(channel_id)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(self._keys.values())

@@ -1,0 +1,122 @@
+"""The history as a file that is written while it is sent: read page by page, so that its length costs no memory.
+
+Nothing is held between two pages, neither a connection nor a lock. Messages that come in meanwhile are younger than
+what has been written, and are left out.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.compute import compute
+from gatepost.model import ids, times
+from gatepost.model.dates import IdRange
+from gatepost.model.message import status_of
+from gatepost.model.person import shown_phone
+from gatepost.model.search_words import SearchQuery, texts
+from gatepost.services.csv_cells import csv_lines, safe_cell, safe_json
+from gatepost.services.history import find_page
+from gatepost.services.messages import show_message
+from gatepost.store.messages.history import HistoryFilter, HistoryPage
+from gatepost.store.messages.read import StoredMessage
+from gatepost.store.pool import Database
+
+PAGE = 200  # messages at once: few enough that other requests hardly wait
+FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # of text the door says utf-8 itself
+COLUMNS = (
+    "id",
+    "direction",
+    "type",
+    "status",
+    "phone",
+    "contact",
+    "conversation",
+    "text",
+    "created_at",
+    "sent_at",
+    "delivered_at",
+    "read_at",
+    "client_ref",
+    "network_id",
+    "error",
+    "content",
+)
+_JSON = ("error", "content")
+_SAFE = [safe_json if name in _JSON else safe_cell for name in COLUMNS]
+_encode = msgspec.json.Encoder().encode
+
+Render = Callable[[Sequence[StoredMessage], datetime], bytes]
+
+
+async def open_export(
+    db: Database,
+    channel_id: UUID,
+    wanted: HistoryFilter | None,
+    sought: SearchQuery | None,
+    format_: str,
+    now: datetime,
+) -> AsyncIterator[bytes]:
+    """The pieces of the file. The first page is read at once, so that trouble is told before anything is sent."""
+    if wanted is None:
+        return _pieces(db, channel_id, HistoryFilter(), sought, format_, now, HistoryPage([], None))
+    first = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
+    return _pieces(db, channel_id, wanted, sought, format_, now, first)
+
+
+async def _pieces(
+    db: Database,
+    channel_id: UUID,
+    wanted: HistoryFilter,
+    sought: SearchQuery | None,
+    format_: str,
+    now: datetime,
+    piece: HistoryPage,
+) -> AsyncIterator[bytes]:
+    render = RENDERS[format_]
+    if format_ == "csv":
+        yield csv_lines([COLUMNS])
+    while True:
+        if piece.messages:
+            yield await compute(render, piece.messages, now)
+        if piece.reached is None:
+            return
+        wanted = msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, piece.reached))
+        piece = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
+
+
+def as_ndjson(messages: Sequence[StoredMessage], now: datetime) -> bytes:
+    """A message a line, as `GET /messages/{id}` shows it."""
+    return b"".join(_encode(show_message(message, now)) + b"\n" for message in messages)
+
+
+def as_csv(messages: Sequence[StoredMessage], now: datetime) -> bytes:
+    """A message a row."""
+    return csv_lines([_row(message, now) for message in messages])
+
+
+RENDERS: dict[str, Render] = {"ndjson": as_ndjson, "csv": as_csv}
+
+
+def _row(message: StoredMessage, now: datetime) -> list[str]:
+    shown: list[Any] = [
+        ids.message_id(message.id),
+        "in" if message.incoming else "out",
+        message.type,
+        status_of(message.state, message.send_at, now),
+        shown_phone(message.phone),
+        ids.show("ct", message.contact_id),
+        ids.show("cv", message.contact_id),
+        "\n".join(texts(message.content)),
+        times.show(message.created_at),
+        times.show_maybe(message.sent_at),
+        times.show_maybe(message.delivered_at),
+        times.show_maybe(message.read_at),
+        message.client_ref,
+        message.network_id,
+        message.error if message.state < 0 else None,
+        message.content,
+    ]
+    return ["" if cell is None else make_safe(cell) for cell, make_safe in zip(shown, _SAFE, strict=True)]

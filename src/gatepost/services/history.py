@@ -1,0 +1,113 @@
+"""Looking back: pages of a channel's messages, the newest first, by date, person, kind and words.
+
+    asked ─► a place to read (channel, or one contact)  ─► rows looked at, 5,000 at most ─► page, cursor
+        └──► words: what is not in blocks yet, as it is ─► blocks by their index         ─►┘
+
+A page may be short, or empty, and still have a cursor: then as much was looked at as one answer may cost.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from gatepost.compute import compute
+from gatepost.model import ids
+from gatepost.model.dates import IdRange
+from gatepost.model.search_words import SearchQuery, words_of
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_chosen, read_history_page, read_texts
+from gatepost.store.pool import Database
+from gatepost.store.search.query import SearchHits, read_closed, search_blocks
+
+log = structlog.get_logger("gatepost.search")
+SCAN = 5_000  # rows that one answer may look at
+_WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in all and at once
+_SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # and how long they may be together
+_CANDIDATES = 250  # messages with the right words that are looked at for the other filters
+
+
+async def find_page(
+    db: Database,
+    channel_id: UUID,
+    wanted: HistoryFilter,
+    sought: SearchQuery | None,
+    now: datetime,
+    *,
+    most: int,
+) -> HistoryPage:
+    """The newest messages of the wanted span, `most` at most, and where to go on; None: that was all."""
+    if sought is None:
+        return await read_history_page(db, channel_id, wanted, now, scan=SCAN, most=most)
+    if wanted.contact_id is not None:
+        hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, most))
+        return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+    return await _search(db, channel_id, wanted, sought, now, most)
+
+
+async def _search(
+    db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, now: datetime, most: int
+) -> HistoryPage:
+    """First what is in no block yet, then the blocks; rows are read only for what holds the words."""
+    enough = _enough(wanted, most)
+    closed = await read_closed(db, channel_id)
+    behind, span = UUID(int=closed.int + 1), wanted.span
+    young = _within(wanted, max(behind, span.start), span.end)
+    hits = await _search_each(db, channel_id, young, sought, enough)
+    old = IdRange(span.start, min(behind, span.end))
+    if hits.reached is None and old.start < old.end:
+        older = await search_blocks(db, channel_id, sought, old, most=enough - len(hits.ids))
+        hits = SearchHits(hits.ids + older.ids, older.reached)
+    return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+
+
+async def _search_each(
+    db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, most: int
+) -> SearchHits:
+    """Looks at each message's own words, and at nothing else of it."""
+    found: list[UUID] = []
+    scanned = size = 0
+    while wanted.span.start < wanted.span.end:
+        texts = await read_texts(db, channel_id, wanted, most=_WORD_SLICE, size=_SLICE_SIZE)
+        found += await compute(matching, texts.messages, sought)
+        if len(found) >= most:
+            return SearchHits(found[:most], found[most - 1])
+        if not texts.more:
+            break
+        wanted = _within(wanted, wanted.span.start, texts.messages[-1][0])
+        scanned, size = scanned + len(texts.messages), size + texts.size
+        if scanned >= _WORD_SCAN or size >= _SCAN_SIZE:
+            return SearchHits(found, wanted.span.end)
+    return SearchHits(found, None)
+
+
+def matching(texts: Sequence[tuple[UUID, str]], sought: SearchQuery) -> list[UUID]:
+    """The messages that hold the words; one whose words cannot be computed holds none."""
+    found = []
+    for id_, content in texts:
+        try:
+            if sought.fits(words_of(content)):
+                found.append(id_)
+        except Exception:
+            log.exception("words not computed", id=ids.message_id(id_))
+    return found
+
+
+def _enough(wanted: HistoryFilter, most: int) -> int:
+    """How many messages with the right words are looked at for the other filters."""
+    return _CANDIDATES if wanted.narrow else most
+
+
+def _cut(read: HistoryPage, most: int, reached: UUID | None) -> HistoryPage:
+    """No more than asked for; what is cut off comes with the next page."""
+    found = read.messages
+    return (
+        HistoryPage(found, read.reached or reached)
+        if len(found) <= most
+        else HistoryPage(found[:most], found[most - 1].id)
+    )
+
+
+def _within(wanted: HistoryFilter, start: UUID, end: UUID) -> HistoryFilter:
+    return msgspec.structs.replace(wanted, span=IdRange(start, end))

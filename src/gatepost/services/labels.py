@@ -1,0 +1,145 @@
+"""Labels as people manage them: made, changed, deleted, put on conversations and contacts, taken off."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids, times
+from gatepost.model.errors import Conflict, NotFound
+from gatepost.model.event import ChannelRef
+from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
+from gatepost.model.problem_collector import ProblemCollector
+from gatepost.store import labels as store
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.contacts.rows import KnownContact
+from gatepost.store.idempotency import NEVER, IdempotentRequest
+from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, LabelRow
+from gatepost.store.pool import Database
+
+_PREFIX = {CONVERSATION: "cv", CONTACT: "ct"}
+
+
+class NewLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A new label. Without a colour, it gets one of the palette."""
+
+    name: str
+    color: str | None = None
+
+
+class LabelChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    color: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class LabelService(msgspec.Struct, frozen=True):
+    """One channel's labels."""
+
+    db: Database
+    channel: ChannelRef
+    channel_id: UUID
+    now: datetime
+
+
+def show_label(label: LabelRow) -> dict[str, Any]:
+    """A label for the outside."""
+    return label.data() | {"created_at": times.show(label.created_at), "updated_at": times.show(label.updated_at)}
+
+
+async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
+    """The label behind an id, if it is this channel's."""
+    label_id = ids.read("lb", text)
+    label = await store.get_label(db, channel_id, label_id) if label_id else None
+    if label is None:
+        raise _no_label()
+    return label
+
+
+async def create_label(desk: LabelService, new: NewLabel, once: IdempotentRequest[LabelRow] = NEVER) -> LabelRow:
+    """Makes a label, unless its name is taken or there are too many."""
+    name, color = _checked(new.name, new.color)
+    assert name
+    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        await once.check(change.conn, desk.now)
+        labels = ChannelLabels.of(change)
+        await _check_free(labels, name, None)
+        number = await labels.count()
+        if number >= LABELS_MOST:
+            raise Conflict(f"This channel has {number} labels, and {LABELS_MOST} is the most. Delete one first.")
+        made = await labels.add(name, color or usual_color(number))
+        await once.keep(change.conn, made, desk.now)
+        return made
+
+
+def _checked(name: str | None, color: str | None) -> tuple[str | None, str | None]:
+    """What is given, if both may be so."""
+    problems = ProblemCollector()
+    read = (
+        None if name is None else problems.read(read_name, name),
+        None if color is None else problems.read(read_color, color),
+    )
+    problems.check()
+    return read
+
+
+async def change_label(desk: LabelService, text: str, wishes: LabelChange) -> LabelRow:
+    """Renames or recolours a label."""
+    name, color = _checked(
+        None if wishes.name is msgspec.UNSET else wishes.name, None if wishes.color is msgspec.UNSET else wishes.color
+    )
+    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        labels = ChannelLabels.of(change)
+        label = await _find(labels, text)
+        if name is not None:
+            await _check_free(labels, name, label.id)
+        return await labels.change(label, name or label.name, color or label.color)
+
+
+async def delete_label(desk: LabelService, text: str) -> None:
+    """Takes a label off everything, and away."""
+    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        labels = ChannelLabels.of(change)
+        await labels.delete(await _find(labels, text))
+
+
+async def put_label(desk: LabelService, target: str, whom: str, text: str) -> None:
+    """Puts a label on a conversation or a contact; it may be there already."""
+    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        labels = ChannelLabels.of(change)
+        await labels.put_on(await _find(labels, text), await _person(labels, target, whom), target)
+
+
+async def take_label(desk: LabelService, target: str, whom: str, text: str) -> None:
+    """Takes a label off a conversation or a contact; it may be off already."""
+    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+        labels = ChannelLabels.of(change)
+        await labels.take_off(await _find(labels, text), await _person(labels, target, whom), target)
+
+
+async def _check_free(labels: ChannelLabels, name: str, label_id: UUID | None) -> None:
+    found = await labels.find_named(name)
+    if found is not None and found.id != label_id:
+        raise Conflict(f"There is a label '{found.name}' on this channel already ({ids.show('lb', found.id)}).")
+
+
+async def _find(labels: ChannelLabels, text: str) -> LabelRow:
+    label_id = ids.read("lb", text)
+    label = await labels.find(label_id) if label_id else None
+    if label is None:
+        raise _no_label()
+    return label
+
+
+async def _person(labels: ChannelLabels, target: str, whom: str) -> KnownContact:
+    contact_id = ids.read(_PREFIX[target], whom)
+    contact = await labels.find_person(contact_id) if contact_id else None
+    if contact is None:
+        raise NotFound(f"There is no such {target} on this channel.")
+    return contact
+
+
+def _no_label() -> NotFound:
+    return NotFound("There is no such label on this channel.")

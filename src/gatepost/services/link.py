@@ -1,0 +1,112 @@
+"""Linking a phone to a QR channel: what people ask for, and what there is to show them.
+
+connect ─► wanted ─► the owner opens the link ─► codes to scan, one after the other, or a code to type
+logout  ─► the phone is unlinked, and nothing connects until somebody asks again
+"""
+
+import asyncio
+import io
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import segno
+
+from gatepost.clock import Clock
+from gatepost.model import times
+from gatepost.model.errors import Conflict, Invalid
+from gatepost.model.phone import check_phone
+from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.links import LinkRow, get_link, wish_link
+from gatepost.store.pool import Database
+
+_LOOK_EVERY = 0.1
+_UP = ("connected", "limited")
+
+
+class LinkCode(msgspec.Struct, frozen=True):
+    """A code to scan, and for how long it is good."""
+
+    text: str
+    until: datetime
+
+
+async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
+    """Wants the link: a phone that was linked before connects, otherwise codes are shown."""
+    check_qr(channel)
+    await wish_link(db, channel.id, now, wanted=True, logout=False)
+
+
+async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
+    """Unlinks the phone."""
+    check_qr(channel)
+    await wish_link(db, channel.id, now, wanted=False, logout=True, pair_phone=None, pairing_code=None)
+
+
+async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> LinkCode:
+    """The code to scan now; waits a moment for the first one."""
+    check_qr(channel)
+    until = clock.monotonic() + wait
+    while True:
+        row, now = await get_link(db, channel.id), clock.now()
+        if row.qr and row.qr_until and row.qr_until > now:
+            return LinkCode(row.qr, row.qr_until)
+        await _check_may_come(db, channel.id, row)
+        if clock.monotonic() >= until:
+            raise Conflict("There is no code yet. Ask again in a moment.", retry_after=1)
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | None, now: datetime) -> None:
+    """Asks for a code to type on the phone instead of scanning one."""
+    check_qr(channel)
+    number = check_phone(phone if phone is not None else channel.phone)
+    await wish_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
+
+
+async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> str:
+    """The code that was asked for; waits a moment for it."""
+    until = clock.monotonic() + wait
+    while clock.monotonic() < until:
+        row = await get_link(db, channel.id)
+        if row.pairing_code:
+            return row.pairing_code
+        await _check_may_come(db, channel.id, row)
+        await asyncio.sleep(_LOOK_EVERY)
+    raise Conflict("The network has given no pairing code yet. Ask again in a moment.", retry_after=2)
+
+
+async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> None:
+    config = await get_config(db, channel_id)
+    if config is not None and config.connection in _UP:
+        raise Conflict("The phone is linked already: there is nothing to scan. Log out first to link another one.")
+    if not row.wanted:
+        raise Conflict(f"Nobody asked to link a phone. POST /api/v1/channel/connect first.{_because(config)}")
+
+
+def _because(config: ChannelConfig | None) -> str:
+    return f" {config.reason}" if config and config.reason else ""
+
+
+def check_qr(channel: ChannelConfig) -> None:
+    """Refuses channels that have nothing to scan."""
+    if channel.kind != "qr":
+        raise Invalid("Official channels are not linked by code; this one needs none.", "unsupported_on_channel")
+
+
+def show_link(row: LinkRow, now: datetime) -> dict[str, Any]:
+    """The link for `GET /channel`."""
+    return {
+        "wanted": row.wanted,
+        "linked_at": times.show_maybe(row.linked_at),
+        "qr_until": times.show_maybe(row.qr_until if row.qr and row.qr_until and row.qr_until > now else None),
+        "locked_until": times.show_maybe(row.locked_until),
+    }
+
+
+def picture(code: LinkCode, kind: str) -> bytes:
+    """The code as a picture: svg or png."""
+    out = io.BytesIO()
+    segno.make(code.text, error="m").save(out, kind=kind, scale=8, border=4)
+    return out.getvalue()

@@ -1,0 +1,223 @@
+"""Files that people upload, look at and delete.
+
+pieces ─► sha256, size against the limit ─► object storage, whole ─► row in `media` ─► med_…
+            │ too large, broken off, too slow: nothing is left, neither object nor row
+"""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.model import ids, times
+from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
+from gatepost.model.file import too_large
+from gatepost.store.idempotency import IdempotencyKey
+from gatepost.store.media import rows as store
+from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.media.rows import MediaRow, object_key
+from gatepost.store.media.storage import StorageAllowance, StorageReservation, room_for
+from gatepost.store.messages.accept import AcceptResult
+from gatepost.store.pool import Database
+
+STORING = timedelta(minutes=10)  # how long after its last byte a file keeps its reserved room at most
+ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
+_encode = msgspec.json.Encoder().encode
+
+
+class NewFile(msgspec.Struct, frozen=True):
+    """What is known of a file before its bytes have come."""
+
+    channel_id: UUID
+    mime_type: str
+    limit: int
+    filename: str | None = None
+    key: IdempotencyKey | None = None
+    account_id: UUID | None = None
+    storage: int | None = None  # bytes that the files of the account may take; None: no limit
+    least: int = 0  # bytes that it has at least, as announced
+    announced: int = 0  # bytes that it has at most, as announced; 0: nobody knows
+
+
+class MediaService:
+    """The files of all channels: rows in the database, bytes in the object storage."""
+
+    def __init__(self, db: Database, objects: ObjectStorage, clock: Clock, *, most: int, timeout: float) -> None:
+        self._db = db
+        self._objects = objects
+        self._clock = clock
+        self._most = most
+        self._timeout = timeout
+
+    async def upload(self, new: NewFile, pieces: AsyncIterator[bytes]) -> AcceptResult:
+        """Stores a file as its pieces come. The answer is the envelope's bytes, fresh or replayed."""
+        now = self._clock.now()
+        media = MediaRow(new.channel_id, ids.new_id(now), "ready", new.mime_type, now, filename=new.filename)
+        limit = min(new.limit, self._most)
+        async with room_for(self._db, self._clock, self._space(new, media)) as room:
+            await room.cover(max(1, min(new.least, limit)), min(new.announced, limit))
+            tally = _Tally(_in_time(pieces, self._timeout), limit, new.mime_type, room)
+            await self._objects.put(media.key, tally.pieces())
+            media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
+            return await self._note(media, new.key)
+
+    def _space(self, new: NewFile, media: MediaRow) -> StorageAllowance | None:
+        if new.account_id is None or new.storage is None:
+            return None
+        expires_at = media.created_at + timedelta(seconds=self._timeout) + STORING
+        return StorageAllowance(new.account_id, new.channel_id, media.id, new.storage, expires_at)
+
+    async def _note(self, media: MediaRow, key: IdempotencyKey | None) -> AcceptResult:
+        """Writes the row; bytes that get none are removed again."""
+        if key is not None:
+            key = msgspec.structs.replace(key, body_hash=_fingerprint(media))
+        answer = _encode({"success": True, "message": "File stored", "data": show_media(media)})
+        try:
+            accepted = await store.insert_media(self._db, media, key, answer)
+        except (Invalid, NotFound):
+            await self._drop(media)
+            raise
+        if accepted.replayed:
+            await self._drop(media)
+        return accepted
+
+    async def _drop(self, media: MediaRow) -> None:
+        """Only where it is sure that no row names these bytes; where it is not, the sweep of orphans finds out."""
+        with contextlib.suppress(GatepostError):
+            await self._objects.delete([media.key])
+
+    async def access(self, channel_id: UUID, text: str) -> MediaRow:
+        """The file behind an id, if it is this channel's."""
+        media_id = ids.read("med", text)
+        media = await store.get_media(self._db, channel_id, media_id) if media_id else None
+        if media is None:
+            raise NotFound("There is no such file on this channel.")
+        return media
+
+    async def content(self, media: MediaRow, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes of a file that is ready."""
+        return await self._objects.read(media.key, start, end) if end > start else _nothing()
+
+    async def delete(self, channel_id: UUID, text: str) -> None:
+        """Removes a file. The row goes first: bytes without a row are found by the sweep, a row without bytes lies."""
+        media = await self.access(channel_id, text)
+        await store.delete_media(self._db, channel_id, media.id)
+        await self._objects.delete([media.key])
+
+
+class _Tally:
+    """Counts and hashes the pieces of a file on their way."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], limit: int, mime_type: str, room: StorageReservation) -> None:
+        self.size = 0
+        self._pieces = pieces
+        self._limit = limit
+        self._mime_type = mime_type
+        self._room = room
+        self._hash = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        async for piece in self._pieces:
+            self.size += len(piece)
+            if self.size > self._limit:
+                raise too_large(self._limit, f"A file of type {self._mime_type}")
+            await self._room.cover(self.size)
+            self._hash.update(piece)
+            yield piece
+        if not self.size:
+            raise invalid_field("file", "is empty")
+
+
+async def _in_time(pieces: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
+    """The pieces, as long as they come in time. An error among them ends the upload cleanly; cancelling it may not."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            async with asyncio.timeout_at(deadline):
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise BadRequest(
+                f"The upload took longer than {seconds:g} seconds. Nothing was kept.", "malformed_upload"
+            ) from None
+        yield piece
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+def check_ready(media: MediaRow, now: datetime) -> int:
+    """The size of a file whose bytes are here; a refusal that says when or why not."""
+    if media.state == "waiting":
+        wait = max(1.0, ((media.next_at or now) - now).total_seconds())
+        why = f": {media.error}" if media.error else ""
+        raise Conflict(f"The file is still to be fetched from the network{why}. Try again later.", retry_after=wait)
+    if media.state == "failed":
+        raise NotFound(f"The file could not be fetched from the network: {media.error}")
+    return media.size or 0
+
+
+def show_media(media: MediaRow) -> dict[str, Any]:
+    """A file for the outside."""
+    shown = {
+        "id": ids.show("med", media.id),
+        "state": media.state,
+        "mime_type": media.mime_type,
+        "size": media.size,
+        "sha256": media.sha256,
+        "filename": media.filename,
+        "created_at": times.show(media.created_at),
+    }
+    if media.message_id is not None:
+        shown["message_id"] = ids.message_id(media.message_id)
+    if media.state != "ready":
+        shown |= {"error": media.error, "next_at": times.show_maybe(media.next_at)}
+    return shown
+
+
+def _fingerprint(media: MediaRow) -> bytes:
+    """What makes two uploads the same: bytes, type and name."""
+    return hashlib.sha256(_encode([media.sha256, media.mime_type, media.filename])).digest()
+
+
+async def forget_old_media(db: Database, objects: ObjectStorage, now: datetime, days: int) -> int:
+    """Removes the files of deleted channels, and those older than `days` (0: none); returns how many."""
+    total, channel = 0, await store.next_channel(db, ids.ZERO)
+    while channel is not None:
+        channel_id, alive = channel
+        before = now - timedelta(days=days) if alive else None
+        while days or not alive:
+            gone = await store.forget_media(db, channel_id, before)
+            await objects.delete([object_key(channel_id, id_) for id_ in gone])
+            total += len(gone)
+            if not gone:
+                break
+        channel = await store.next_channel(db, channel_id)
+    return total
+
+
+async def sweep_orphans(db: Database, objects: ObjectStorage, now: datetime) -> int:
+    """Removes bytes that no row names, as a crash leaves them, once they are a day old; returns how many."""
+    total = await objects.forget_parts(now - ORPHAN_AGE)
+    async for some in objects.listed():
+        old = {
+            stored.key: key for stored in some if stored.at < now - ORPHAN_AGE and (key := store.read_key(stored.key))
+        }
+        known = await store.known_media(db, list(old.values())) if old else set()
+        orphans = [text for text, key in old.items() if key not in known]
+        await objects.delete(orphans)
+        total += len(orphans)
+    return total

@@ -1,0 +1,76 @@
+"""Editing a message that was sent, and deleting it for everyone: linked phones can, official numbers cannot."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.errors import Conflict, Invalid
+from gatepost.model.event import ChannelRef
+from gatepost.model.field_readers import read_text
+from gatepost.model.message import State
+from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.qr.network import QrNetwork
+from gatepost.services.network_errors import network_call
+from gatepost.services.read_receipts import Speak, person_at
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.messages.amend_own import amend_own
+from gatepost.store.messages.read import StoredMessage
+from gatepost.store.pool import Database
+
+_LEFT = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)
+
+
+class MessageChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The new words of a text."""
+
+    body: str
+
+
+async def edit_message(
+    db: Database, speak: Speak, channel: ChannelConfig, message: StoredMessage, change: MessageChange, now: datetime
+) -> None:
+    """Changes a text on the person's phone, then here."""
+    link, network_id = await _access(speak, channel, message, "edit")
+    if message.type != "text":
+        raise Conflict("Only a text can be edited; this message is of another type.")
+    read_text("body", change.body, "text.body")
+    content = {"body": change.body}
+    with network_call():
+        await link.edit(network_id, person_at(message.phone), "text", msgspec.json.encode(content).decode())
+    await _note(db, channel, message.id, "edit", {"edit": {"type": "text", "content": content}}, now)
+
+
+async def delete_message(
+    db: Database, speak: Speak, channel: ChannelConfig, message: StoredMessage, now: datetime
+) -> None:
+    """Deletes a message on the person's phone, and marks it here."""
+    link, network_id = await _access(speak, channel, message, "delete")
+    with network_call():
+        await link.delete(network_id, person_at(message.phone))
+    await _note(db, channel, message.id, "revoke", {}, now)
+
+
+async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, what: str) -> tuple[QrNetwork, str]:
+    """The link that the message left by, if it may be touched."""
+    if not getattr(CAPABILITIES[channel.kind], what):
+        raise Invalid(f"This network cannot {what} a message that was sent.", "unsupported_on_channel")
+    if message.incoming or message.network_id is None or message.state not in _LEFT:
+        raise Conflict("Only a message that has left this channel can be changed.")
+    if message.deleted_at is not None:
+        raise Conflict("The message was deleted before.")
+    link = await speak(channel)
+    if not isinstance(link, QrNetwork):
+        raise Conflict(
+            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
+            "channel_not_connected",
+        )
+    return link, message.network_id
+
+
+async def _note(
+    db: Database, channel: ChannelConfig, message_id: UUID, type_: str, content: dict[str, object], now: datetime
+) -> None:
+    ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+    await amend_own(db, ref, channel.id, message_id, type_, content, now)

@@ -1,0 +1,56 @@
+"""Orders: what was ordered, and how far it has come."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids, times
+from gatepost.model.errors import NotFound
+from gatepost.model.event import ChannelRef
+from gatepost.model.field_readers import read_choice
+from gatepost.model.order import STATUSES
+from gatepost.store.orders.read import OrderRow, get_order, move_order, order_shown
+from gatepost.store.pool import Database
+
+
+class OrderChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far an order has come."""
+
+    status: str
+
+
+def show_order(order: OrderRow) -> dict[str, Any]:
+    """An order as the outside sees it."""
+    return order_shown(order) | {"updated_at": times.show(order.updated_at)}
+
+
+async def access_order(db: Database, channel_id: UUID, text: str) -> OrderRow:
+    """The order behind an id, if it is this channel's."""
+    return _there(await get_order(db, channel_id, _id(text)))
+
+
+async def change_order(
+    db: Database, channel: ChannelRef, channel_id: UUID, text: str, change: OrderChange, now: datetime
+) -> OrderRow:
+    """Moves an order on."""
+    status = read_choice("status", change.status, STATUSES)
+    return _there(await move_order(db, channel, channel_id, _id(text), status, now))
+
+
+def _id(text: str) -> UUID:
+    order_id = ids.read("ord", text)
+    if order_id is None:
+        raise _no_order()
+    return order_id
+
+
+def _there(order: OrderRow | None) -> OrderRow:
+    if order is None:
+        raise _no_order()
+    return order
+
+
+def _no_order() -> NotFound:
+    return NotFound("There is no such order on this channel.")

@@ -1,0 +1,72 @@
+"""Showing a person that their message was read, or that an answer is being written."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from gatepost.model import ids
+from gatepost.model.errors import Conflict, NotFound
+from gatepost.model.person import LID, USER
+from gatepost.networks.base import Network, Person
+from gatepost.services.network_errors import network_call
+from gatepost.store.channels import ChannelConfig
+from gatepost.store.conversations.last_incoming import newest_heard
+from gatepost.store.messages.read import StoredMessage
+from gatepost.store.pool import Database
+
+# A way to the channel's network from this process; None where there is none, or another process holds it.
+Speak = Callable[[ChannelConfig], Awaitable[Network | None]]
+MEMORY = timedelta(days=30)  # no network takes a read mark for anything older
+
+
+async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage) -> None:
+    """Marks an incoming message as read on the network; the earlier ones of the conversation with it."""
+    if not message.incoming or message.network_id is None:
+        raise Conflict("Only an incoming message can be marked as read; this one was sent by the channel.")
+    network = await _connected(speak, channel)
+    with network_call():
+        await network.mark_read(message.network_id, person_at(message.phone))
+
+
+async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
+    """Shows 'typing…' in a conversation: under the person's newest message, which the network marks as read by it."""
+    heard = await newest_heard(db, channel.id, read_conversation_id(conversation), now - MEMORY)
+    if heard is None:
+        raise no_conversation()
+    if heard.network_id is None or heard.address is None:
+        days = MEMORY.days
+        raise Conflict(f"Typing is shown under a message of the person, and none has come within {days} days.")
+    network = await _connected(speak, channel)
+    with network_call():
+        await network.mark_read(heard.network_id, person_at(heard.address), typing=True)
+
+
+def person_at(address: str) -> Person:
+    """The person behind an address: a number, or one of the network's other ids."""
+    if address.startswith(LID):
+        return Person(lid=address.removeprefix(LID))
+    if address.startswith(USER):
+        return Person(user_id=address.removeprefix(USER))
+    return Person(phone=address)
+
+
+async def _connected(speak: Speak, channel: ChannelConfig) -> Network:
+    network = await speak(channel)
+    if network is None:
+        raise Conflict(
+            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
+            "channel_not_connected",
+        )
+    return network
+
+
+def read_conversation_id(conversation: str) -> UUID:
+    """The contact behind a conversation's id."""
+    contact_id = ids.read("cv", conversation)
+    if contact_id is None:
+        raise no_conversation()
+    return contact_id
+
+
+def no_conversation() -> NotFound:
+    return NotFound("There is no such conversation on this channel.")

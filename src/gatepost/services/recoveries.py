@@ -1,0 +1,116 @@
+"""Recoveries as people ask for them and look at them: what an endpoint missed since some moment, once more."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids, times
+from gatepost.model.dates import first_id, read_moment, read_zone
+from gatepost.model.delivery import MISSING, STATUSES
+from gatepost.model.endpoint import DISABLED
+from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.model.event import ALL_TYPES
+from gatepost.model.field_readers import plain, read_choice
+from gatepost.store.deliveries import recover as store
+from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow
+from gatepost.store.endpoints import Endpoint
+from gatepost.store.idempotency import IdempotentRequest
+from gatepost.store.pool import Database
+
+CHOICES = {
+    "missing": MISSING,
+    **{name: STATUSES.index(name) for name in ("pending", "exhausted", "dropped", "delivered")},
+}
+_NAMES = {state: name for name, state in CHOICES.items()}
+
+
+class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """From when on, and perhaps until when and what. Without `statuses`: all that never arrived."""
+
+    since: str
+    until: str | None = None
+    types: list[str] | None = None
+    statuses: list[str] | None = None
+
+
+def read_wish(request: RecoverRequest, endpoint: Endpoint, now: datetime) -> RecoveryFilter:
+    """What is asked for, checked."""
+    zone = read_zone(None)
+    since = read_moment("since", request.since, zone)
+    until = now if request.until is None else min(now, read_moment("until", request.until, zone))
+    if since >= now:
+        raise invalid_field("since", "must be in the past")
+    if until <= since:
+        raise invalid_field("until", "must be later than 'since'")
+    # Without `until` the channel's newest event is the end, whatever the clocks of the nodes say.
+    end = UUID(int=(1 << 128) - 1) if request.until is None else first_id(until)
+    return RecoveryFilter(first_id(since), end, _types(request.types, endpoint), _states(request.statuses))
+
+
+def _types(asked: Sequence[str] | None, endpoint: Endpoint) -> tuple[str, ...] | None:
+    if asked is None:
+        return None
+    if not asked:
+        raise invalid_field("types", "names no event type; leave it out for all that are switched on")
+    for i, type_ in enumerate(asked):
+        read_choice(f"types[{i}]", type_, ALL_TYPES)
+        if type_ not in endpoint.events:
+            raise invalid_field(f"types[{i}]", f"{type_} is switched off at this webhook; switch it on first")
+    return tuple(dict.fromkeys(asked))
+
+
+def _states(asked: Sequence[str] | None) -> tuple[int, ...] | None:
+    if asked is None:
+        return None
+    unknown = [name for name in asked if name not in CHOICES]
+    if unknown or not asked:
+        what = f"'{plain(unknown[0])}' is not one of them" if unknown else "is empty"
+        raise invalid_field("statuses", f"{what}; there are: {', '.join(CHOICES)}")
+    return tuple(dict.fromkeys(CHOICES[name] for name in asked))
+
+
+async def recover(
+    db: Database, endpoint: Endpoint, request: RecoverRequest, once: IdempotentRequest[RecoveryRow], now: datetime
+) -> RecoveryRow:
+    """Begins a recovery, which the channel's owner works off."""
+    if endpoint.state == DISABLED:
+        raise Conflict(f"The webhook {ids.show('we', endpoint.id)} is disabled. Enable it first, then recover.")
+    wish = read_wish(request, endpoint, now)
+    return await store.add_recovery(db, endpoint.channel_id, endpoint.id, wish, once, now)
+
+
+async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, text: str) -> RecoveryRow:
+    """The recovery behind an id, if it is this endpoint's."""
+    recovery_id = ids.read("rec", text)
+    found = await store.get_recovery(db, channel_id, endpoint_id, recovery_id) if recovery_id else None
+    if found is None:
+        raise NotFound("There is no such recovery of this webhook.")
+    return found
+
+
+def show_recovery(one: RecoveryRow) -> dict[str, Any]:
+    """A recovery for the outside."""
+    return {
+        "id": ids.show("rec", one.id),
+        "endpoint": ids.show("we", one.endpoint_id),
+        "since": times.show(ids.time_of(one.first_id)),
+        "until": times.show(ids.time_of(one.end_id)) if one.end_id > one.first_id else None,  # no event since
+        "types": None if one.types is None else list(one.types),
+        "statuses": None if one.states is None else [_NAMES[state] for state in one.states],
+        "status": "running" if one.ended_at is None else "done",
+        "progress": progress(one),
+        "recovered": one.recovered,
+        "created_at": times.show(one.created_at),
+        "ended_at": times.show_maybe(one.ended_at),
+    }
+
+
+def progress(one: RecoveryRow) -> float:
+    """How much of its time it has looked through, from 0 to 1."""
+    if one.ended_at is not None:
+        return 1.0
+    whole, done = one.end_id.int - one.first_id.int, one.position.int - one.first_id.int
+    return round(min(0.999, max(0.0, done / whole)), 3) if whole > 0 else 0.0

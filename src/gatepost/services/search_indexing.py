@@ -1,0 +1,175 @@
+"""Putting words into blocks, which the channel's owner does behind its messages; see `store/search/index.py`.
+
+what is pending (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
+                                                                     └─ a message that fails ─► counted, retried
+                                                                                 └─ again ─► set aside: no words
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+import structlog
+
+from gatepost.compute import compute
+from gatepost.model import ids
+from gatepost.model.search_words import words_of
+from gatepost.services.channel_task import ChannelTask
+from gatepost.store.channel_head import Lease
+from gatepost.store.messages.history import read_contents
+from gatepost.store.pool import UNFIT_DATA, Database
+from gatepost.store.search import index as store
+from gatepost.store.search.index import PendingIndex, SizedMessage, StaleBlock, WordBlock
+
+log = structlog.get_logger("gatepost.search")
+_PAUSE = 0.5  # seconds between looks: a burst of messages then makes whole blocks
+_RETRY = 5.0  # seconds until a message that failed is tried again
+_SLICE_BYTES, _SLICE = 512 * 1024, 64  # contents that are read and computed at once; one of any size is always taken
+
+Words = dict[UUID, set[str]]
+
+
+class Unindexable(Exception):
+    """Messages whose words cannot be computed or stored."""
+
+    def __init__(self, messages: Sequence[UUID]) -> None:
+        super().__init__(f"{len(messages)} messages cannot be indexed")
+        self.messages = messages
+
+
+class SearchIndexTask(ChannelTask):
+    """Keeps a channel's blocks close behind its messages. Where it lags, a search reads message by message."""
+
+    name = "search index"
+
+    def __init__(
+        self,
+        db: Database,
+        lease: Lease,
+        alive: Callable[[], bool],
+        pause: float = _PAUSE,
+        *,
+        count: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        super().__init__(lease, alive, pause)
+        self._db = db
+        self._count = count
+
+    async def work(self) -> float | None:
+        """Writes all that there is to write."""
+        more = True
+        while more and self.going:
+            try:
+                more = await index_more(self._db, self._lease)
+            except Unindexable as failed:
+                await self._note(failed.messages)
+                return _RETRY
+        return None
+
+    async def _note(self, messages: Sequence[UUID]) -> None:
+        set_aside = await store.count_failures(self._db, self._lease, messages)
+        self._count(len(set_aside))
+        channel = self._lease.channel_id.hex
+        for id_ in messages:
+            if id_ in set_aside:
+                log.error("message not indexed: found by date, not by words", channel=channel, id=ids.message_id(id_))
+            else:
+                log.warning("message could not be indexed, tried again", channel=channel, id=ids.message_id(id_))
+
+
+async def index_more(db: Database, lease: Lease) -> bool:
+    """One step on: latecomers into their blocks, then one new block. Whether there may be more to do."""
+    pending = await store.read_pending(db, lease)
+    for covered in pending.again:
+        blocks = await _pack_again(db, lease.channel_id, covered, pending)
+        async with _blaming(db, lease, blocks, pending):
+            await store.replace_block(db, lease, covered.last_id, blocks)
+    new = await _pack_new(db, lease.channel_id, pending) if pending.fresh else None
+    async with _blaming(db, lease, [new] if new else [], pending):
+        await store.write_block(db, lease, pending, new)
+    return pending.more
+
+
+@asynccontextmanager
+async def _blaming(
+    db: Database, lease: Lease, blocks: Sequence[WordBlock], pending: PendingIndex
+) -> AsyncIterator[None]:
+    """Finds the messages that are to blame where PostgreSQL does not take their blocks."""
+    try:
+        yield
+    except UNFIT_DATA as error:
+        if not blocks:
+            raise
+        raise Unindexable(await _find_unfit(db, lease.channel_id, blocks, pending)) from error
+
+
+async def _pack_again(db: Database, channel_id: UUID, covered: StaleBlock, pending: PendingIndex) -> list[WordBlock]:
+    """What one block covers as one block again, or as several where it has become too much."""
+    blocks, rest = [], covered.messages
+    while rest:
+        found = await _read_words(db, channel_id, rest if len(rest) <= store.FULL else rest[: store.BLOCK], pending)
+        rest = rest[len(found) :]
+        end = max(found) if rest else covered.last_id
+        blocks.append(await compute(store.pack, channel_id, end, found))
+    return blocks
+
+
+async def _pack_new(db: Database, channel_id: UUID, pending: PendingIndex) -> WordBlock:
+    found = await _read_words(db, channel_id, pending.fresh, pending)
+    return await compute(store.pack, channel_id, max(found), found)
+
+
+async def _read_words(db: Database, channel_id: UUID, messages: Sequence[SizedMessage], pending: PendingIndex) -> Words:
+    """The words of the messages, from the oldest on, as many as one block can carry; one always fits."""
+    found: Words = {}
+    weight = 0
+    for part in slices(messages):
+        read = [message.id for message in part if message.id not in pending.set_aside]
+        words, failed = await compute(words_of_each, await read_contents(db, channel_id, read))
+        if failed:
+            raise Unindexable(failed)
+        for message in part:
+            if found and weight > store.HEAVIEST:
+                return found
+            found[message.id], more = words.get(message.id, (set(), 0))
+            weight += more
+    return found
+
+
+def slices(messages: Sequence[SizedMessage]) -> Iterator[list[SizedMessage]]:
+    """The messages in parts that are small enough to be read and computed at once."""
+    part: list[SizedMessage] = []
+    size = 0
+    for message in messages:
+        if part and (len(part) == _SLICE or size + message.size > _SLICE_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(message)
+        size += message.size
+    if part:
+        yield part
+
+
+def words_of_each(contents: Sequence[tuple[UUID, str]]) -> tuple[dict[UUID, tuple[set[str], int]], list[UUID]]:
+    """The words of each message with their size in a block, and the messages whose words cannot be computed."""
+    words, failed = {}, []
+    for id_, content in contents:
+        try:
+            found = words_of(content)
+            words[id_] = found, sum(len(word.encode()) + 16 for word in found)
+        except Exception:
+            log.exception("words not computed", id=ids.message_id(id_))
+            failed.append(id_)
+    return words, failed
+
+
+async def _find_unfit(db: Database, channel_id: UUID, blocks: Sequence[WordBlock], pending: PendingIndex) -> list[UUID]:
+    """The messages that PostgreSQL does not take in a block of their own; all of them where each alone is taken."""
+    every = [id_ for block in blocks for id_ in block.ids if id_ not in pending.set_aside]
+    unfit = []
+    for id_ in every:
+        words, _ = await compute(words_of_each, await read_contents(db, channel_id, [id_]))
+        block = await compute(store.pack, channel_id, id_, {id_: found for id_, (found, _) in words.items()})
+        if words and not await store.fits(db, channel_id, block):
+            unfit.append(id_)
+    return unfit or every

@@ -1,0 +1,224 @@
+"""Templates as people manage them: the network decides, and each channel keeps a copy of what it decided.
+
+create ─► checked ─► written as PENDING ─► the network ─► confirmed       its news come by callback
+                       └ left here, with a key: whoever asks again looks first whether the network has it
+edit   ─► checked ─────────────────────► the network ─► read back
+delete ────────────────────────────────► the network ─► removed
+sync   ◄───────────────────────────────  the network's whole set
+"""
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from gatepost.clock import Clock
+from gatepost.model import ids, times
+from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
+from gatepost.model.field_readers import read_choice, read_number
+from gatepost.model.template import NewTemplate, Template, check_new_template, preview
+from gatepost.model.template.values import CATEGORIES, word
+from gatepost.networks.base import CallFailed
+from gatepost.networks.cloud import manage
+from gatepost.services.network_errors import network_call
+from gatepost.store import templates as store
+from gatepost.store.idempotency import NEVER, IdempotentRequest
+from gatepost.store.pool import Database
+from gatepost.store.templates import StoredTemplate, Synced, TemplateDraft
+
+log = structlog.get_logger("gatepost.templates")
+EDITABLE = ("APPROVED", "REJECTED", "PAUSED")
+
+
+class TemplateChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays as it is. Components are replaced as a whole."""
+
+    category: str | None = None
+    components: list[Any] | None = None
+    message_send_ttl_seconds: int | None = None
+
+
+class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to fill in. Without variables, or without a header, the template's examples stand in."""
+
+    variables: list[str] | dict[str, str] | None = None
+    header: str | None = None
+
+
+class TemplateService(msgspec.Struct, frozen=True):
+    """One channel's templates: our copy, and the way to the network's."""
+
+    db: Database
+    clock: Clock
+    channel_id: UUID
+    business: manage.CloudAccount
+
+
+async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
+    """The template behind an id, if it is this channel's."""
+    template_id = ids.read("tpl", text)
+    template = await store.get_template(db, channel_id, template_id) if template_id else None
+    if template is None:
+        raise NotFound("There is no such template on this channel. POST /api/v1/templates/sync reads them anew.")
+    return template
+
+
+async def create_template(
+    desk: TemplateService, new: NewTemplate, once: IdempotentRequest[StoredTemplate] = NEVER
+) -> StoredTemplate:
+    """Asks the network for a new template, which it then reviews."""
+    wanted = check_new_template(new)
+    reserved = await store.reserve_template(desk.db, desk.channel_id, wanted, desk.clock.now(), once)
+    if reserved is None:
+        raise Conflict(
+            f"There is a template '{new.name}' in {new.language} on this channel already. Edit it; or, if the network "
+            "has lost it, POST /api/v1/templates/sync and try again."
+        )
+    try:
+        with network_call():
+            made = await _made_before(desk.business, reserved) or await _hand_in(desk.business, wanted)
+    except GatepostError:
+        await store.delete_template(desk.db, desk.channel_id, reserved.template.id)
+        await once.forget(desk.db)
+        raise
+    return await store.confirm_template(desk.db, desk.channel_id, reserved.template, made, desk.clock.now(), once)
+
+
+async def edit_template(desk: TemplateService, text: str, change: TemplateChange) -> StoredTemplate:
+    """Asks the network to change a template, which it then reviews anew."""
+    before = await access_template(desk.db, desk.channel_id, text)
+    fields = _check_change(before, change)
+    asked_at, network_id = desk.clock.now(), _known_there(before)
+    with network_call():
+        await desk.business.edit_template(
+            network_id,
+            category=fields.get("category"),
+            components=fields.get("components"),
+            ttl=fields.get("message_send_ttl_seconds"),
+        )
+    changed = msgspec.structs.replace(before.as_template(), **_kept(fields), status="PENDING", reason=None)
+    await store.put_template(desk.db, desk.channel_id, changed, asked_at, desk.clock.now())
+    try:
+        await reread_template(desk, network_id)
+    except CallFailed as failed:
+        log.warning("template not read back", channel=ids.show("ch", desk.channel_id), reason=str(failed))
+    return await access_template(desk.db, desk.channel_id, text)
+
+
+async def delete_template(desk: TemplateService, text: str) -> None:
+    """Deletes a template on the network and here, in its one language."""
+    template = await access_template(desk.db, desk.channel_id, text)
+    if template.network_id is not None:
+        with network_call():
+            await desk.business.delete_template(template.name, template.network_id)
+    await store.delete_template(desk.db, desk.channel_id, template.id)
+
+
+async def sync_templates(desk: TemplateService) -> Synced:
+    """Reads all templates of the business account anew; what is gone there goes here."""
+    asked_at = desk.clock.now()
+    with network_call():
+        found = [_read(template) for template in await desk.business.list_templates()]
+    return await store.sync_templates(desk.db, desk.channel_id, found, asked_at, desk.clock.now())
+
+
+async def reread_template(desk: TemplateService, network_id: str) -> None:
+    """Reads one template anew, after news that do not tell all. Raises CallFailed."""
+    asked_at = desk.clock.now()
+    found = _read(await desk.business.get_template(network_id))
+    await store.put_template(desk.db, desk.channel_id, found, asked_at, desk.clock.now())
+
+
+def preview_template(template: StoredTemplate, wish: PreviewRequest) -> dict[str, Any]:
+    """What the person will see."""
+    return preview(template.as_template(), wish.variables, wish.header)
+
+
+def show_template(template: StoredTemplate) -> dict[str, Any]:
+    """A template for the outside."""
+    return {
+        "id": ids.show("tpl", template.id),
+        "network_id": template.network_id,
+        "name": template.name,
+        "language": template.language,
+        "category": template.category,
+        "status": template.status,
+        "reason": template.reason,
+        "quality": template.quality,
+        "parameter_format": template.parameter_format,
+        "components": msgspec.Raw(template.components.encode()),
+        "created_at": times.show(template.created_at),
+        "updated_at": times.show(template.updated_at),
+    }
+
+
+async def _made_before(business: manage.CloudAccount, reserved: TemplateDraft) -> Template | None:
+    """The template that an earlier try of the same request may have made."""
+    mine = reserved.template
+    if not reserved.again:
+        return None
+    if mine.network_id is not None:
+        return mine.as_template()
+    found = [_read(template) for template in await business.list_templates(mine.name)]
+    return next((one for one in found if (one.name, one.language) == (mine.name, mine.language)), None)
+
+
+async def _hand_in(business: manage.CloudAccount, new: Template) -> Template:
+    made = await business.create_template(
+        new.name, new.language, new.category, new.components, named=new.named, ttl=new.message_send_ttl_seconds
+    )
+    return _read(made)
+
+
+def _read(there: manage.CloudTemplate) -> Template:
+    """The network's own form of a template, as ours."""
+    return Template(
+        name=there.name,
+        language=there.language,
+        category=there.category,
+        components=there.components,
+        parameter_format="NAMED" if there.named else "POSITIONAL",
+        status=there.status,
+        network_id=there.network_id,
+        quality=there.quality,
+        reason=there.reason,
+    )
+
+
+def _check_change(before: StoredTemplate, change: TemplateChange) -> dict[str, Any]:
+    """What the network is to be asked for, by its own rules."""
+    fields = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
+    if not fields:
+        raise invalid_field("body", f"names nothing to change; there are: {', '.join(change.__struct_fields__)}")
+    if before.status not in EDITABLE:
+        raise Conflict(
+            f"A template can be edited once it is {', '.join(EDITABLE[:-1])} or {EDITABLE[-1]}; this one is "
+            f"{before.status}. If that is out of date: POST /api/v1/templates/sync."
+        )
+    category = read_choice("category", word(change.category or before.category), CATEGORIES)
+    if before.status == "APPROVED" and category != before.category:
+        raise Conflict("The category of an approved template cannot be changed. Create a new template instead.")
+    return fields | _checked(before, change, category)
+
+
+def _checked(before: StoredTemplate, change: TemplateChange, category: str) -> dict[str, Any]:
+    """New components are held to all rules; old ones were taken by the network before, whatever is in them."""
+    checked: dict[str, Any] = {"category": category} if change.category else {}
+    if change.components is not None:
+        ttl, format_ = change.message_send_ttl_seconds, before.parameter_format
+        new = NewTemplate(before.name, before.language, category, change.components, format_, ttl)
+        return checked | {"components": check_new_template(new).components}
+    if change.message_send_ttl_seconds not in (None, -1):
+        read_number("message_send_ttl_seconds", change.message_send_ttl_seconds, f"template.ttl_{category.lower()}")
+    return checked
+
+
+def _kept(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name in ("category", "components")}
+
+
+def _known_there(template: StoredTemplate) -> str:
+    if template.network_id is None:
+        raise Conflict("The network has not confirmed this template yet. POST /api/v1/templates/sync, then try again.")
+    return template.network_id

@@ -1,0 +1,278 @@
+"""The head of a channel: its order of events, its owner, and the wake-up for whoever owns it."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids
+from gatepost.model.errors import GatepostError, NotFound
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.store.pool import Connection, Database
+
+
+class StaleOwner(GatepostError):
+    """Another process owns the channel by now. Nothing was written."""
+
+    default_code = "stale_owner"
+
+    def __init__(self) -> None:
+        super().__init__("Another process owns this channel by now.")
+
+
+class ChannelHead(msgspec.Struct):
+    """Where a channel's log ends, as read under the lock."""
+
+    channel_id: UUID
+    epoch: int
+    seq: int
+    last_event_id: UUID
+    last_message_id: UUID
+
+
+async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None = None) -> ChannelHead:
+    """Makes this transaction the channel's only writer. With an epoch: only if that owner still owns it."""
+    row = await conn.fetchrow(
+        """SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
+           WHERE channel_id = $1 FOR NO KEY UPDATE""",
+        channel_id,
+    )
+    if epoch is not None and (row is None or row["epoch"] != epoch):
+        raise StaleOwner
+    if row is None:
+        raise no_such_channel()
+    return ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
+
+
+async def lock_out(conn: "Connection[Any]", channel_id: UUID) -> None:
+    """The strong lock: waits for everybody who holds the head in any way, and keeps them all out until the end."""
+    await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
+
+
+def no_such_channel() -> NotFound:
+    return NotFound("There is no such channel any more.")
+
+
+async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
+    """Fences writes that need no place in the order: shared by all but a change of owner, which waits for it."""
+    row = await conn.fetchrow(
+        "SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE", channel_id, epoch
+    )
+    if row is None:
+        raise StaleOwner
+
+
+class EventBuffer:
+    """Numbers events as they come up in a batch, behind those that the channel has already."""
+
+    def __init__(self, head: ChannelHead, now: datetime) -> None:
+        self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
+        self.told: list[NewEvent] = []
+
+    def add(self, type_: str, action: str, data: dict[str, Any], about: UUID | None = None) -> UUID:
+        """Adds an event about a conversation, or about the channel as a whole; returns its id."""
+        event = NewEvent(UUID(int=self._next), type_, action, data, about)
+        self._next += 1
+        self.told.append(event)
+        return event.id
+
+
+NOTHING = "SELECT"  # the clause of events that tell of changes written elsewhere in the same transaction
+
+
+class WriteClause(msgspec.Struct, frozen=True):
+    """A change that is written by the same statement as its events: one round trip instead of two.
+
+    Its parameters are numbered from $11; $1 is the channel. `beside` holds further clauses, each with its name.
+    """
+
+    sql: str
+    arguments: tuple[Any, ...]
+    beside: str = ""
+
+
+async def append_events(
+    conn: "Connection[Any]",
+    head: ChannelHead,
+    channel: ChannelRef,
+    new: Sequence[NewEvent],
+    now: datetime,
+    *,
+    with_change: WriteClause,
+    last_message_id: UUID | None = None,
+) -> None:
+    """Writes a change with its events, a delivery for each endpoint that wants one, and the head's new end."""
+    numbers = range(head.seq + 1, head.seq + 1 + len(new))
+    await conn.execute(
+        f"""WITH changed AS (
+               {with_change.sql}
+           ){with_change.beside}, head AS (
+               UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
+               WHERE channel_id = $1
+           ), new AS (
+               INSERT INTO events (channel_id, id, seq, type, body, about)
+               SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $10::uuid[])
+               RETURNING id, type
+           )
+           INSERT INTO deliveries (channel_id, endpoint_id, event_id)
+           SELECT $1, p.id, n.id FROM new n, endpoints p
+           WHERE p.channel_id = $1 AND p.state <> 'disabled' AND n.type = ANY (p.events)""",
+        head.channel_id,
+        [event.id for event in new],
+        list(numbers),
+        [event.type for event in new],
+        [events.render(event, number, channel, now) for event, number in zip(new, numbers, strict=True)],
+        head.seq + len(new),
+        new[-1].id if new else head.last_event_id,
+        last_message_id or head.last_message_id,
+        now,
+        [event.about for event in new],
+        *with_change.arguments,
+    )
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to act for a channel until the database's clock says otherwise."""
+
+    channel_id: UUID
+    epoch: int
+    taken_from: UUID | None = None  # the owner whose lease had run out
+
+
+_EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a sweep too late costs more
+
+
+async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
+    """Channels with work to do and nobody to do it, the longest waiting first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT channel_id FROM channel_heads
+               WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
+            now + _EARLY,
+            most,
+        )
+    return [row["channel_id"] for row in rows]
+
+
+async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float) -> Lease | None:
+    """Takes a channel that nobody owns. The lock is the strong one: it waits for every write of the last owner."""
+    async with db.transaction() as conn:
+        row = await conn.fetchrow(
+            """SELECT epoch, owner FROM channel_heads
+               WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE SKIP LOCKED""",
+            channel_id,
+        )
+        if row is None:
+            return None
+        await conn.execute(
+            "UPDATE channel_heads SET owner = $2, epoch = $3, expires_at = now() + $4 WHERE channel_id = $1",
+            channel_id,
+            owner,
+            row["epoch"] + 1,
+            timedelta(seconds=ttl),
+        )
+    return Lease(channel_id, row["epoch"] + 1, row["owner"])
+
+
+async def end_stalled_sessions(db: Database, seconds: float) -> int:
+    """Ends sessions of ours that wait for the rest of a statement for so long; returns how many.
+
+    The process of such a session was stopped between two messages of one statement. The server's own limit for idle
+    transactions does not apply there, so that the locks of the session would be held for ever.
+    """
+    async with db.connection() as conn:
+        return await conn.fetchval(  # type: ignore[no-any-return]
+            """SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity
+               WHERE datname = current_database() AND usename = current_user
+                 AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
+                 AND state = 'active' AND wait_event = 'ClientRead'
+                 AND state_change < clock_timestamp() - $1::interval""",
+            timedelta(seconds=seconds),
+        )
+
+
+async def renew_leases(
+    db: Database, owner: UUID, channels: Sequence[UUID], ttl: float, *, skip_locked: bool = False
+) -> set[UUID]:
+    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it.
+
+    Without those that somebody holds locked, where they are to be skipped.
+    """
+    skip = "SKIP LOCKED" if skip_locked else ""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
+                   SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
+                   ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
+            owner,
+            sorted(channels),
+            timedelta(seconds=ttl),
+        )
+    return {row["channel_id"] for row in rows}
+
+
+class LogEnd(msgspec.Struct, frozen=True):
+    """Where a channel stands: how many events it has, and when somebody last asked for its owner."""
+
+    seq: int
+    work_at: datetime | None
+
+
+async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, work_at: datetime | None) -> bool:
+    """Gives a channel back. With `seen`: only if nothing has happened since, so that no work is overlooked."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
+                      work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4::timestamptz END
+               WHERE channel_id = $1 AND epoch = $2
+                 AND ($3::bigint IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5::timestamptz)) RETURNING 1""",
+            lease.channel_id,
+            lease.epoch,
+            seen and seen.seq,
+            work_at,
+            seen and seen.work_at,
+        )
+    return done is not None
+
+
+async def release_all(db: Database, owner: UUID) -> int:
+    """Gives back whatever an owner that has stopped still holds; returns how many channels that were."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
+        )
+    return len(rows)
+
+
+async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
+    """Where each channel stands: the sweep compares it with what the owner has seen."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT channel_id, seq, work_at FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
+        )
+    return {row["channel_id"]: LogEnd(row["seq"], row["work_at"]) for row in rows}
+
+
+async def all_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:
+    """The last event of every channel, or of one."""
+    async with db.connection() as conn:
+        if only is None:
+            rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads")
+        else:
+            rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads WHERE channel_id = $1", only)
+    return {row["channel_id"]: row["last_event_id"] for row in rows}
+
+
+async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
+    """Notes how far sending has come and what holds it back, for the next owner and for `GET /channel`."""
+    async with db.connection() as conn:
+        await conn.execute(
+            "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
+            lease.channel_id,
+            lease.epoch,
+            floor,
+            pace,
+        )

@@ -1,0 +1,70 @@
+"""The wake-up between nodes: "there is something new on these channels". A hint, never the truth: the sweep finds all.
+
+Rings are gathered for a moment and sent outside of every transaction, because NOTIFY inside one makes commits queue.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from gatepost.background import attempt
+from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.pool import DRIVER_ERRORS, Database
+
+_CHANNEL = "gatepost_bell"
+_GATHER = 0.02
+_MOST = 200  # ids in one notification: its payload may have 8,000 bytes
+
+
+class ChannelNotifier:
+    """Rings other nodes, and listens for their rings."""
+
+    def __init__(self, db: Database, dsn: str, heard: Callable[[UUID], None]) -> None:
+        self._db = db
+        self._dsn = dsn
+        self._heard = heard
+        self._gathered: set[UUID] = set()
+        self._sending: asyncio.Task[None] | None = None
+
+    def notify(self, channel_id: UUID) -> None:
+        """Tells the other nodes, soon."""
+        self._gathered.add(channel_id)
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        await asyncio.sleep(_GATHER)
+        while self._gathered:
+            some = [self._gathered.pop() for _ in range(min(_MOST, len(self._gathered)))]
+            await attempt("notification", partial(notify_now, self._db, some))
+
+    async def listen(self) -> None:
+        """Hears rings until the connection is lost; the step of a loop, so that it comes back."""
+        try:
+            conn = await asyncpg.connect(self._dsn, timeout=5)
+            lost = asyncio.Event()
+            try:
+                conn.add_termination_listener(lambda _: lost.set())
+                await conn.add_listener(_CHANNEL, self._on_notify)
+                await lost.wait()
+            finally:
+                conn.terminate()
+        except (OSError, *DRIVER_ERRORS) as error:
+            raise database_unavailable() from error
+        raise Unavailable("The connection that notifications come over was lost.", "database_unavailable")
+
+    def _on_notify(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        for text in str(payload).split(","):
+            with contextlib.suppress(ValueError):
+                self._heard(UUID(hex=text))
+
+
+async def notify_now(db: Database, channels: Sequence[UUID]) -> None:
+    """Tells all nodes at once; for a program that is itself no node."""
+    async with db.connection() as conn:
+        await conn.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))

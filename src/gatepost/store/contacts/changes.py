@@ -1,0 +1,279 @@
+"""Changes that people make to contacts. Each is one commit under the channel's head: rows, events, deliveries."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.contact import contact_exists, merge_custom
+from gatepost.model.errors import GatepostError
+from gatepost.model.event import ChannelRef
+from gatepost.model.number_forms import forms_of
+from gatepost.model.person import is_phone
+from gatepost.store.channel_head import EventBuffer
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.contacts.merge import join_contacts
+from gatepost.store.contacts.read import ContactRow, find_people, get_contact
+from gatepost.store.contacts.rows import add_forms
+from gatepost.store.idempotency import IdempotentRequest
+from gatepost.store.pool import Connection, Database
+
+_encode = msgspec.json.Encoder().encode
+
+
+class ContactFields(msgspec.Struct, frozen=True):
+    """What a contact is to be like. What is not given stays."""
+
+    name: str | msgspec.UnsetType | None = msgspec.UNSET
+    custom: Mapping[str, str | None] = {}
+    opted_out: bool | None = None
+
+
+class ImportLine(msgspec.Struct, frozen=True):
+    """One line of an import."""
+
+    phone: str
+    wish: ContactFields
+
+
+class ImportResult(msgspec.Struct, frozen=True):
+    """What became of a line."""
+
+    result: str  # created, updated, unchanged or refused
+    contact_id: UUID | None = None
+    refusal: GatepostError | None = None
+
+
+async def add_contact(
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    line: ImportLine,
+    now: datetime,
+    once: IdempotentRequest[ContactRow],
+) -> ContactRow:
+    """Makes a contact whose number nobody has yet."""
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        conn, event_buffer = change.conn, change.event_buffer
+        await once.check(conn, now)
+        known = await find_people(conn, channel_id, [line.phone])
+        if known:
+            raise contact_exists(ids.show("ct", known[line.phone].id))
+        row = new_row(line, now)
+        await _insert(conn, channel_id, [row], now)
+        _tell_new(event_buffer, row)
+        await once.keep(conn, row, now)
+    return row
+
+
+async def change_contact(
+    db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, wish: ContactFields, now: datetime
+) -> ContactRow | None:
+    """Changes a contact, and tells of it where that makes a difference; None when there is none."""
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        conn, event_buffer = change.conn, change.event_buffer
+        before = await get_contact(conn, channel_id, contact_id)
+        if before is None:
+            return None
+        after = with_wish(before, wish, now)
+        changed = changed_fields(before, after)
+        if not changed:
+            return before
+        await _update(conn, channel_id, [after])
+        _tell_changed(event_buffer, after, changed)
+    return after
+
+
+async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, now: datetime) -> bool:
+    """Deletes a contact with its aliases, labels and conversation; messages and orders stay. False: there is none.
+
+    Whoever read contacts before has to look again, as after two were joined.
+    """
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        conn, event_buffer = change.conn, change.event_buffer
+        before = await get_contact(conn, channel_id, contact_id)
+        if before is None:
+            return False
+        for table, column in _OF_A_CONTACT:
+            await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
+        await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
+        gone = events.contact_gone_data(before.id, before.phone, before.name)
+        event_buffer.add(events.CONTACT, "deleted", gone, before.id)
+    return True
+
+
+_OF_A_CONTACT = (
+    ("conversations", "contact_id"),
+    ("label_uses", "contact_id"),
+    ("contact_aliases", "contact_id"),
+    ("contacts", "id"),
+)
+
+
+async def merge_contacts(
+    db: Database, channel: ChannelRef, channel_id: UUID, stays_id: UUID, goes_id: UUID, now: datetime
+) -> ContactRow | None:
+    """Makes one person of two, and tells of it; None when one of them is not there."""
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        conn, event_buffer = change.conn, change.event_buffer
+        stays = await get_contact(conn, channel_id, stays_id)
+        goes = await get_contact(conn, channel_id, goes_id)
+        if stays is None or goes is None:
+            return None
+        await join_contacts(conn, channel_id, stays_id, goes_id, goes.phone)
+        if is_phone(goes.phone) and not is_phone(stays.phone):
+            await _go_by(conn, channel_id, stays, goes.phone)
+        after = await get_contact(conn, channel_id, stays_id)
+        assert after is not None
+        _tell_changed(event_buffer, after, ["history", *changed_fields(stays, after)], joined=(goes_id,))
+    return after
+
+
+async def _go_by(conn: "Connection[Any]", channel_id: UUID, contact: ContactRow, phone: str) -> None:
+    """Somebody known by another id only gets the number of the one they were joined with."""
+    await conn.execute("DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = $2", channel_id, phone)
+    await conn.execute(
+        "UPDATE contacts SET phone = $3 WHERE channel_id = $1 AND id = $2", channel_id, contact.id, phone
+    )
+    await conn.execute(
+        "INSERT INTO contact_aliases (channel_id, alias, contact_id) VALUES ($1, $2, $3)",
+        channel_id,
+        contact.phone,
+        contact.id,
+    )
+
+
+async def put_contacts(
+    db: Database, channel: ChannelRef, channel_id: UUID, lines: Sequence[ImportLine], now: datetime
+) -> list[ImportResult]:
+    """Makes or changes the contacts of many lines in one commit; a number that comes twice is changed twice."""
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        conn, event_buffer = change.conn, change.event_buffer
+        known = await find_people(conn, channel_id, [line.phone for line in lines])
+        made: dict[UUID, ContactRow] = {}
+        changed: dict[UUID, tuple[ContactRow, ContactRow]] = {}  # before, and after
+        results = [_put(line, known, made, changed, now) for line in lines]
+        await _insert(conn, channel_id, list(made.values()), now)
+        await _update(conn, channel_id, [after for _, after in changed.values()])
+        for row in made.values():
+            _tell_new(event_buffer, row)
+        for before, after in changed.values():
+            _tell_changed(event_buffer, after, changed_fields(before, after))
+    return results
+
+
+def _put(
+    line: ImportLine,
+    known: dict[str, ContactRow],
+    made: dict[UUID, ContactRow],
+    changed: dict[UUID, tuple[ContactRow, ContactRow]],
+    now: datetime,
+) -> ImportResult:
+    """One line onto what is known; nothing is written yet."""
+    before = known.get(line.phone)
+    try:
+        after = new_row(line, now) if before is None else with_wish(before, line.wish, now)
+    except GatepostError as error:
+        return ImportResult("refused", refusal=error)
+    if before is not None and not changed_fields(before, after):
+        return ImportResult("unchanged", before.id)
+    forms = forms_of(line.phone) if before is None else (line.phone,)
+    for address in [*forms, *(a for a, row in known.items() if row.id == after.id)]:
+        known[address] = after
+    if before is None or after.id in made:
+        made[after.id] = after
+    else:
+        changed[after.id] = (changed[after.id][0] if after.id in changed else before, after)
+    return ImportResult("created" if before is None else "updated", after.id)
+
+
+# -- what changes -----------------------------------------------------------------------------------------------------
+
+
+def new_row(line: ImportLine, now: datetime) -> ContactRow:
+    """A contact that nobody knew."""
+    bare = ContactRow(ids.new_id(now), line.phone, None, None, None, None, {}, now, now)
+    return with_wish(bare, line.wish, now)
+
+
+def with_wish(row: ContactRow, wish: ContactFields, now: datetime) -> ContactRow:
+    """The contact as wished. Of what stays as it was, the old value stays: since when somebody is opted out."""
+    given = row.given_name if wish.name is msgspec.UNSET or wish.name == row.name else wish.name
+    out = row.opted_out
+    if wish.opted_out is not None and wish.opted_out != (out is not None):
+        out = now if wish.opted_out else None
+    custom = merge_custom(row.custom, wish.custom) if wish.custom else row.custom
+    return msgspec.structs.replace(row, given_name=given, opted_out=out, custom=custom, updated_at=now)
+
+
+def changed_fields(before: ContactRow, after: ContactRow) -> list[str]:
+    """Which fields differ, as events name them."""
+    pairs = {
+        "name": (before.name, after.name),
+        "phone": (before.phone, after.phone),
+        "username": (before.username, after.username),
+        "opted_out": (before.opted_out is None, after.opted_out is None),
+        "custom": (before.custom, after.custom),
+    }
+    return [field for field, (old, new) in pairs.items() if old != new]
+
+
+# -- rows and events --------------------------------------------------------------------------------------------------
+
+
+async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow], now: datetime) -> None:
+    """New contacts, each with its conversation."""
+    if not rows:
+        return
+    await conn.execute(
+        """WITH people AS (
+               INSERT INTO contacts (channel_id, id, phone, given_name, opted_out, custom, created_at, updated_at)
+               SELECT $1, n.*, $7, $7 FROM unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::jsonb[])
+                   AS n (id, phone, given_name, opted_out, custom)
+               RETURNING id
+           )
+           INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, id, $7 FROM people""",
+        channel_id,
+        [row.id for row in rows],
+        [row.phone for row in rows],
+        [row.given_name for row in rows],
+        [row.opted_out for row in rows],
+        [_encode(row.custom).decode() for row in rows],
+        now,
+    )
+    await add_forms(conn, channel_id, {row.phone: row.id for row in rows})
+
+
+async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow]) -> None:
+    if rows:
+        await conn.executemany(
+            """UPDATE contacts SET given_name = $3, opted_out = $4, custom = $5, updated_at = $6
+               WHERE channel_id = $1 AND id = $2""",
+            [(channel_id, r.id, r.given_name, r.opted_out, _encode(r.custom).decode(), r.updated_at) for r in rows],
+        )
+
+
+def _tell_new(event_buffer: EventBuffer, row: ContactRow) -> None:
+    """As for anybody whom the channel meets for the first time, with what people noted of them."""
+    noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
+    data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)
+    event_buffer.add(events.CONTACT, "created", data, row.id)
+    fields = {"status": "open", "created_at": times.show(row.created_at)}
+    event_buffer.add(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields), row.id)
+
+
+def _tell_changed(
+    event_buffer: EventBuffer, row: ContactRow, changed: Sequence[str], *, joined: tuple[UUID, ...] = ()
+) -> None:
+    fields = {
+        "username": row.username,
+        "opted_out": row.opted_out is not None,
+        "custom": row.custom,
+        "changed": list(changed),
+    }
+    data = events.contact_change_data(row.id, row.phone, row.name, fields, joined=joined)
+    event_buffer.add(events.CONTACT, "updated", data, row.id)

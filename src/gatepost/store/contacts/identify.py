@@ -1,0 +1,247 @@
+"""Who a message is from: one contact per person, whatever name the network uses for them today.
+
+addresses of a person ─► contacts by number, aliases ─► none: a new contact
+                                                      one: this is it; what is new about it is noted
+                                                      more: they are one person; history is joined
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids
+from gatepost.model.number_forms import forms_of
+from gatepost.model.person import Identity, Person, addresses, identities, is_phone
+from gatepost.store.channel_head import EventBuffer
+from gatepost.store.contacts.merge import join_contacts
+from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts
+from gatepost.store.conversations.updates import tell_made
+from gatepost.store.pool import Connection
+
+_SAME_OWNER = timedelta(days=1)  # nobody else gets a number so soon after it was given up
+
+
+class ChangedContact(msgspec.Struct, frozen=True):
+    """A contact that is not what it was, and which of its fields changed."""
+
+    contact: KnownContact
+    changes: tuple[str, ...] = ()
+    joined: tuple[UUID, ...] = ()  # contacts that turned out to be the same person
+    opted_out: bool | None = None  # where that changed
+
+
+class ContactResolver:
+    """The contacts of one batch, by every address that they go by. The channel's head must be held."""
+
+    def __init__(self, conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
+        self._conn = conn
+        self._channel_id = channel_id
+        self._now = now
+        self._by_address: dict[str, KnownContact] = {}
+        self._renewed: dict[UUID, ChangedContact] = {}
+        self._new: list[KnownContact] = []  # made, and not told of
+        self._made: set[UUID] = set()  # nobody has heard of these yet, so nothing about them is a change
+
+    async def meet(self, persons: Sequence[Person]) -> None:
+        """Makes sure that everybody has a contact, and only one."""
+        await self._meet(identities(persons))
+
+    async def same(self, written: str, asked: str) -> None:
+        """Two ways to write one number: whoever goes by either is one person, under the way the network writes it."""
+        await self._meet([Identity((written, asked))])
+
+    def of(self, person: Person) -> KnownContact:
+        """The contact of somebody whom the batch has met."""
+        return self._by_address[addresses(person)[0]]
+
+    def tell_renewed(self, event_buffer: EventBuffer) -> None:
+        """Tells of contacts that are new or not what they were, each once."""
+        now_known = {contact.id: contact for contact in self._by_address.values()}
+        tell_made([now_known[c.id] for c in self._new if c.id in now_known], event_buffer, self._now)
+        self._new = []
+        for renewed in self._renewed.values():
+            event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
+        self._renewed, self._made = {}, set()
+
+    async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:
+        """Somebody took another number: the contact moves with them, and nothing stays under the old one.
+
+        Old news may come again when the number has another owner by then, who is left alone.
+        """
+        await self._look_up({old_phone})
+        contact = self._by_address.get(old_phone)
+        if contact is None or person.phone in (None, old_phone, contact.phone):
+            return
+        if ids.time_of(contact.id) > at + _SAME_OWNER:
+            return
+        await self._move(contact, person.phone or "")
+        await self._conn.execute(
+            "DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = ANY ($2)",
+            self._channel_id,
+            list(forms_of(old_phone)),
+        )
+
+    async def opt_out(self, person: Person, *, out: bool) -> None:
+        """Notes that somebody wants no more marketing, or wants it again."""
+        contact = self.of(person)
+        changed = await self._conn.fetchval(
+            """UPDATE contacts SET opted_out = CASE WHEN $3 THEN $4::timestamptz END, updated_at = $4
+               WHERE channel_id = $1 AND id = $2 AND (opted_out IS NOT NULL) <> $3 RETURNING 1""",
+            self._channel_id,
+            contact.id,
+            out,
+            self._now,
+        )
+        if changed:
+            self._note(contact, "opted_out", opted_out=out)
+
+    # -- who they are --------------------------------------------------------------------------------------------------
+
+    async def _meet(self, met: Sequence[Identity]) -> None:
+        await self._look_up({address for circle in met for address in circle.addresses})
+        await self._add([circle for circle in met if not self._known(circle)])
+        for circle in met:
+            await self._learn(circle)
+
+    async def _look_up(self, wanted: set[str]) -> None:
+        unseen = wanted - self._by_address.keys()
+        if unseen:
+            self._by_address.update(await find_contacts(self._conn, self._channel_id, unseen))
+
+    def _known(self, circle: Identity) -> list[KnownContact]:
+        found = {c.id: c for address in circle.addresses if (c := self._by_address.get(address))}
+        return list(found.values())
+
+    async def _add(self, strangers: Sequence[Identity]) -> None:
+        """New contacts, each under its number, else under the first of its addresses."""
+        firsts = {circle.phone or circle.addresses[0]: circle.name for circle in strangers}
+        names = {address: name for address, name in firsts.items() if name}
+        made = await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
+        self._new += made
+        self._made |= {self._by_address[address].id for address in firsts}
+
+    async def _learn(self, circle: Identity) -> None:
+        """Joins, renames and gives further addresses, where the batch shows more than the contact knew."""
+        known = self._known(circle)
+        contact = await self._join(circle, known) if len(known) > 1 else known[0]
+        if circle.phone and not is_phone(contact.phone):
+            contact = await self._set_phone(contact, circle.phone)
+        await self._add_aliases(contact, [a for a in circle.addresses if a not in self._by_address])
+        await self._rename(contact, circle)
+
+    # -- what changes --------------------------------------------------------------------------------------------------
+
+    async def _join(self, circle: Identity, known: Sequence[KnownContact]) -> KnownContact:
+        """Makes them one. It stays who goes by one of these very addresses, a number first; else the oldest."""
+
+        def rank(contact: KnownContact) -> tuple[bool, bool, int, UUID]:
+            named = contact.phone in circle.addresses
+            place = circle.addresses.index(contact.phone) if named else 0
+            return not is_phone(contact.phone), not named, place, contact.id
+
+        stays, *goes = sorted(known, key=rank)
+        for contact in goes:
+            stays = await self._take_in(stays, contact)
+        return stays
+
+    async def _take_in(self, stays: KnownContact, goes: KnownContact) -> KnownContact:
+        await join_contacts(self._conn, self._channel_id, stays.id, goes.id, goes.phone)
+        names = {field: getattr(stays, field) or getattr(goes, field) for field in ("name", "username", "given_name")}
+        whole = msgspec.structs.replace(stays, **names)
+        for address, contact in self._by_address.items():
+            if contact.id in (stays.id, goes.id):
+                self._by_address[address] = whole
+        self._by_address[goes.phone] = whole
+        before = self._renewed.pop(goes.id, None)
+        self._note(whole, "history", joined=(goes.id, *(before.joined if before else ())))
+        self._note_names(stays, whole)
+        return whole
+
+    async def _move(self, contact: KnownContact, phone: str) -> None:
+        """A contact goes by another number; whoever has it is the same person."""
+        await self._look_up({phone})
+        other = self._by_address.get(phone)
+        if other is None:
+            await self._set_phone(contact, phone)
+        elif other.id != contact.id:
+            await self._take_in(other, contact)
+
+    async def _set_phone(self, contact: KnownContact, phone: str) -> KnownContact:
+        await self._conn.execute(
+            "UPDATE contacts SET phone = $3, updated_at = $4 WHERE channel_id = $1 AND id = $2",
+            self._channel_id,
+            contact.id,
+            phone,
+            self._now,
+        )
+        changed = msgspec.structs.replace(contact, phone=phone)
+        if not is_phone(contact.phone):
+            await self._add_aliases(changed, [contact.phone])
+        self._by_address[phone] = changed
+        self._replace(changed)
+        self._note(changed, "phone")
+        return changed
+
+    async def _add_aliases(self, contact: KnownContact, aliases: Iterable[str]) -> None:
+        new = sorted(aliases)
+        if not new:
+            return
+        await self._conn.executemany(
+            """INSERT INTO contact_aliases (channel_id, alias, contact_id) VALUES ($1, $2, $3)
+               ON CONFLICT (channel_id, alias) DO UPDATE SET contact_id = excluded.contact_id""",
+            [(self._channel_id, alias, contact.id) for alias in new],
+        )
+        self._by_address.update((alias, contact) for alias in new)
+
+    async def _rename(self, contact: KnownContact, circle: Identity) -> None:
+        name, username = circle.name or contact.name, circle.username or contact.username
+        if (name, username) == (contact.name, contact.username):
+            return
+        await self._conn.execute(
+            "UPDATE contacts SET name = $3, username = $4, updated_at = $5 WHERE channel_id = $1 AND id = $2",
+            self._channel_id,
+            contact.id,
+            name,
+            username,
+            self._now,
+        )
+        changed = msgspec.structs.replace(contact, name=name, username=username)
+        self._replace(changed)
+        self._note_names(contact, changed)
+
+    def _note_names(self, before: KnownContact, after: KnownContact) -> None:
+        """What the network calls somebody is no news where people here call them otherwise."""
+        if after.called != before.called:
+            self._note(after, "name")
+        if after.username != before.username:
+            self._note(after, "username")
+
+    def _replace(self, changed: KnownContact) -> None:
+        for address, contact in self._by_address.items():
+            if contact.id == changed.id:
+                self._by_address[address] = changed
+
+    def _note(
+        self, contact: KnownContact, field: str, *, joined: tuple[UUID, ...] = (), opted_out: bool | None = None
+    ) -> None:
+        if contact.id in self._made and not joined:
+            return
+        before = self._renewed.get(contact.id, ChangedContact(contact))
+        self._renewed[contact.id] = ChangedContact(
+            contact,
+            tuple(dict.fromkeys((*before.changes, field))),
+            (*before.joined, *joined),
+            before.opted_out if opted_out is None else opted_out,
+        )
+
+
+def _shown(renewed: ChangedContact) -> dict[str, Any]:
+    contact = renewed.contact
+    fields: dict[str, Any] = {"username": contact.username, "changed": list(renewed.changes)}
+    if renewed.opted_out is not None:
+        fields["opted_out"] = renewed.opted_out
+    return events.contact_change_data(contact.id, contact.phone, contact.called, fields, joined=renewed.joined)

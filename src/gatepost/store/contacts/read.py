@@ -1,0 +1,219 @@
+"""Contacts as people look them up: one by its id, pages of them, and whoever a beginning of a name or number fits.
+
+no words        newest first, by id                                   ┐
+a label         newest first, along the label's own uses              ├ each page reads about as many rows as it shows
+words           by what they fit: number, name, last word of the name ┘
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.store.labels import CONTACT, LabelRow, labels_of
+from gatepost.store.pool import Connection, Database
+
+_LAST = UUID(int=2**128 - 1)
+_ANY_SIZE = 2**62
+
+
+class ContactRow(msgspec.Struct, frozen=True):
+    """A contact with all that is known of them."""
+
+    id: UUID
+    phone: str  # a number, or another address where none is known
+    network_name: str | None
+    given_name: str | None
+    username: str | None
+    opted_out: datetime | None
+    custom: dict[str, str]
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def name(self) -> str | None:
+        """What people call them here, or else what they call themselves."""
+        return self.given_name or self.network_name
+
+
+class ContactFilter(msgspec.Struct, frozen=True):
+    """Which contacts are wanted; what is None does not matter."""
+
+    label_id: UUID | None = None
+    opted_out: bool | None = None
+
+
+class SearchPosition(msgspec.Struct, frozen=True, array_like=True):
+    """A place in the order of a search: what was fitted, and whose it is."""
+
+    key: str
+    id: UUID
+
+
+class FoundContact(msgspec.Struct, frozen=True):
+    """One result of a search, with its place."""
+
+    contact: ContactRow
+    match: SearchPosition
+
+
+COLUMNS = "id, phone, name, given_name, username, opted_out, custom, created_at, updated_at"
+# The newest of some contacts, as many as make up a number of bytes, at least one.
+_LIGHT = f"""SELECT {COLUMNS} FROM (
+    SELECT {COLUMNS}, sum(octet_length(custom::text)) OVER (ORDER BY id DESC) - octet_length(custom::text) AS before"""
+_NAME = """left(lower(coalesce(given_name, name)), 64) COLLATE "C\""""
+_LAST_NAME = """left(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), 64) COLLATE "C\""""
+_WISHES = """AND ($4::boolean IS NULL OR (opted_out IS NOT NULL) = $4)
+             AND ($5::uuid IS NULL OR (SELECT true FROM label_uses WHERE channel_id = $1 AND label_id = $5
+                                       AND target = 'contact' AND contact_id = contacts.id LIMIT 1))"""
+# What begins with the words, after the place where the last page ended. One beginning and one end: of two beginnings
+# the index might take the lesser, and read all names before.
+_FITS = """({key}, id) > (greatest($2 COLLATE "C", lower($6) COLLATE "C"),
+                        CASE WHEN $2 COLLATE "C" < lower($6) COLLATE "C" THEN '{zero}' ELSE $3::uuid END)
+           AND {key} < (lower($6) || chr(1114111)) COLLATE "C\""""
+# Each way to fit as (its key, its condition): whoever fits in two ways is shown where their name fits.
+_WAYS = (
+    (_NAME, "coalesce(given_name, name) IS NOT NULL"),
+    (
+        _LAST_NAME,
+        "strpos(coalesce(given_name, name), ' ') > 0 AND NOT starts_with(lower(coalesce(given_name, name)), lower($6))",
+    ),
+    (
+        "phone",
+        """coalesce(NOT starts_with(lower(coalesce(given_name, name)), lower($6)), true)
+           AND coalesce(NOT starts_with(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), lower($6)),
+                        true)""",
+    ),
+)
+_SEARCH = " UNION ALL ".join(
+    f"""(SELECT {COLUMNS}, {key} AS key FROM contacts
+         WHERE channel_id = $1 AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_WISHES}
+         ORDER BY {key}, id LIMIT $7)"""
+    for key, condition in _WAYS
+)
+
+
+async def get_contact(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ContactRow | None:
+    """One contact of a channel."""
+    row = await conn.fetchrow(
+        f"SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = $2", channel_id, contact_id
+    )
+    return contact_row(row) if row else None
+
+
+async def read_contact(db: Database, channel_id: UUID, contact_id: UUID) -> ContactRow | None:
+    """One contact, outside of any change."""
+    async with db.connection() as conn:
+        return await get_contact(conn, channel_id, contact_id)
+
+
+async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequence[str]) -> dict[str, ContactRow]:
+    """Whole contacts by the addresses that they go by, each looked up alone."""
+    rows = await conn.fetch(
+        f"""SELECT wanted.address AS asked, c.* FROM unnest($2::text[]) AS wanted (address) CROSS JOIN LATERAL (
+               SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND phone = wanted.address
+               UNION ALL
+               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
+                   SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+               WHERE a.channel_id = $1 AND a.alias = wanted.address
+               LIMIT 1) c""",
+        channel_id,
+        sorted(set(addresses)),
+    )
+    return {row["asked"]: contact_row(row) for row in rows}
+
+
+async def list_contacts(
+    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, *, size: int = _ANY_SIZE
+) -> list[ContactRow]:
+    """A page of contacts, the newest first; fewer where their fields have more bytes than that, but at least one."""
+    if wanted.label_id is not None:
+        return await _list_labelled(db, channel_id, wanted, before, limit, size)
+    condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[wanted.opted_out]
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""{_LIGHT} FROM (
+                    SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id < $2 {condition}
+                    ORDER BY id DESC LIMIT $3) f) s WHERE before < $4 ORDER BY id DESC""",
+            channel_id,
+            before or _LAST,
+            limit,
+            size,
+        )
+    return [contact_row(row) for row in rows]
+
+
+async def _list_labelled(
+    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, size: int
+) -> list[ContactRow]:
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""{_LIGHT} FROM (SELECT c.* FROM label_uses u CROSS JOIN LATERAL (
+                    SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = u.contact_id
+                       AND ($5::boolean IS NULL OR (opted_out IS NOT NULL) = $5) LIMIT 1) c
+                WHERE u.channel_id = $1 AND u.label_id = $2 AND u.contact_id < $3 AND u.target = 'contact'
+                ORDER BY u.contact_id DESC LIMIT $4) f) s WHERE before < $6 ORDER BY id DESC""",
+            channel_id,
+            wanted.label_id,
+            before or _LAST,
+            limit,
+            wanted.opted_out,
+            size,
+        )
+    return [contact_row(row) for row in rows]
+
+
+async def search_contacts(
+    db: Database, channel_id: UUID, words: str, wanted: ContactFilter, after: SearchPosition | None, limit: int
+) -> list[FoundContact]:
+    """A page of contacts whose number, name or last name begins so, in the order of what begins so."""
+    place = after or SearchPosition("", ids.ZERO)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT $7',
+            channel_id,
+            place.key,
+            place.id,
+            wanted.opted_out,
+            wanted.label_id,
+            words,
+            limit,
+        )
+    return [FoundContact(contact_row(row), SearchPosition(row["key"], row["id"])) for row in rows]
+
+
+async def labels_on(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[LabelRow]]:
+    """The labels on each of these contacts, by name."""
+    async with db.connection() as conn:
+        return await labels_of(conn, channel_id, contact_ids, CONTACT)
+
+
+async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:
+    """The names of all custom fields in use: one pass over the channel, for an export that makes one anyway."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT DISTINCT field FROM contacts CROSS JOIN LATERAL jsonb_object_keys(custom) AS field
+               WHERE channel_id = $1 AND custom <> '{}' ORDER BY field LIMIT $2""",
+            channel_id,
+            most,
+            timeout=300,
+        )
+    return [row["field"] for row in rows]
+
+
+def contact_row(row: Any) -> ContactRow:
+    """A row as a value."""
+    return ContactRow(
+        row["id"],
+        row["phone"],
+        row["name"],
+        row["given_name"],
+        row["username"],
+        row["opted_out"],
+        msgspec.json.decode(row["custom"]),
+        row["created_at"],
+        row["updated_at"],
+    )

@@ -1,0 +1,185 @@
+"""Lists of conversations: the newest activity first, narrowed by filters that combine.
+
+phone ─────────────► one conversation at most
+a rare label ──────► whatever it is on, sorted
+everything else ───► a walk along the index that fits best, newest first, past what the other filters leave out;
+                     after so many steps the page ends, short, and the next one goes on from there
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.dates import LAST_ID, first_id
+from gatepost.store.contacts.rows import find_contacts
+from gatepost.store.conversations.read import (
+    CLOSED,
+    PERSON,
+    ROW,
+    TALK,
+    ConversationDetails,
+    ConversationRow,
+    complete,
+    read_conversation,
+)
+from gatepost.store.labels import CONVERSATION
+from gatepost.store.pool import Connection, Database
+
+STEPS = 2_000  # how many conversations one page may look at
+RARE = 500  # a label that is on no more than these is looked up from its own side
+_GATHERED = 25  # up to so many uses of a label, for each line of a page, are read at once and not one by one
+
+
+class InboxFilter(msgspec.Struct, frozen=True):
+    """What a list is narrowed to; None is anything."""
+
+    status: str | None = None
+    archived: bool | None = None
+    unread: bool | None = None
+    label_id: UUID | None = None
+    phone: str | None = None
+    since: datetime | None = None  # the newest message is not older
+
+
+class InboxPage(msgspec.Struct, frozen=True):
+    """A page, and from where the next one goes on; None where this is the last."""
+
+    conversations: Sequence[ConversationDetails]
+    following: UUID | None
+
+
+async def list_conversations(
+    db: Database, channel_id: UUID, wanted: InboxFilter, before: UUID | None, most: int
+) -> InboxPage:
+    """Conversations by their newest message, older than the cursor; those without any message are left out."""
+    async with db.connection() as conn:
+        if wanted.phone is not None:
+            return await _of_phone(conn, channel_id, wanted, wanted.phone, before)
+        drive, check = await _drive(conn, channel_id, wanted, most)
+        found = await _pick(conn, channel_id, drive, check, wanted, before, most)
+        following = found[-1]["last_message_id"] if len(found) == most else None
+        if len(found) < most and drive is not _LABELLED:
+            following = await _last_step(conn, channel_id, drive, wanted, before)
+        page = await complete(conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None])
+    return InboxPage(page, following)
+
+
+_WALK = f"""SELECT {ROW} FROM conversations
+    WHERE channel_id = $1 AND last_message_id < $2 AND last_message_id >= $3 {{also}}
+    ORDER BY last_message_id DESC LIMIT {STEPS}"""
+_RECENT = _WALK.format(also="")
+_UNREAD = _WALK.format(also="AND unread > 0")
+_CLOSED = _WALK.format(also="AND status = 'closed'")
+_ARCHIVED = _WALK.format(also="AND archived")
+_LABELLED = f"""SELECT v.* FROM (
+        SELECT contact_id FROM label_uses
+        WHERE channel_id = $1 AND label_id = $7 AND target = 'conversation' OFFSET 0) u
+    CROSS JOIN LATERAL (
+        SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
+    WHERE v.last_message_id < $2 AND v.last_message_id >= $3"""
+
+# Not EXISTS: the planner might then rather read all uses of the label at once.
+_HAS_LABEL = f"""AND ($7::uuid IS NULL OR (
+    SELECT true FROM label_uses l WHERE l.channel_id = $1 AND l.label_id = $7 AND l.target = '{CONVERSATION}'
+      AND l.contact_id = w.contact_id LIMIT 1))"""
+# The limit, which is never met, tells the planner that they may be kept as a table of hashes.
+_AMONG_LABELLED = f"""AND ($7::uuid IS NULL OR w.contact_id IN (
+    SELECT contact_id FROM label_uses WHERE channel_id = $1 AND label_id = $7 AND target = '{CONVERSATION}'
+    LIMIT 10000))"""
+
+
+async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, most: int) -> tuple[str, str]:
+    """What the list is read from, the narrowest that there is an index for; and how the label is looked for there."""
+    check, gathered = _HAS_LABEL, max(RARE, _GATHERED * most)
+    if wanted.label_id is not None:
+        uses = await _count_uses(conn, channel_id, wanted.label_id, gathered + 1)
+        if uses <= RARE:
+            return _LABELLED, ""
+        check = _AMONG_LABELLED if uses <= gathered else _HAS_LABEL
+    return _index(wanted), check
+
+
+def _index(wanted: InboxFilter) -> str:
+    if wanted.unread:
+        return _UNREAD
+    if wanted.archived:
+        return _ARCHIVED
+    return _CLOSED if wanted.status == CLOSED else _RECENT
+
+
+async def _count_uses(conn: "Connection[Any]", channel_id: UUID, label_id: UUID, most: int) -> int:
+    uses: int = await conn.fetchval(
+        f"""SELECT count(*) FROM (SELECT 1 FROM label_uses WHERE channel_id = $1 AND label_id = $2
+                AND target = '{CONVERSATION}' LIMIT $3) u""",
+        channel_id,
+        label_id,
+        most,
+    )
+    return uses
+
+
+async def _pick(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    drive: str,
+    check: str,
+    wanted: InboxFilter,
+    before: UUID | None,
+    most: int,
+) -> list[Any]:
+    rows: list[Any] = await conn.fetch(
+        f"""SELECT {TALK} FROM (
+                SELECT * FROM ({drive}) w
+                WHERE ($4::text IS NULL OR w.status = $4) AND ($5::boolean IS NULL OR w.archived = $5)
+                  AND ($6::boolean IS NULL OR (w.unread > 0) = $6)
+                  {check}
+                ORDER BY w.last_message_id DESC LIMIT $8) v
+            LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
+        channel_id,
+        *_span(wanted, before),
+        wanted.status,
+        wanted.archived,
+        wanted.unread,
+        wanted.label_id,
+        most,
+    )
+    return rows
+
+
+async def _last_step(
+    conn: "Connection[Any]", channel_id: UUID, drive: str, wanted: InboxFilter, before: UUID | None
+) -> UUID | None:
+    """Where a page stopped looking; None when it came to the end."""
+    place: UUID | None = await conn.fetchval(
+        f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1", channel_id, *_span(wanted, before)
+    )
+    return place
+
+
+def _span(wanted: InboxFilter, before: UUID | None) -> tuple[UUID, UUID]:
+    return before or LAST_ID, first_id(wanted.since) if wanted.since else ids.ZERO
+
+
+async def _of_phone(
+    conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, phone: str, before: UUID | None
+) -> InboxPage:
+    contact = (await find_contacts(conn, channel_id, {phone})).get(phone)
+    one = await read_conversation(conn, channel_id, contact.id) if contact else None
+    return InboxPage([one] if one and _fits(one, wanted, before) else [], None)
+
+
+def _fits(one: ConversationDetails, wanted: InboxFilter, before: UUID | None) -> bool:
+    """The same conditions for a conversation that is here already."""
+    talk, (end, start) = one.talk, _span(wanted, before)
+    return (
+        talk.last_message_id is not None
+        and start <= talk.last_message_id < end
+        and wanted.status in (None, talk.status)
+        and wanted.archived in (None, talk.archived)
+        and wanted.unread in (None, talk.unread > 0)
+        and (wanted.label_id is None or wanted.label_id in {label.id for label in one.labels})
+    )

@@ -1,0 +1,272 @@
+"""Recoveries: events of a stretch of time that an endpoint is to get after all.
+
+asked for ─► a row: from where, to where, which ─► the channel's owner, a piece after the other ─► ended
+                                                        │ one commit: deliveries due now, and how far it is
+                                                        └ not while thousands wait already, or the endpoint is disabled
+
+The end is fixed under the channel's head when it is asked for, so that no event slips in between. A piece that was
+committed is never looked at again, whoever goes on: so each event comes once.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.delivery import MISSING, NOT_ARRIVED, PENDING
+from gatepost.model.endpoint import DISABLED
+from gatepost.model.errors import Conflict
+from gatepost.store.channel_head import Lease, hold_epoch, lock_head
+from gatepost.store.deliveries.queue import WAITING_BY_KEY
+from gatepost.store.deliveries.retry import RequestedRetry, ask_again, endless, line_of, probe_now, wake
+from gatepost.store.idempotency import IdempotentRequest
+from gatepost.store.pool import Connection, Database
+
+PIECE = 500  # events that one commit looks at
+MOST_WAITING = 2_000  # deliveries of the endpoint that may wait when a piece is added
+Step = Literal["more", "held", "off", "done"]
+
+
+class RecoveryRow(msgspec.Struct, frozen=True):
+    """What is to be recovered, and how far it is."""
+
+    id: UUID
+    endpoint_id: UUID
+    first_id: UUID
+    end_id: UUID
+    types: tuple[str, ...] | None
+    states: tuple[int, ...] | None
+    position: UUID
+    recovered: int
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class RecoveryFilter(msgspec.Struct, frozen=True):
+    """Which events of an endpoint; None is all that fit its switches and never arrived."""
+
+    first_id: UUID
+    end_id: UUID
+    types: tuple[str, ...] | None
+    states: tuple[int, ...] | None
+
+
+_COLUMNS = ", ".join(f"r.{name}" for name in RecoveryRow.__struct_fields__)
+
+
+async def add_recovery(
+    db: Database,
+    channel_id: UUID,
+    endpoint_id: UUID,
+    wish: RecoveryFilter,
+    once: IdempotentRequest[RecoveryRow],
+    now: datetime,
+) -> RecoveryRow:
+    """Writes what is to be recovered, up to the channel's newest event and no further."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, channel_id)
+        await once.check(conn, now)
+        await _check_free(conn, channel_id, endpoint_id)
+        end = min(wish.end_id, UUID(int=head.last_event_id.int + 1))
+        made = await _insert(conn, channel_id, endpoint_id, msgspec.structs.replace(wish, end_id=end), now)
+        await probe_now(conn, channel_id, [endpoint_id], now)
+        await wake(conn, channel_id, now)
+        await once.keep(conn, made, now)
+    return made
+
+
+async def _check_free(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID) -> None:
+    """One at a time: two over the same events would wait for each other's deliveries."""
+    open_id = await conn.fetchval(
+        "SELECT id FROM recoveries WHERE channel_id = $1 AND endpoint_id = $2 AND ended_at IS NULL LIMIT 1",
+        channel_id,
+        endpoint_id,
+    )
+    if open_id is not None:
+        raise Conflict(f"A recovery of this webhook is under way: {ids.show('rec', open_id)}. Wait until it is done.")
+
+
+async def _insert(
+    conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, wish: RecoveryFilter, now: datetime
+) -> RecoveryRow:
+    row = await conn.fetchrow(
+        f"""INSERT INTO recoveries AS r (channel_id, id, endpoint_id, first_id, end_id, types, states, position,
+                                         created_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING {_COLUMNS}""",
+        channel_id,
+        ids.new_id(now),
+        endpoint_id,
+        wish.first_id,
+        wish.end_id,
+        wish.types,
+        wish.states,
+        UUID(int=max(0, wish.first_id.int - 1)),
+        now,
+    )
+    return _recovery(row)
+
+
+async def get_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, recovery_id: UUID) -> RecoveryRow | None:
+    """One recovery of an endpoint."""
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            f"SELECT {_COLUMNS} FROM recoveries r WHERE channel_id = $1 AND id = $2 AND endpoint_id = $3",
+            channel_id,
+            recovery_id,
+            endpoint_id,
+        )
+    return _recovery(row) if row else None
+
+
+async def list_recoveries(
+    db: Database, channel_id: UUID, endpoint_id: UUID, before: UUID | None, most: int
+) -> list[RecoveryRow]:
+    """The recoveries of an endpoint, the newest first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM recoveries r
+                WHERE channel_id = $1 AND endpoint_id = $2 AND ($3::uuid IS NULL OR id < $3)
+                ORDER BY id DESC LIMIT $4""",
+            channel_id,
+            endpoint_id,
+            before,
+            most,
+        )
+    return [_recovery(row) for row in rows]
+
+
+async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
+    """Those of a channel that are not done: one for each endpoint at most."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT id FROM recoveries WHERE channel_id = $1 AND ended_at IS NULL ORDER BY endpoint_id, id", channel_id
+        )
+    return [row["id"] for row in rows]
+
+
+async def recover_piece(
+    db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, piece: int = PIECE, most: int = MOST_WAITING
+) -> Step:
+    """Looks at the next events of a recovery and makes deliveries of those that are wanted due, in one commit."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        row = await conn.fetchrow(
+            f"""SELECT {_COLUMNS}, p.state, p.events, p.ordered FROM recoveries r
+                LEFT JOIN endpoints p ON p.channel_id = $1 AND p.id = r.endpoint_id
+                WHERE r.channel_id = $1 AND r.id = $2 AND r.ended_at IS NULL FOR UPDATE OF r""",
+            lease.channel_id,
+            recovery_id,
+        )
+        if row is None:
+            return "done"
+        recovery = _recovery(row)
+        if row["state"] is None:  # deleted: nobody is left to get anything
+            await _advance(conn, lease.channel_id, recovery, recovery.position, 0, now)
+            return "done"
+        if row["state"] == DISABLED:
+            return "off"
+        if await _crowded(conn, lease.channel_id, recovery.endpoint_id, most, now):
+            return "held"
+        events = await _events(conn, lease.channel_id, recovery, piece)
+        wanted = _chosen(recovery, events, row["events"], ordered=row["ordered"], now=now)
+        recovered = await ask_again(conn, lease.channel_id, wanted, now)
+        ended = None if len(events) == piece else now
+        position = events[-1]["id"] if events else recovery.position
+        await _advance(conn, lease.channel_id, recovery, position, recovered, ended)
+    return "more" if ended is None else "done"
+
+
+async def _crowded(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int, now: datetime) -> bool:
+    """Whether so many deliveries of an endpoint are due that more would only wait. Those due later do not count."""
+    row = await conn.fetchrow(
+        """SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $4
+           ORDER BY next_at OFFSET $3 LIMIT 1""",
+        channel_id,
+        endpoint_id,
+        most - 1,
+        now,
+    )
+    return row is not None
+
+
+async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryRow, piece: int) -> list[Any]:
+    """The next events, each with the state of its delivery; the limit of one means a look-up by key."""
+    return await conn.fetch(
+        f"""SELECT e.id, e.type, e.about, d.state, r.next_at AS due_at FROM (
+               SELECT id, type, about FROM events WHERE channel_id = $1 AND id > $2 AND id < $3
+               ORDER BY id LIMIT $5) e
+           LEFT JOIN LATERAL (SELECT state FROM deliveries
+               WHERE channel_id = $1 AND endpoint_id = $4 AND event_id = e.id LIMIT 1) d ON true
+           LEFT JOIN LATERAL ({WAITING_BY_KEY.format(endpoint="$4", event="e.id")}) r
+               ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, $4, e.id)
+           ORDER BY e.id""",
+        channel_id,
+        recovery.position,
+        recovery.end_id,
+        recovery.endpoint_id,
+        piece,
+    )
+
+
+def _chosen(
+    recovery: RecoveryRow, events: Sequence[Any], switches: Sequence[str], *, ordered: bool, now: datetime
+) -> list[RequestedRetry]:
+    """Those that are asked for, due in the order in which they happened."""
+    types = set(switches) if recovery.types is None else set(switches) & set(recovery.types)
+    states = NOT_ARRIVED if recovery.states is None else recovery.states
+    fitting = [
+        event
+        for event in events
+        if event["type"] in types
+        and (MISSING if event["state"] is None else event["state"]) in states
+        and (event["state"] != PENDING or _waits(event["due_at"], now))
+    ]
+    start = now - timedelta(microseconds=len(fitting))
+    return [
+        RequestedRetry(
+            recovery.endpoint_id,
+            event["id"],
+            event["state"],
+            line_of(event["about"], ordered=ordered),
+            start + timedelta(microseconds=i),
+        )
+        for i, event in enumerate(fitting)
+    ]
+
+
+def _waits(due_at: datetime | None, now: datetime) -> bool:
+    """Whether a pending delivery has to wait for a time ahead: any other is due, or stands behind one that is."""
+    return due_at is not None and not endless(due_at) and due_at > now
+
+
+async def _advance(
+    conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryRow, position: UUID, more: int, ended: datetime | None
+) -> None:
+    await conn.execute(
+        """UPDATE recoveries SET position = $3, recovered = recovered + $4, ended_at = $5
+           WHERE channel_id = $1 AND id = $2""",
+        channel_id,
+        recovery.id,
+        position,
+        more,
+        ended,
+    )
+
+
+async def forget_recoveries(db: Database, now: datetime, days: int) -> None:
+    """Deletes what was done long ago, together with the events that it was about."""
+    async with db.connection() as conn:
+        await conn.execute(
+            "DELETE FROM recoveries WHERE ended_at < $1",
+            now - timedelta(days=days),
+        )
+
+
+def _recovery(row: Any) -> RecoveryRow:
+    fields = {name: row[name] for name in RecoveryRow.__struct_fields__}
+    for name in ("types", "states"):
+        fields[name] = None if fields[name] is None else tuple(fields[name])
+    return RecoveryRow(**fields)

@@ -1,0 +1,173 @@
+"""The object storage: where the bytes of files lie. A local folder by default, S3 and its like by setting.
+
+put(key, pieces) ─► up to 256 KiB: at once
+                    more, into a folder: piece by piece
+                    more, elsewhere: to a temporary file, and when the last piece is there, in parts of 5 MiB
+                 ─► the object, whole; or nothing
+read(key) ────────► its size and its pieces
+
+A name stands for an object that is complete, always: parts become visible only with the last of them. A slow upload
+holds at most two pieces in memory; parts are held only while they are transferred, a few objects at a time.
+"""
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import obstore
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+from gatepost.model.errors import GatepostError, NotFound, Unavailable
+
+PART = 5 << 20  # the smallest part that S3 takes
+PIECE = 256 << 10
+_AT_ONCE = 2
+_TRANSFERS = 4  # objects that are transferred in parts at once
+_LISTED = 500
+
+
+class StoredObject(msgspec.Struct, frozen=True):
+    """An object as the storage lists it."""
+
+    key: str
+    at: datetime
+
+
+class ObjectStorage:
+    """One place for objects, whatever keeps them."""
+
+    def __init__(self, store: ObjectStore, folder: Path | None = None, spool: Path | None = None) -> None:
+        self._store = store
+        self._folder = folder
+        self._spool = spool  # where temporary files are; None: where the system has them
+        self._transfers = asyncio.Semaphore(_TRANSFERS)
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> "ObjectStorage":
+        """The storage at a URL (s3://bucket/path, file:///path, memory:///); with none, the local folder."""
+        if url:
+            return cls(from_url(url), spool=folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(LocalStore(folder), folder)
+
+    async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Stores an object piece by piece. If the pieces break off with an error, nothing is left, and it is raised."""
+        with _in_our_words():
+            first, ended = await _begin(pieces)
+            if ended:
+                await obstore.put_async(self._store, key, first, use_multipart=False)
+            elif isinstance(self._store, LocalStore):
+                whole = _joined(first, pieces)
+                await obstore.put_async(self._store, key, whole, chunk_size=PIECE, max_concurrency=1)
+            else:
+                await self._put_spooled(key, _joined(first, pieces))
+
+    async def _put_spooled(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Parts are large, and whoever sends the pieces may be slow: no part waits in memory for its next piece."""
+        if self._spool is not None:
+            self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self._spool, buffering=0) as file:
+            async for piece in pieces:
+                await asyncio.to_thread(_write_all, file, piece)
+            file.seek(0)
+            async with self._transfers:
+                await obstore.put_async(self._store, key, _read_pieces(file), chunk_size=PART, max_concurrency=_AT_ONCE)
+
+    async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The pieces of an object, or of its bytes from `start` up to `end`. Awaited: raises at once if it is gone."""
+        with _in_our_words():
+            if end is None:
+                found = await obstore.get_async(self._store, key)
+            else:
+                found = await obstore.get_async(self._store, key, options={"range": (start, end)})
+        return _pieces(found.stream(min_chunk_size=PIECE))
+
+    async def read_all(self, key: str) -> bytes:
+        """A whole object in memory."""
+        with _in_our_words():
+            return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Removes objects; one that is gone already is no trouble."""
+        for key in keys:
+            with contextlib.suppress(NotFound), _in_our_words():
+                await obstore.delete_async(self._store, key)
+
+    async def listed(self) -> AsyncIterator[list[StoredObject]]:
+        """All objects, some hundred at a time."""
+        with _in_our_words():
+            async for some in obstore.list(self._store, chunk_size=_LISTED):
+                yield [StoredObject(one["path"], one["last_modified"]) for one in some]
+
+    async def forget_parts(self, before: datetime) -> int:
+        """Removes what a process that was killed left half written in the local folder; returns how many."""
+        return await asyncio.to_thread(_remove_parts, self._folder, before.timestamp()) if self._folder else 0
+
+
+async def _begin(pieces: AsyncIterator[bytes]) -> tuple[bytes, bool]:
+    """The first bytes, and whether they are all: most files are small, and one request is quicker than three."""
+    gathered = bytearray()
+    async for piece in pieces:
+        gathered += piece
+        if len(gathered) > PIECE:
+            return bytes(gathered), False
+    return bytes(gathered), True
+
+
+def _write_all(file: IO[bytes], piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+async def _read_pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
+
+
+async def _joined(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    del first
+    async for piece in pieces:
+        yield piece
+
+
+async def _pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    with _in_our_words():
+        async for piece in stream:
+            yield piece
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    try:
+        yield
+    except GatepostError:  # raised by whoever gives the pieces
+        raise
+    except (NotFoundError, FileNotFoundError):
+        raise NotFound("The bytes of this file are gone from the storage.") from None
+    except (BaseError, OSError) as error:
+        raise Unavailable(
+            "The storage of files cannot be reached. Nothing was changed; try again shortly.",
+            "storage_unavailable",
+            retry_after=5,
+        ) from error
+
+
+def _remove_parts(folder: Path, before: float) -> int:
+    """The library writes a local object beside its place, under its name with # and a number."""
+    removed = 0
+    for path in folder.rglob("*#*"):
+        with contextlib.suppress(OSError):
+            if path.is_file() and os.stat(path).st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed

@@ -1,0 +1,308 @@
+"""The commit that accepts messages: idempotency, the plan's count, contacts, rows, events, all or nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.errors import LimitReached, LimitState, overloaded
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import Draft
+from gatepost.model.quota import NO_LIMIT
+from gatepost.store.channel_head import EventBuffer, no_such_channel
+from gatepost.store.contacts.rows import KnownContact, add_missing
+from gatepost.store.conversations.updates import tell_made
+from gatepost.store.idempotency import IdempotencyKey, in_progress, reused
+from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, open_channels, write_accepted
+from gatepost.store.messages.batch_ids import add_batch
+from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, refusal
+from gatepost.store.pool import Connection, Database
+from gatepost.store.quota import Quota, QuotaShort, covers, provide, refill, spend
+
+_TRIES = 100  # each of them lost what it was given to others, who accepted messages with it
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """One send on its way into the database."""
+
+    draft: Draft
+    channel: ChannelRef
+    account_id: UUID
+    monthly_limit: int | None
+    key: IdempotencyKey | None
+    answer: Callable[[UUID, datetime], bytes]
+    window: bool = False  # whether free text needs an open customer-service window
+
+    @property
+    def asks(self) -> bool:
+        """Whether the database has a say in it besides the plan."""
+        draft = self.draft
+        return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
+
+
+class AcceptResult(msgspec.Struct, frozen=True):
+    """What the caller is told: the answer's bytes, fresh or replayed."""
+
+    answer: bytes
+    replayed: bool = False
+
+
+Outcome = AcceptResult | Exception
+
+
+class ChannelGroup(msgspec.Struct):
+    """The sends of one channel, and what becomes of them."""
+
+    channel_id: UUID
+    submissions: Sequence[Submission]
+    opened: LockedChannel
+    outcomes: list[Outcome | None] = []
+    fresh: list[int] = []
+    slice_left: int = 0
+    batch_id: UUID | None = None
+
+    @property
+    def chosen(self) -> list[Submission]:
+        return [self.submissions[i] for i in self.fresh]
+
+
+async def accept_messages(
+    db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime, batch_id: UUID | None = None
+) -> list[Outcome]:
+    """Accepts a batch of one channel in one commit, each item with its own result.
+
+    With a `batch_id`, its messages can be found together later.
+    """
+    quota = _quota(submissions, now)
+    for _ in range(_TRIES):
+        try:
+            async with db.transaction() as conn:
+                groups = await _open(conn, {channel_id: submissions}, wait=True)
+                if not groups:
+                    raise no_such_channel()
+                groups[0].batch_id = batch_id
+                await _judge(conn, groups[0], now)
+                await _count(conn, groups[0], quota, now)
+                await _write(conn, groups, now)
+                return _results(groups[0])
+        except QuotaShort as short:
+            lacks = short
+        await provide(db, channel_id, quota, lacks)
+    raise overloaded()
+
+
+async def accept_together(
+    db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
+) -> dict[UUID, list[Outcome]]:
+    """Accepts batches of several channels in one commit, as far as nothing has to be waited for.
+
+    A channel that is gone, whose head somebody holds, or that holds too little of the month, is left out of the answer.
+    Where all hold too little, they get slices first: there is one commit at most, so that an error is everybody's.
+    """
+    groups, short = await _accept_covered(db, batches, now)
+    if short and not groups:
+        refilled = {}
+        for group in short:
+            quota = _quota(group.submissions, now)
+            if await refill(db, group.channel_id, quota, group.opened.held, len(group.fresh)):
+                refilled[group.channel_id] = group.submissions
+        groups, _ = await _accept_covered(db, refilled, now) if refilled else ([], [])
+    return {group.channel_id: _results(group) for group in groups}
+
+
+async def _accept_covered(
+    db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
+) -> tuple[list[ChannelGroup], list[ChannelGroup]]:
+    """Accepts the batches of channels that hold enough of the month; returns those, and those that hold too little."""
+    groups, short = [], []
+    async with db.transaction() as conn:
+        for group in await _open(conn, batches, wait=False):
+            await _judge(conn, group, now)
+            quota = _quota(group.submissions, now)
+            if covers(quota, group.opened.held, len(group.fresh)):
+                await _count(conn, group, quota, now)
+                groups.append(group)
+            else:
+                short.append(group)
+        await _write(conn, groups, now)
+    return groups, short
+
+
+def _quota(submissions: Sequence[Submission], now: datetime) -> Quota:
+    last = submissions[-1]
+    limit = NO_LIMIT if last.monthly_limit is None else last.monthly_limit
+    return Quota(last.account_id, times.month_of(now), limit)
+
+
+async def _open(
+    conn: "Connection[Any]", batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
+) -> list[ChannelGroup]:
+    """Locks the channels, and finds whom their batches write to."""
+    phones = {channel_id: list({s.draft.phone for s in batch}) for channel_id, batch in batches.items()}
+    heard = any(s.window for batch in batches.values() for s in batch)
+    opened = await open_channels(conn, phones, heard=heard, wait=wait)
+    return [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
+
+
+async def _judge(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
+    """Answers what was asked before, and refuses what does not fit; the rest is fresh."""
+    group.outcomes = await _settle_keys(conn, group.channel_id, group.submissions)
+    last_in = group.opened.last_in
+    await _refuse_unfit(conn, group.channel_id, group.submissions, group.outcomes, last_in, now)
+    group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]
+
+
+async def _count(conn: "Connection[Any]", group: ChannelGroup, quota: Quota, now: datetime) -> None:
+    """Counts what is fresh against the month; what does not fit is refused."""
+    if group.fresh:
+        room, group.slice_left = await spend(conn, quota, group.opened.held, len(group.fresh))
+        for i in group.fresh[room:]:
+            group.outcomes[i] = quota_exceeded(quota.limit, now)
+        group.fresh = group.fresh[:room]
+
+
+async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: datetime) -> None:
+    accepting = [group for group in groups if group.fresh]
+    if not accepting:
+        return
+    written = [await _prepare(conn, group, now) for group in accepting]
+    await write_accepted(conn, written, now)
+    for group, rows in zip(accepting, written, strict=True):
+        await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
+        if group.batch_id is not None:
+            await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
+        answers = [s.answer(id_, now) for s, id_ in zip(group.chosen, rows.new_ids, strict=True)]
+        await _keep_keys(conn, group.channel_id, group.chosen, answers, now)
+        for i, answer in zip(group.fresh, answers, strict=True):
+            group.outcomes[i] = AcceptResult(answer)
+
+
+async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> AcceptedRows:
+    """The rows of a channel's accepted sends; people whom it did not know are made."""
+    head, people, chosen = group.opened.head, group.opened.people, group.chosen
+    new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
+    made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
+    tell_made(made, event_buffer, now)
+    event_ids = [
+        _tell_created(event_buffer, id_, s.draft, people[s.draft.phone], now)
+        for id_, s in zip(new_ids, chosen, strict=True)
+    ]
+    return AcceptedRows(
+        head=head,
+        channel=chosen[-1].channel,
+        slice_left=group.slice_left,
+        drafts=[s.draft for s in chosen],
+        new_ids=new_ids,
+        contact_ids=[people[s.draft.phone].id for s in chosen],
+        event_ids=event_ids,
+        told=event_buffer.told,
+    )
+
+
+def _results(group: ChannelGroup) -> list[Outcome]:
+    return [outcome for outcome in group.outcomes if outcome is not None]
+
+
+async def _settle_keys(
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission]
+) -> list[Outcome | None]:
+    """Answers every item whose key was used before. The channel's lock keeps two batches from racing here."""
+    outcomes: list[Outcome | None] = [None] * len(submissions)
+    keyed = [(i, s.key) for i, s in enumerate(submissions) if s.key]
+    if not keyed:
+        return outcomes
+    rows = await conn.fetch(
+        """SELECT k.* FROM unnest($2::text[], $3::text[]) AS asked (route, key) CROSS JOIN LATERAL (
+               SELECT route, key, body_hash, answer FROM idempotency_keys
+               WHERE channel_id = $1 AND route = asked.route AND key = asked.key LIMIT 1) k""",
+        channel_id,
+        [key.route for _, key in keyed],
+        [key.key for _, key in keyed],
+    )
+    known = {(row["route"], row["key"]): row for row in rows}
+    under_way = set()
+    for i, key in keyed:
+        row = known.get((key.route, key.key))
+        if row is not None:
+            outcomes[i] = AcceptResult(row["answer"], replayed=True) if row["body_hash"] == key.body_hash else reused()
+        elif (key.route, key.key) in under_way:
+            outcomes[i] = in_progress()
+        under_way.add((key.route, key.key))
+    return outcomes
+
+
+async def _refuse_unfit(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    submissions: Sequence[Submission],
+    outcomes: list[Outcome | None],
+    last_in: dict[str, datetime | None],
+    now: datetime,
+) -> None:
+    """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window, an opt-out."""
+    asked = {
+        i: CheckedItem(s.draft, s.channel.kind, s.window)
+        for i, s in enumerate(submissions)
+        if s.asks and outcomes[i] is None
+    }
+    if asked:
+        grounds = await read_send_checks(conn, channel_id, list(asked.values()), last_in)
+        for i, item in asked.items():
+            outcomes[i] = refusal(item, grounds, now)
+
+
+def quota_exceeded(limit: int, now: datetime) -> LimitReached:
+    left = int((times.month_end(now) - now).total_seconds()) + 1
+    return LimitReached(
+        f"The plan's {limit:,} messages for this month are used up. Choose a larger plan, or wait for the next month.",
+        "plan_quota_exceeded",
+        retry_after=left,
+        retryable=False,
+        limit=LimitState("plan-month", limit, times.month_seconds(now), 0, left),
+    )
+
+
+async def _schedule(
+    conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], new_ids: Sequence[UUID]
+) -> None:
+    later = [(channel_id, s.draft.send_at, id_) for s, id_ in zip(chosen, new_ids, strict=True) if s.draft.send_at]
+    if later:
+        await conn.executemany("INSERT INTO scheduled (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later)
+
+
+def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime) -> UUID:
+    data = events.message_data(
+        id_=id_,
+        phone=draft.phone,
+        contact_id=contact.id,
+        name=contact.called,
+        incoming=False,
+        type_=draft.type,
+        content=draft.content,
+        timestamp=now,
+        reply_to=draft.reply_to,
+        client_ref=draft.client_ref,
+        scheduled=draft.send_at is not None,
+    )
+    return event_buffer.add(events.MESSAGE, "created", data, contact.id)
+
+
+async def _keep_keys(
+    conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], answers: Sequence[bytes], now: datetime
+) -> None:
+    keyed = [(s.key, answer) for s, answer in zip(chosen, answers, strict=True) if s.key]
+    if keyed:
+        await conn.execute(
+            """INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
+               SELECT $1, *, $6 FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])""",
+            channel_id,
+            [key.route for key, _ in keyed],
+            [key.key for key, _ in keyed],
+            [key.body_hash for key, _ in keyed],
+            [answer for _, answer in keyed],
+            now,
+        )

@@ -1,0 +1,196 @@
+"""What accepting reads and writes, for the sends of one channel or of several at once: a statement for each."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.message import Draft
+from gatepost.store.channel_head import ChannelHead
+from gatepost.store.contacts.rows import FIND, KnownContact
+from gatepost.store.conversations.updates import newest_of
+from gatepost.store.pool import Connection
+from gatepost.store.quota import QuotaSlice
+
+
+class LockedChannel(msgspec.Struct, frozen=True):
+    """A channel under its lock: where its log ends, what it holds of the month, and whom a batch writes to."""
+
+    head: ChannelHead
+    held: QuotaSlice
+    people: dict[str, KnownContact]
+    last_in: dict[str, datetime | None]
+
+
+class AcceptedRows(msgspec.Struct, frozen=True):
+    """All that is written for the accepted sends of one channel."""
+
+    head: ChannelHead
+    channel: ChannelRef
+    slice_left: int
+    drafts: Sequence[Draft]
+    new_ids: Sequence[UUID]
+    contact_ids: Sequence[UUID]
+    event_ids: Sequence[UUID]
+    told: Sequence[NewEvent]
+
+
+async def open_channels(
+    conn: "Connection[Any]", phones: Mapping[UUID, Sequence[str]], *, heard: bool, wait: bool
+) -> dict[UUID, LockedChannel]:
+    """Locks heads and finds contacts in one round trip; without `wait`, heads that somebody holds are left out.
+
+    Only a transaction with a single channel may wait: nobody waits for a head while it holds another. Contacts are read
+    as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some were joined
+    meanwhile all are looked up once more.
+    """
+    rows = await conn.fetch(
+        _open_sql(heard, wait),
+        list(phones),
+        [channel_id for channel_id, some in phones.items() for _ in some],
+        [phone for some in phones.values() for phone in some],
+    )
+    found = _people(rows[0], heard) if rows else {}
+    opened = {}
+    for row in rows:
+        channel_id = row["channel_id"]
+        people = found.get(channel_id, {})
+        if row["joined"] != row["joined_before"]:
+            people = await _look_again(conn, channel_id, phones[channel_id], heard)
+        opened[channel_id] = LockedChannel(
+            ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"]),
+            QuotaSlice(row["slice_month"], row["slice_limit"], row["slice_left"]),
+            {phone: contact for phone, (contact, _) in people.items()},
+            {phone: last_in for phone, (_, last_in) in people.items()} if heard else {},
+        )
+    return opened
+
+
+_Found = dict[UUID, dict[str, tuple[KnownContact, datetime | None]]]
+_WANTED = "unnest($2::uuid[], $3::text[]) AS wanted (channel_id, phone)"
+_PEOPLE = {
+    "channels": "ARRAY(SELECT channel_id FROM people)",
+    "ids": "ARRAY(SELECT id FROM people)",
+    "phones": "ARRAY(SELECT asked FROM people)",
+    "names": "ARRAY(SELECT COALESCE(given_name, name) FROM people)",
+}
+# When each of them last wrote, in the same order.
+_LAST_IN = {
+    "last_in": """ARRAY(SELECT (SELECT last_in_at FROM conversations v
+                                WHERE v.channel_id = people.channel_id AND v.contact_id = people.id) FROM people)"""
+}
+
+
+@cache
+def _open_sql(heard: bool, wait: bool) -> str:
+    """A row for each head; the people of all channels are in the first."""
+    arrays = _PEOPLE | _LAST_IN if heard else _PEOPLE
+    first = "CASE WHEN channel_id = (SELECT channel_id FROM head LIMIT 1) THEN {} END AS {}"
+    return f"""WITH head AS MATERIALIZED (
+           SELECT channel_id, epoch, seq, last_event_id, last_message_id, slice_month, slice_limit, slice_left, joined
+           FROM channel_heads WHERE channel_id = ANY ($1::uuid[]) FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}
+       ), people AS MATERIALIZED ({FIND.format(wanted=_WANTED)})
+       SELECT head.*, (SELECT h.joined FROM channel_heads h WHERE h.channel_id = head.channel_id) AS joined_before,
+              {", ".join(first.format(sql, name) for name, sql in arrays.items())}
+       FROM head"""
+
+
+async def _look_again(
+    conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str], heard: bool
+) -> dict[str, tuple[KnownContact, datetime | None]]:
+    """The contacts of a channel as they are under the lock."""
+    row = await conn.fetchrow(
+        f"""WITH people AS MATERIALIZED ({FIND.format(wanted=_WANTED.replace("$2", "$1").replace("$3", "$2"))})
+            SELECT {", ".join(f"{sql} AS {name}" for name, sql in (_PEOPLE | _LAST_IN).items())}""",
+        [channel_id] * len(phones),
+        list(phones),
+    )
+    return _people(row, heard).get(channel_id, {})
+
+
+def _people(row: Any, heard: bool) -> _Found:
+    found: _Found = {}
+    last_in = row["last_in"] if heard else [None] * len(row["ids"])
+    for channel_id, id_, phone, name, at in zip(
+        row["channels"], row["ids"], row["phones"], row["names"], last_in, strict=True
+    ):
+        found.setdefault(channel_id, {})[phone] = (KnownContact(id_, phone, name), at)
+    return found
+
+
+async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows], now: datetime) -> None:
+    """Writes messages with their events, a delivery for each endpoint that wants one, and the new ends of the heads."""
+    drafts = [draft for one in written for draft in one.drafts]
+    told = [(one, event, one.head.seq + n) for one in written for n, event in enumerate(one.told, 1)]
+    newest = [
+        (one.head.channel_id, contact_id, message_id)
+        for one in written
+        for contact_id, message_id in zip(*newest_of(one.contact_ids, one.new_ids), strict=True)
+    ]
+    await conn.execute(
+        _WRITE,
+        now,
+        [one.head.channel_id for one in written for _ in one.drafts],
+        [id_ for one in written for id_ in one.new_ids],
+        [id_ for one in written for id_ in one.contact_ids],
+        [d.phone for d in drafts],
+        [d.type for d in drafts],
+        [d.content for d in drafts],
+        [d.bulk for d in drafts],
+        [d.fail_unknown for d in drafts],
+        [d.client_ref for d in drafts],
+        [d.reply_to for d in drafts],
+        [d.send_at for d in drafts],
+        [d.expires_at(now) for d in drafts],
+        [d.target for d in drafts],
+        [id_ for one in written for id_ in one.event_ids],
+        [channel_id for channel_id, _, _ in newest],
+        [contact_id for _, contact_id, _ in newest],
+        [message_id for _, _, message_id in newest],
+        [one.head.channel_id for one, _, _ in told],
+        [event.id for _, event, _ in told],
+        [seq for _, _, seq in told],
+        [event.type for _, event, _ in told],
+        [events.render(event, seq, one.channel, now) for one, event, seq in told],
+        [event.about for _, event, _ in told],
+        [one.head.channel_id for one in written],
+        [one.head.seq + len(one.told) for one in written],
+        [one.told[-1].id for one in written],
+        [one.new_ids[-1] for one in written],
+        [one.slice_left for one in written],
+    )
+
+
+_WRITE = """WITH changed AS (
+       INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
+                             fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
+       SELECT false, 0, $1, channel_id, id, contact_id, phone, type, content, bulk,
+              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
+       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[],
+                   $9::boolean[], $10::text[], $11::uuid[], $12::timestamptz[], $13::timestamptz[],
+                   $14::uuid[], $15::uuid[])
+         AS m (channel_id, id, contact_id, phone, type, content, bulk,
+               fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)
+   ), talks AS (
+       UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id)
+       FROM unnest($16::uuid[], $17::uuid[], $18::uuid[]) AS t (channel_id, contact_id, id)
+       WHERE v.channel_id = t.channel_id AND v.contact_id = t.contact_id
+   ), new AS (
+       INSERT INTO events (channel_id, id, seq, type, body, about)
+       SELECT * FROM unnest($19::uuid[], $20::uuid[], $21::bigint[], $22::text[], $23::text[], $24::uuid[])
+       RETURNING channel_id, id, type
+   ), head AS (
+       UPDATE channel_heads h SET seq = e.seq, last_event_id = e.event_id, last_message_id = e.message_id,
+                                  work_at = $1, slice_left = e.slice_left
+       FROM unnest($25::uuid[], $26::bigint[], $27::uuid[], $28::uuid[], $29::bigint[])
+         AS e (channel_id, seq, event_id, message_id, slice_left)
+       WHERE h.channel_id = e.channel_id
+   )
+   INSERT INTO deliveries (channel_id, endpoint_id, event_id)
+   SELECT n.channel_id, p.id, n.id FROM new n, endpoints p
+   WHERE p.channel_id = n.channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)"""

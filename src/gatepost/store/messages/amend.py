@@ -1,0 +1,187 @@
+"""Messages about earlier messages: a reaction, an edit, a revoke, and what each does to the one it is about."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.message import State
+from gatepost.store.channel_head import EventBuffer
+from gatepost.store.contacts.rows import KnownContact
+from gatepost.store.pool import Connection
+
+CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
+
+
+class AmendTarget(msgspec.Struct, frozen=True):
+    """An earlier message that an arriving one is about."""
+
+    id: UUID
+    contact_id: UUID
+    incoming: bool
+    phone: str
+    type: str
+    content: str
+    client_ref: str | None
+    state: State
+    reply_to: UUID | None
+    context: str | None
+    reactions: str | None  # JSON: who → the emoji, and since when; an empty one was taken back
+    edited_at: datetime | None
+    deleted_at: datetime | None
+    sent_at: datetime | None
+
+
+class Amendment(msgspec.Struct, frozen=True):
+    """What a message does to an earlier one."""
+
+    type: str  # reaction, edit or revoke
+    content: dict[str, Any]
+    contact: KnownContact
+    from_me: bool
+    at: datetime
+
+
+_KNOWN = ", ".join(AmendTarget.__struct_fields__)
+
+
+async def find_known(
+    conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], floor: UUID
+) -> dict[str, AmendTarget]:
+    """Earlier messages by the network's ids, not older than `floor`."""
+    if not network_ids:
+        return {}
+    rows = await conn.fetch(
+        f"""SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
+               SELECT network_id, {_KNOWN} FROM messages
+               WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
+        channel_id,
+        sorted(network_ids),
+        floor,
+    )
+    return {row["network_id"]: _known(row) for row in rows}
+
+
+async def get_known(conn: "Connection[Any]", channel_id: UUID, message_id: UUID) -> AmendTarget | None:
+    """An earlier message by our own id."""
+    row = await conn.fetchrow(
+        f"SELECT {_KNOWN} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
+    )
+    return _known(row) if row else None
+
+
+def _known(row: Any) -> AmendTarget:
+    fields = {name: row[name] for name in AmendTarget.__struct_fields__}
+    return AmendTarget(**{**fields, "state": State(fields["state"])})
+
+
+def _first_told(target: AmendTarget) -> datetime:
+    """The time that a message was told with at first: the network's, or for one of ours that of its acceptance."""
+    made = ids.time_of(target.id)
+    return min(made, target.sent_at or made)
+
+
+def may_amend(touch: Amendment, target: AmendTarget) -> bool:
+    """Anybody may react; nobody edits or deletes what another wrote. What comes late does not undo what came after."""
+    if touch.type == "reaction":
+        return touch.at >= _reacted_at(touch, target)
+    own = target.contact_id == touch.contact.id and target.incoming is not touch.from_me
+    return own and target.deleted_at is None and (target.edited_at is None or touch.at >= target.edited_at)
+
+
+async def apply_amendment(
+    conn: "Connection[Any]", channel_id: UUID, touch: Amendment, target: AmendTarget, event_buffer: EventBuffer
+) -> tuple[UUID, AmendTarget]:
+    """Changes the earlier message and tells of it; returns the event's id, and the message as it is now."""
+    changed = amended(touch, target)
+    event_id = event_buffer.add(
+        events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch), target.contact_id
+    )
+    await conn.execute(
+        """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
+               event_ids = event_ids || $8::uuid
+           WHERE channel_id = $1 AND id = $2""",
+        channel_id,
+        target.id,
+        changed.type,
+        changed.content,
+        changed.reactions,
+        changed.edited_at,
+        changed.deleted_at,
+        event_id,
+    )
+    return event_id, changed
+
+
+def amended(touch: Amendment, target: AmendTarget) -> AmendTarget:
+    """An earlier message as it is after this."""
+    if touch.type == "revoke":
+        return msgspec.structs.replace(target, deleted_at=touch.at)
+    if touch.type == "edit":
+        type_, content = _edited(touch, target)
+        return msgspec.structs.replace(target, type=type_, content=content, edited_at=touch.at)
+    standing = {**_reactions(target), _who(touch): {"emoji": _emoji(touch), "at": times.show(touch.at)}}
+    return msgspec.structs.replace(target, reactions=_encode(standing))
+
+
+def _edited(touch: Amendment, target: AmendTarget) -> tuple[str, str]:
+    """Type and content after an edit. It brings new words only: a file stays the one that is here."""
+    edit = part(touch.content, "edit")
+    type_, content = str(edit.get("type") or target.type), part(edit, "content")
+    file = part(msgspec.json.decode(target.content), "media")
+    return type_, _encode({**content, "media": file} if file and type_ == target.type else content)
+
+
+def part(value: object, name: str) -> dict[str, Any]:
+    """An object inside another; empty where there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _reactions(target: AmendTarget) -> dict[str, dict[str, str]]:
+    """The reactions that stand: one per person."""
+    return msgspec.json.decode(target.reactions, type=dict[str, dict[str, str]]) if target.reactions else {}
+
+
+def _reacted_at(touch: Amendment, target: AmendTarget) -> datetime:
+    before = _reactions(target).get(_who(touch))
+    return datetime.fromisoformat(before["at"]) if before else datetime.min.replace(tzinfo=UTC)
+
+
+def _who(touch: Amendment) -> str:
+    return "me" if touch.from_me else ids.show("ct", touch.contact.id)
+
+
+def _emoji(touch: Amendment) -> str:
+    return str(part(touch.content, "reaction").get("emoji") or "")
+
+
+def _what(touch: Amendment) -> dict[str, Any]:
+    """What an `updated` event says besides the message as it is now."""
+    if touch.type == "reaction":
+        return events.change_data("reaction", reaction={"emoji": _emoji(touch), "from": _who(touch)})
+    return events.change_data(CHANGES[touch.type])
+
+
+def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
+    return events.message_data(
+        id_=target.id,
+        phone=target.phone,
+        contact_id=target.contact_id,
+        name=contact.called if contact.id == target.contact_id else None,
+        incoming=target.incoming,
+        type_=target.type,
+        content=target.content,
+        timestamp=_first_told(target),
+        reply_to=target.reply_to,
+        client_ref=target.client_ref,
+        status=target.state,
+        context=msgspec.json.decode(target.context) if target.context else None,
+    )
+
+
+def _encode(value: dict[str, Any]) -> str:
+    return msgspec.json.encode(value).decode()

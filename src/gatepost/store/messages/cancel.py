@@ -1,0 +1,204 @@
+"""Canceling messages that have not left: one, or a selection of many, a piece at a time.
+
+selection ─► look at some rows behind a place ─► those that fit and wait ─► canceled, in a commit of their own
+                     ▲                                                            │
+                     └──────────────── the place behind them ◄────────────────────┘
+
+A piece looks at a bounded number of rows, whatever it finds. What was canceled fits no more, so that a selection can be
+started again from the beginning at any time.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.dates import LAST_ID, IdRange
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State, may_follow
+from gatepost.store.channel_head import lock_head
+from gatepost.store.messages.send import unschedule
+from gatepost.store.messages.status import StatusChange, write_changes
+from gatepost.store.pool import Connection, Database, keys_and_span
+
+PIECE = 500  # rows that one piece looks at, and at most cancels in one commit
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_Micros = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_000_000)]
+
+
+class CancelSelection(msgspec.Struct, frozen=True):
+    """Which waiting messages: all that is given has to fit."""
+
+    created: IdRange = IdRange()
+    send_from: datetime | None = None
+    send_to: datetime | None = None
+    ranges: tuple[tuple[UUID, UUID], ...] | None = None  # of a batch
+    client_ref: str | None = None  # what it begins with
+    contact_id: UUID | None = None
+    label_id: UUID | None = None
+
+    @property
+    def scheduled_only(self) -> bool:
+        return self.send_from is not None or self.send_to is not None
+
+
+class CancelCursor(msgspec.Struct, frozen=True):
+    """How far a selection has come: by id, or (`at`) in the timetable of scheduled messages."""
+
+    id: UUID
+    at: _Micros | None = None
+
+
+class CancelPage(msgspec.Struct, frozen=True):
+    """What one piece found: messages that wait, how many are too late, and where to go on; None: that was all."""
+
+    waiting: list[UUID]
+    too_late: int
+    place: CancelCursor | None
+
+
+async def cancel_message(
+    db: Database, channel: ChannelRef, channel_id: UUID, message_id: UUID, now: datetime
+) -> tuple[State | None, State | None]:
+    """Cancels a message that has not left; returns its state before and after, None when there is no such message."""
+    before = (await cancel_messages(db, channel, channel_id, [message_id], now)).get(message_id)
+    if before is None or not may_follow(before, State.CANCELED):
+        return before, before
+    return before, State.CANCELED
+
+
+async def cancel_messages(
+    db: Database, channel: ChannelRef, channel_id: UUID, message_ids: Sequence[UUID], now: datetime
+) -> dict[UUID, State]:
+    """Cancels those that have not left, in one commit; returns the state of each before it."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, channel_id)
+        rows = await conn.fetch(
+            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
+               WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming
+               ORDER BY id FOR NO KEY UPDATE""",  # their owner may be sending them
+            channel_id,
+            *keys_and_span(message_ids),
+        )
+        waiting = [row for row in rows if may_follow(State(row["state"]), State.CANCELED)]
+        await write_changes(conn, head, channel, [_canceled(row, now) for row in waiting], now)
+        await unschedule(conn, channel_id, [(row["send_at"], row["id"]) for row in waiting if row["send_at"]])
+    return {row["id"]: State(row["state"]) for row in rows}
+
+
+def _canceled(row: Any, now: datetime) -> StatusChange:
+    change = StatusChange.of(row)
+    change.scheduled = row["send_at"] is not None and row["send_at"] > now
+    change.step(State.CANCELED, None)
+    return change
+
+
+async def find_waiting(
+    db: Database, channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, *, piece: int = PIECE
+) -> CancelPage:
+    """The next messages of a selection: first what is queued, by id, then what is scheduled, by its time."""
+    async with db.connection() as conn:
+        if chosen.ranges is not None:
+            return await _find_in_batch(conn, channel_id, chosen, after, piece)
+        if after is not None and after.at is not None:
+            return await _find_scheduled(conn, channel_id, chosen, after, piece)
+        if chosen.scheduled_only:
+            return await _find_scheduled(conn, channel_id, chosen, None, piece)
+        found = await _find_queued(conn, channel_id, chosen, after, piece)
+        return found if found.place else msgspec.structs.replace(found, place=CancelCursor(ids.ZERO, 0))
+
+
+_FITS = """id BETWEEN $2 AND $3 AND NOT incoming
+           AND ($4::text IS NULL OR COALESCE(starts_with(client_ref, $4), false))
+           AND ($5::uuid IS NULL OR contact_id = $5)
+           AND ($6::uuid IS NULL OR EXISTS (SELECT 1 FROM label_uses u WHERE u.channel_id = $1 AND u.label_id = $6
+                                              AND u.contact_id = m.contact_id))
+           AND ($7::timestamptz IS NULL OR COALESCE(send_at >= $7, false))
+           AND ($8::timestamptz IS NULL OR COALESCE(send_at < $8, false))"""
+
+
+def _filters(chosen: CancelSelection) -> tuple[Any, ...]:
+    """The arguments of `_FITS`, from $2 on."""
+    created, last = chosen.created, UUID(int=max(0, chosen.created.end.int - 1))
+    narrow = chosen.client_ref, chosen.contact_id, chosen.label_id
+    return (created.start, LAST_ID if created.end == LAST_ID else last, *narrow, chosen.send_from, chosen.send_to)
+
+
+async def _find_queued(
+    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+) -> CancelPage:
+    """Unscheduled messages: everything up to the floor is settled."""
+    rows = await conn.fetch(
+        f"""SELECT id, state, send_at IS NULL AND {_FITS} AS fits FROM (
+                SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                WHERE channel_id = $1 AND id BETWEEN $2 AND $3 AND id > $9
+                  AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = $1)
+                ORDER BY id LIMIT $10) m ORDER BY id""",
+        channel_id,
+        *_filters(chosen),
+        after.id if after else ids.ZERO,
+        piece,
+    )
+    return _found(rows, CancelCursor(rows[-1]["id"]) if len(rows) == piece else None)
+
+
+async def _find_in_batch(
+    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+) -> CancelPage:
+    """All messages of a batch, whatever became of them."""
+    behind = after.id if after else ids.ZERO
+    for first, last in chosen.ranges or ():
+        if last <= behind:
+            continue
+        rows = await conn.fetch(
+            f"""SELECT id, state, {_FITS} AS fits FROM (
+                    SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                    WHERE channel_id = $1 AND id BETWEEN $9 AND $10 ORDER BY id LIMIT $11) m ORDER BY id""",
+            channel_id,
+            *_filters(chosen),
+            max(first, UUID(int=behind.int + 1)),
+            last,
+            piece,
+        )
+        return _found(rows, CancelCursor(rows[-1]["id"] if len(rows) == piece else last), whole=True)
+    return CancelPage([], 0, None)
+
+
+async def _find_scheduled(
+    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+) -> CancelPage:
+    """Scheduled messages, by the time at which they are to leave."""
+    at = _EPOCH + timedelta(microseconds=after.at) if after and after.at else _EPOCH
+    due = await conn.fetch(
+        """SELECT send_at, message_id FROM scheduled
+           WHERE channel_id = $1 AND (send_at, message_id) > ($2, $3) AND ($4::timestamptz IS NULL OR send_at >= $4)
+             AND ($5::timestamptz IS NULL OR send_at < $5)
+           ORDER BY send_at, message_id LIMIT $6""",
+        channel_id,
+        at,
+        after.id if after else ids.ZERO,
+        chosen.send_from,
+        chosen.send_to,
+        piece,
+    )
+    if not due:
+        return CancelPage([], 0, None)
+    rows = await conn.fetch(
+        f"""SELECT id, state, {_FITS} AS fits FROM messages m
+            WHERE channel_id = $1 AND id = ANY ($9::uuid[]) AND id BETWEEN $10 AND $11 ORDER BY id""",
+        channel_id,
+        *_filters(chosen),
+        *keys_and_span([row["message_id"] for row in due]),
+    )
+    last = CancelCursor(due[-1]["message_id"], (due[-1]["send_at"] - _EPOCH) // timedelta(microseconds=1))
+    return _found(rows, last if len(due) == piece else None)
+
+
+def _found(rows: Sequence[Any], place: CancelCursor | None, *, whole: bool = False) -> CancelPage:
+    """Messages on their way to the network are too late; of a batch, `whole`, all that have left or ended too."""
+    fitting = [row for row in rows if row["fits"]]
+    late = [row for row in fitting if row["state"] == State.SENDING or (whole and row["state"] != State.QUEUED)]
+    return CancelPage([row["id"] for row in fitting if row["state"] == State.QUEUED], len(late), place)

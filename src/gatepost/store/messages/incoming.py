@@ -1,0 +1,212 @@
+"""Messages of people as they are written.
+
+a message   ─► its row, `created`
+with a file ─► and a row of the file, to be fetched
+an order    ─► and an order
+a reaction, an edit, a revoke ─► its row, and a change of the message that it is about, `updated`
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids
+from gatepost.model.message import State
+from gatepost.model.person import Person
+from gatepost.store.channel_head import EventBuffer
+from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.contacts.rows import KnownContact
+from gatepost.store.messages.amend import CHANGES, Amendment, AmendTarget, apply_amendment, find_known, may_amend, part
+from gatepost.store.orders.write import write_order
+from gatepost.store.pool import Connection
+
+_ABOUT = {"reaction": "reaction", "poll_vote": "poll", "edit": "edit"}  # what is about an earlier message, and where
+
+
+class IncomingFileRow(msgspec.Struct, frozen=True):
+    """A file that the network holds for us, and where to fetch it (JSON)."""
+
+    mime_type: str
+    source: str
+    size: int | None = None
+    sha256: str | None = None
+    filename: str | None = None
+
+
+class IncomingMessage(msgspec.Struct, frozen=True):
+    """A message of a person; what tells that it was reported before is the network's id."""
+
+    id: UUID
+    network_id: str
+    person: Person
+    type: str
+    content: str
+    at: datetime
+    reply_to: str | None = None
+    target: str | None = None
+    context: Mapping[str, Any] | None = None
+    file: IncomingFileRow | None = None
+    from_me: bool = False
+    moved: bool = False  # its own time was too far off, so that it may lie in another second each time
+
+
+class _Row(msgspec.Struct, frozen=True):
+    message: IncomingMessage
+    contact: KnownContact
+    content: str
+    reply_to: UUID | None
+    target_id: UUID | None
+    media_id: UUID | None
+    event_id: UUID
+
+
+class IncomingWriter:
+    """The new messages of one batch on their way into the database."""
+
+    def __init__(
+        self,
+        conn: "Connection[Any]",
+        channel_id: UUID,
+        people: ContactResolver,
+        event_buffer: EventBuffer,
+        floor: UUID,
+        now: datetime,
+    ) -> None:
+        self._conn = conn
+        self._channel_id = channel_id
+        self._people = people
+        self._event_buffer = event_buffer
+        self._floor = floor
+        self._now = now
+
+    async def write(self, fresh: Sequence[IncomingMessage]) -> None:
+        """Plain ones first: what is about another message may be about one of this very batch."""
+        await self._write([m for m in fresh if m.type not in CHANGES])
+        await self._write([m for m in fresh if m.type in CHANGES])
+
+    async def _write(self, messages: Sequence[IncomingMessage]) -> None:
+        if not messages:
+            return
+        named = {name for m in messages for name in (m.reply_to, m.target) if name}
+        known = await find_known(self._conn, self._channel_id, named, self._floor)
+        places = {m.network_id: m.id for m in messages} | {name: found.id for name, found in known.items()}
+        await self._insert([await self._row(m, known, places.get(m.reply_to or "")) for m in messages])
+
+    async def _row(self, message: IncomingMessage, known: dict[str, AmendTarget], reply_to: UUID | None) -> _Row:
+        contact, target = self._people.of(message.person), known.get(message.target or "")
+        touch = _touch(message, contact, target)
+        media_id = await self._expect_file(message, message.file) if message.file and not touch else None
+        content = finished(message, target, media_id, touches=touch is not None)
+        if touch and target:
+            event_id, known[message.target or ""] = await apply_amendment(
+                self._conn, self._channel_id, touch, target, self._event_buffer
+            )
+        else:
+            event_id = self._created(message, content, contact, reply_to)
+        if message.type == "order":
+            await write_order(
+                self._conn, self._channel_id, message.id, content, contact, message.at, self._event_buffer, self._now
+            )
+        return _Row(message, contact, content, reply_to, target.id if target else None, media_id, event_id)
+
+    def _created(self, message: IncomingMessage, content: str, contact: KnownContact, reply_to: UUID | None) -> UUID:
+        data = events.message_data(
+            id_=message.id,
+            phone=contact.phone,
+            contact_id=contact.id,
+            name=contact.called,
+            incoming=not message.from_me,
+            type_=message.type,
+            content=content,
+            timestamp=message.at,
+            reply_to=reply_to,
+            client_ref=None,
+            status=State.SENT,
+            context=message.context,
+        )
+        return self._event_buffer.add(events.MESSAGE, "created", data, contact.id)
+
+    async def _expect_file(self, message: IncomingMessage, file: IncomingFileRow) -> UUID:
+        """A row for a file that is to be fetched."""
+        media_id = ids.new_id(self._now)
+        await self._conn.execute(
+            """INSERT INTO media (channel_id, id, state, mime_type, size, sha256, filename, source, message_id,
+                                  next_at, created_at)
+               VALUES ($1, $2, 'waiting', $3, $4, $5, $6, $7, $8, $9, $9)""",
+            self._channel_id,
+            media_id,
+            file.mime_type,
+            file.size,
+            file.sha256,
+            file.filename,
+            file.source,
+            message.id,
+            self._now,
+        )
+        return media_id
+
+    async def _insert(self, rows: Sequence[_Row]) -> None:
+        await self._conn.execute(
+            """INSERT INTO messages (channel_id, bulk, created_at, id, contact_id, phone, type, content, network_id,
+                                     reply_to, target_id, media_id, sent_at, context, incoming, state, event_ids)
+               SELECT $1, false, $2, id, contact_id, phone, type, content, network_id,
+                      reply_to, target_id, media_id, sent_at, context, incoming, state, ARRAY[event_id]
+               FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::uuid[],
+                           $10::uuid[], $11::uuid[], $12::timestamptz[], $13::text[], $14::boolean[],
+                           $15::smallint[], $16::uuid[])
+                 AS m (id, contact_id, phone, type, content, network_id, reply_to, target_id, media_id, sent_at,
+                       context, incoming, state, event_id)""",
+            self._channel_id,
+            self._now,
+            [row.message.id for row in rows],
+            [row.contact.id for row in rows],
+            [row.contact.phone for row in rows],
+            [row.message.type for row in rows],
+            [row.content for row in rows],
+            [row.message.network_id for row in rows],
+            [row.reply_to for row in rows],
+            [row.target_id for row in rows],
+            [row.media_id for row in rows],
+            [row.message.at for row in rows],
+            [_json(row.message.context) for row in rows],
+            [not row.message.from_me for row in rows],
+            [State.SENT if row.message.from_me else State.RECEIVED for row in rows],
+            [row.event_id for row in rows],
+        )
+
+
+def keeps_file(message: IncomingMessage, target: AmendTarget | None) -> bool:
+    """Whether a message changes the words beside a file that is here already: nobody can change the file itself."""
+    return message.type == "edit" and target is not None and "media" in msgspec.json.decode(target.content)
+
+
+def _touch(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:
+    """What a message does to an earlier one; None where it changes nothing."""
+    if target is None or message.type not in CHANGES:
+        return None
+    touch = Amendment(message.type, msgspec.json.decode(message.content), contact, message.from_me, message.at)
+    return touch if may_amend(touch, target) else None
+
+
+def finished(message: IncomingMessage, target: AmendTarget | None, media_id: UUID | None, *, touches: bool) -> str:
+    """The content with what only we know: the id of its file, of the message it is about, and that one's old words."""
+    if media_id is None and message.type not in _ABOUT:
+        return message.content
+    content: dict[str, Any] = msgspec.json.decode(message.content)
+    if media_id is not None:
+        holder = part(part(content, "edit"), "content") if message.type == "edit" else content
+        holder["media"] = {"id": ids.show("med", media_id), **part(holder, "media")}
+    if message.type in ("reaction", "poll_vote"):
+        about = part(content, _ABOUT[message.type])
+        about["message_id"] = ids.message_id(target.id) if target else None
+    if touches and target and message.type == "edit":
+        content["previous"] = msgspec.json.decode(target.content)
+    return msgspec.json.encode(content).decode()
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return msgspec.json.encode(value).decode() if value else None

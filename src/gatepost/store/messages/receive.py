@@ -1,0 +1,225 @@
+"""The commit that takes in what the network reports: statuses, messages and news, with their events."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.store.channel_head import EventBuffer, lock_head
+from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.conversations.updates import ConversationActivity, note_heard, tell_reopened
+from gatepost.store.messages.amend import CHANGES, find_known
+from gatepost.store.messages.incoming import IncomingMessage, IncomingWriter
+from gatepost.store.messages.status import StatusChange, park, take_parked, write_changes
+from gatepost.store.network_updates import NetworkReports, write_reports
+from gatepost.store.pool import Connection, Database, keys_and_span
+
+_NETWORK_MEMORY = timedelta(days=30)
+_LATE = timedelta(minutes=5)
+_NO_TALK = ("system", "call")  # what a person did not write opens no customer-service window
+
+
+class StatusReport(msgspec.Struct, frozen=True):
+    """A status, in our words."""
+
+    network_id: str
+    state: State
+    message_id: UUID | None
+    error: dict[str, Any] | None
+    attempt: int | None = None  # which of our attempts it speaks of, where the network told
+    told: dict[str, Any] | None = None  # pricing and conversation, where the network told
+
+
+class ReportBatch(msgspec.Struct, frozen=True):
+    """All that one batch brings."""
+
+    statuses: Sequence[StatusReport] = ()
+    messages: Sequence[IncomingMessage] = ()
+    news: NetworkReports = NetworkReports()
+
+
+async def receive_updates(
+    db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime
+) -> None:
+    """Takes in a batch. What is known already changes nothing and makes no event.
+
+    Messages are changed before conversations: an owner notes its intents without the channel's lock, in that order too.
+    """
+    async with db.transaction() as conn:
+        head = await lock_head(conn, channel_id)
+        event_buffer, people = EventBuffer(head, now), ContactResolver(conn, channel_id, now)
+        fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
+        if fresh or reports.news:
+            await people.meet([m.person for m in fresh] + reports.news.people())
+            people.tell_renewed(event_buffer)
+            await IncomingWriter(conn, channel_id, people, event_buffer, _floor(now), now).write(fresh)
+            await write_reports(conn, channel_id, reports.news, people, event_buffer, now)
+        heard = _heard(fresh, people)
+        await tell_reopened(conn, channel_id, heard, event_buffer)
+        statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
+        changes = await _apply(conn, channel_id, statuses, now)
+        await write_changes(conn, head, channel, changes, now, told=event_buffer.told)
+        await note_heard(conn, channel_id, heard)
+
+
+async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[IncomingMessage]) -> list[StatusReport]:
+    """Statuses of messages that the business wrote on its own phone, which came before these did."""
+    echoes = [message.network_id for message in fresh if message.from_me]
+    parked = await take_parked(conn, channel_id, echoes) if echoes else {}
+    return [StatusReport(name, p.state, None, p.error, None, p.told) for name, found in parked.items() for p in found]
+
+
+def _floor(now: datetime) -> UUID:
+    """No network speaks of older messages."""
+    return ids.floor_id(now - _NETWORK_MEMORY)
+
+
+async def _apply(
+    conn: "Connection[Any]", channel_id: UUID, reports: Sequence[StatusReport], now: datetime
+) -> list[StatusChange]:
+    """Finds each report's message — by our own id, else by the network's — and lets the report change it."""
+    if not reports:
+        return []
+    changes = await _changes_by_id(conn, channel_id, [r.message_id for r in reports if r.message_id])
+    strays = [r for r in reports if r.message_id not in changes]
+    by_network = await _changes_by_network_id(conn, channel_id, {r.network_id for r in strays}, now) if strays else {}
+    parked = []
+    for report in reports:
+        change = changes.get(report.message_id) if report.message_id else None
+        change = change or by_network.get(report.network_id)
+        if change is None:
+            parked.append(report)
+            continue
+        change = changes.setdefault(change.id, change)
+        if report.state is State.FAILED and (report.attempt or change.attempt) < change.attempt:
+            continue  # an earlier attempt failed, whose answer was lost; the message is being sent again
+        change.learn(report.network_id)
+        change.step(report.state, report.error, report.told)
+    await _park(conn, channel_id, parked, now)
+    return [change for change in changes.values() if change.changed]
+
+
+async def _changes_by_id(
+    conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]
+) -> dict[UUID, StatusChange]:
+    if not message_ids:
+        return {}
+    rows = await conn.fetch(
+        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id FROM messages
+           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming""",
+        channel_id,
+        *keys_and_span(message_ids),
+    )
+    return {row["id"]: StatusChange.of(row) for row in rows}
+
+
+async def _changes_by_network_id(
+    conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], now: datetime
+) -> dict[str, StatusChange]:
+    rows = await _find_by_network_id(conn, channel_id, network_ids, now)
+    return {row["network_id"]: StatusChange.of(row) for row in rows if not row["incoming"]}
+
+
+async def _find_by_network_id(
+    conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], now: datetime
+) -> list[Any]:
+    """The fall-back look-up."""
+    rows: list[Any] = await conn.fetch(
+        """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
+               SELECT id, contact_id, state, attempt, phone, client_ref, network_id, incoming FROM messages
+               WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
+        channel_id,
+        sorted(network_ids),
+        _floor(now),
+    )
+    return rows
+
+
+async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[StatusReport], now: datetime) -> None:
+    if reports:
+        await conn.execute(
+            """INSERT INTO parked_statuses (channel_id, network_id, id, status)
+               SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::text[]) ON CONFLICT DO NOTHING""",
+            channel_id,
+            [r.network_id for r in reports],
+            [ids.new_id(now) for _ in reports],
+            [park(r.state, r.error, r.told) for r in reports],
+        )
+
+
+async def _unknown_messages(
+    conn: "Connection[Any]", channel_id: UUID, messages: Sequence[IncomingMessage], now: datetime
+) -> list[IncomingMessage]:
+    """Leaves out what was taken in before, doubles within the batch, and echoes of what we sent ourselves."""
+    unique: dict[str, IncomingMessage] = {}
+    for message in messages:
+        unique.setdefault(message.network_id, message)
+    known = await _known_in_their_second(conn, channel_id, [m for m in unique.values() if not _by_network(m, now)])
+    known |= await _own_echoes(conn, channel_id, [m.network_id for m in unique.values() if m.from_me], now)
+    named = {message.network_id for message in unique.values() if _by_network(message, now)}
+    known |= (await find_known(conn, channel_id, named, _floor(now))).keys()
+    return [message for name, message in unique.items() if name not in known]
+
+
+async def _known_in_their_second(
+    conn: "Connection[Any]", channel_id: UUID, messages: Sequence[IncomingMessage]
+) -> set[str]:
+    """A report that comes again names the same second, so that one partition is looked into, and little of it."""
+    if not messages:
+        return set()
+    lows, highs = zip(*(ids.second_of(message.at) for message in messages), strict=True)
+    rows = await conn.fetch(
+        """SELECT w.network_id FROM unnest($2::text[], $3::uuid[], $4::uuid[]) AS w (network_id, low, high)
+           CROSS JOIN LATERAL (
+               SELECT 1 FROM messages WHERE channel_id = $1 AND network_id = w.network_id
+                 AND id >= w.low AND id < w.high AND id >= $5 AND id < $6 LIMIT 1) m""",
+        channel_id,
+        [message.network_id for message in messages],
+        lows,
+        highs,
+        min(lows),
+        max(highs),
+    )
+    return {row["network_id"] for row in rows}
+
+
+async def _own_echoes(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str], now: datetime) -> set[str]:
+    """Messages that came back to us under an id of ours."""
+    ours = {id_: name for name in network_ids if (id_ := _own_id(name, now))}
+    if not ours:
+        return set()
+    rows = await conn.fetch(
+        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
+        channel_id,
+        *keys_and_span([*ours]),
+    )
+    return {ours[row["id"]] for row in rows}
+
+
+def _by_network(message: IncomingMessage, now: datetime) -> bool:
+    """Whether only the network's own id tells that a message is known; one that comes late may have been moved once."""
+    return message.moved or message.from_me or now - message.at > _LATE
+
+
+def _own_id(network_id: str, now: datetime) -> UUID | None:
+    """Our id, where the network goes by it: an echo may be faster than the commit that notes the network's id."""
+    id_ = ids.read("", network_id)
+    return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
+
+
+def _heard(fresh: Sequence[IncomingMessage], people: ContactResolver) -> list[ConversationActivity]:
+    """What the batch brought into each conversation. A reaction, an edit or a revoke is no new message to read."""
+    found: dict[UUID, ConversationActivity] = {}
+    for message in fresh:
+        contact = people.of(message.person)
+        heard = found.setdefault(contact.id, ConversationActivity(contact, message.id))
+        heard.last_message_id = max(heard.last_message_id, message.id)
+        if not message.from_me and message.type not in _NO_TALK:
+            heard.last_in_at = max(message.at, heard.last_in_at or message.at)
+            heard.unread += message.type not in CHANGES
+    return list(found.values())

@@ -1,0 +1,365 @@
+"""What the owner of a channel reads and writes on a message's way out. Every write carries the owner's epoch."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.store.channel_head import EventBuffer, Lease, StaleOwner, lock_head
+from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
+from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.tiers import close_unopened
+
+_DAY = timedelta(hours=24)
+
+
+class QuotedMessage(msgspec.Struct, frozen=True):
+    """An earlier message that another one answers or is about."""
+
+    network_id: str
+    incoming: bool
+    text: str
+
+
+class QueuedMessage(msgspec.Struct):
+    """A message that waits for its turn, as the owner remembers it."""
+
+    id: UUID
+    contact_id: UUID
+    phone: str
+    type: str
+    content: str
+    bulk: bool
+    fail_unknown: bool
+    attempt: int
+    state: State
+    created_at: datetime
+    expires_at: datetime
+    send_at: datetime | None
+    next_at: datetime | None
+    reply_to: QuotedMessage | None
+    last_in_at: datetime | None
+    opened_at: datetime | None
+    target: QuotedMessage | None = None
+    sending_at: datetime | None = None  # of its last attempt
+    not_before: float = 0.0  # on the owner's monotonic clock
+    turn: int = 0  # its place in the owner's queue
+    waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
+    unknown_noted: bool = False  # whether its row says that its outcome is unknown
+    history: list[str] | None = None  # its attempts that failed, as they were when it was read
+    limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
+
+
+_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
+              m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target, m.history,
+              v.last_in_at, v.opened_at"""
+# Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
+ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
+                               WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
+
+
+async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[QueuedMessage]:
+    """The unsettled messages behind the cursor, in the order of their acceptance."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = $1 AND m.id > $2 AND NOT m.incoming AND m.state IN (0, 1)
+                  AND m.bulk = $3 AND m.send_at IS NULL
+                ORDER BY m.id LIMIT $4""",
+            channel_id,
+            after,
+            bulk,
+            most,
+        )
+        return await _queued(conn, channel_id, rows)
+
+
+async def read_scheduled(
+    db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], most: int
+) -> list[QueuedMessage]:
+    """The scheduled messages whose time has come, but for those `loaded` already."""
+    async with db.connection() as conn:
+        due = await conn.fetch(
+            """SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $2
+                 AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
+            channel_id,
+            until,
+            list(loaded),
+            most,
+        )
+        wanted = [row["message_id"] for row in due]
+        if not wanted:
+            return []
+        rows = await conn.fetch(
+            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4 AND m.state IN (0, 1)
+                ORDER BY m.send_at, m.id""",
+            channel_id,
+            *keys_and_span(wanted),
+        )
+        await _forget_settled(conn, channel_id, until, set(wanted) - {row["id"] for row in rows})
+        return await _queued(conn, channel_id, rows)
+
+
+async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
+    """A status may settle a scheduled message behind its owner's back: its line in the timetable is left over."""
+    if settled:
+        await conn.execute(
+            "DELETE FROM scheduled WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
+            channel_id,
+            until,
+            sorted(settled),
+        )
+
+
+class SendStart(msgspec.Struct, frozen=True):
+    """Where a new owner begins."""
+
+    floor: UUID
+    opened: list[datetime]
+
+
+async def read_start(db: Database, channel_id: UUID, now: datetime) -> SendStart:
+    """The floor that the last owner noted, and the conversations opened in the last 24 hours."""
+    async with db.connection() as conn:
+        floor = await conn.fetchval("SELECT send_floor FROM channel_heads WHERE channel_id = $1", channel_id)
+        rows = await conn.fetch(
+            "SELECT opened_at FROM conversations WHERE channel_id = $1 AND opened_at > $2 ORDER BY opened_at",
+            channel_id,
+            now - _DAY,
+        )
+    return SendStart(floor, [row["opened_at"] for row in rows])
+
+
+async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, State]:
+    """How messages with an unknown outcome stand by now."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT id, state FROM messages
+               WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+            channel_id,
+            *keys_and_span(message_ids),
+        )
+    return {row["id"]: State(row["state"]) for row in rows}
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """About to be sent: committed before the network is called."""
+
+    message_id: UUID
+    attempt: int
+    opens: bool
+    waits: str | None = None  # what held it back until now: JSON
+
+
+class IntentResult(msgspec.Struct, frozen=True):
+    """Whether it may be sent, and whether it opened a conversation."""
+
+    go: bool
+    opened: bool
+
+
+async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], now: datetime) -> list[IntentResult]:
+    """Notes the attempts. A message that was settled meanwhile (canceled, or its status came) may not go.
+
+    One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
+    Whose conversation opens is what the message's own row says: its contact may have been joined with another. It is
+    locked first, in order, and then found by its key: somebody may have changed it while we waited for the lock.
+    An owner that repeats an intent did not hear that it was committed, and has not sent: it may go.
+    """
+    intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
+    async with db.connection() as conn:
+        row = await conn.fetchrow(
+            """WITH held AS (
+                   SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
+               ), going AS (
+                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
+                          waits = CASE WHEN i.waits IS NULL THEN m.waits
+                                       ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
+                   FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
+                   WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
+                     AND m.state IN (0, 1)
+                     AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
+                   RETURNING m.id, m.contact_id
+               ), closed AS (
+                   SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
+                                    ORDER BY contact_id) wanted CROSS JOIN LATERAL (
+                       SELECT contact_id FROM conversations
+                       WHERE channel_id = $1 AND contact_id = wanted.contact_id
+                         AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
+                       LIMIT 1 FOR NO KEY UPDATE) c
+               ), opened AS (
+                   UPDATE conversations SET opened_at = $5
+                   WHERE channel_id = $1 AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
+                   RETURNING contact_id
+               )
+               SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
+                      ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
+                            WHERE going.id = ANY ($8) ORDER BY contact_id, going.id) AS opened""",
+            lease.channel_id,
+            [intent.message_id for intent in intents_by_id],
+            [intent.attempt for intent in intents_by_id],
+            lease.epoch,
+            now,
+            intents_by_id[0].message_id,
+            intents_by_id[-1].message_id,
+            [intent.message_id for intent in intents_by_id if intent.opens],
+            now - _DAY,
+            [intent.waits for intent in intents_by_id],
+        )
+    assert row is not None
+    if row["epoch"] is None:
+        raise StaleOwner
+    going, opened = set(row["going"]), set(row["opened"])
+    return [IntentResult(i.message_id in going, i.message_id in opened) for i in intents]
+
+
+class SendResult(msgspec.Struct, frozen=True):
+    """How an attempt ended: sent, final, or to be tried again at `next_at` (state QUEUED)."""
+
+    message_id: UUID
+    attempt: int
+    state: State
+    network_id: str | None = None
+    error: dict[str, Any] | None = None
+    next_at: datetime | None = None
+    send_at: datetime | None = None
+    alias: str | None = None  # the recipient's number as the network writes it, where it writes another
+    told: dict[str, Any] | None = None
+    unopened: bool = False  # its intent opened a conversation, and the network would not have it
+    waits: str | None = None  # of a message that ends without an attempt: what held it back
+
+
+async def mark_results(
+    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
+) -> list[State]:
+    """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
+    async with db.transaction() as conn:
+        head = await lock_head(conn, lease.channel_id, lease.epoch)
+        current, event_buffer = await _current(conn, lease.channel_id, results), EventBuffer(head, now)
+        if await _note_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
+            current = await _current(conn, lease.channel_id, results)  # some may be for another contact now
+        known = [r.network_id for r in results if r.network_id]
+        some_parked = any(row["some_parked"] for row in current.values())
+        parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
+        changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
+        await write_changes(conn, head, channel, changes, now, told=event_buffer.told, by_owner=True)
+        ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
+        await unschedule(conn, lease.channel_id, ended)
+        await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
+        unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
+        if unopened:
+            await close_unopened(conn, lease.channel_id, sorted(unopened))
+    after = {change.id: change.state for change in changes}
+    return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
+
+
+async def _note_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
+    """Keeps for the trace what held messages back that ended without leaving."""
+    if noted:
+        noted = sorted(noted)
+        await conn.execute(
+            """UPDATE messages m SET waits = m.waits || i.waits FROM unnest($2::uuid[], $3::text[]) AS i (id, waits)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5""",
+            channel_id,
+            [id_ for id_, _ in noted],
+            [waits for _, waits in noted],
+            noted[0][0],
+            noted[-1][0],
+        )
+
+
+async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[SendResult]) -> dict[UUID, Any]:
+    rows = await conn.fetch(
+        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id,
+                  EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
+           FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_span([result.message_id for result in results]),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def _change_for(
+    row: Any, result: SendResult, parked: dict[str, list[ParkedStatus]], now: datetime
+) -> StatusChange | None:
+    """What this result does to its row: nothing when a status or a cancel has been faster."""
+    change = StatusChange.of(row)
+    if result.state in (State.QUEUED, State.FAILED):
+        if change.state is not State.SENDING or row["attempt"] != result.attempt:
+            return None
+        change.note(result.attempt, result.error, now)
+    if result.state is State.QUEUED:
+        change.requeue(result.next_at)
+        return change
+    if result.network_id:
+        change.learn(result.network_id)
+    change.step(result.state, result.error, result.told)
+    for status in parked.get(result.network_id or "", ()):
+        change.step(status.state, status.error, status.told)
+    return change if change.changed else None
+
+
+async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
+    """Takes settled messages out of the timetable."""
+    if done:
+        await conn.execute(
+            """DELETE FROM scheduled
+               WHERE channel_id = $1 AND send_at = ANY ($2::timestamptz[]) AND message_id = ANY ($3::uuid[])""",
+            channel_id,
+            [send_at for send_at, _ in done],
+            [message_id for _, message_id in done],
+        )
+
+
+async def _note_aliases(
+    people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any], event_buffer: EventBuffer
+) -> bool:
+    """Some numbers are written in two ways: an answer from the other one is to find the same contact."""
+    aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
+    for alias, phone in aliases:
+        await people.same(alias, phone)
+    people.tell_renewed(event_buffer)
+    return bool(aliases)
+
+
+async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
+    """Rows as the owner remembers them, with what the network calls the messages that they answer or are about."""
+    named = [id_ for row in rows for id_ in (row["reply_to"], row["target"]) if id_]
+    quoted = await _quoted(conn, channel_id, named)
+    queue = []
+    for row in rows:
+        fields = dict(row.items())
+        fields["state"] = State(fields["state"])
+        fields["reply_to"] = quoted.get(fields["reply_to"])
+        fields["target"] = quoted.get(fields["target"])
+        queue.append(QueuedMessage(**fields))
+    return queue
+
+
+async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, QuotedMessage]:
+    if not message_ids:
+        return {}
+    rows = await conn.fetch(
+        """SELECT id, network_id, incoming, type, content FROM messages
+           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_span(message_ids),
+    )
+    return {
+        row["id"]: QuotedMessage(row["network_id"], row["incoming"], _words(row["type"], row["content"]))
+        for row in rows
+        if row["network_id"]
+    }
+
+
+def _words(type_: str, content: str) -> str:
+    """What the quoted bubble of a linked phone shows."""
+    fields = msgspec.json.decode(content)
+    words = fields.get("body") or fields.get("caption") if isinstance(fields, dict) else None
+    return str(words or f"[{type_}]")[:200]

@@ -1,0 +1,142 @@
+"""What only the database can say against a send: reply, target, files, template, customer-service window, opt-out.
+
+Each question is asked once per batch, and only where some item raises it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.contact import opted_out
+from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.limits import FILES
+from gatepost.model.media import check_media
+from gatepost.model.message import Draft
+from gatepost.model.template import check_use
+from gatepost.model.window import check_window
+from gatepost.store.pool import Connection, keys_and_span
+from gatepost.store.templates import find_templates
+
+
+class CheckedItem(msgspec.Struct, frozen=True):
+    """One item of a batch, and whether the window counts for it."""
+
+    draft: Draft
+    kind: str
+    window: bool
+
+
+class SendChecks(msgspec.Struct, frozen=True):
+    """What the database knows that a batch's items have to fit."""
+
+    messages: frozenset[UUID]
+    files: Mapping[str, Any]
+    templates: Mapping[tuple[str, str], Any]
+    last_in: Mapping[str, datetime | None]
+    opted_out: frozenset[str] = frozenset()  # of those whom bulk is meant for
+
+
+async def read_send_checks(
+    conn: "Connection[Any]", channel_id: UUID, items: Sequence[CheckedItem], last_in: Mapping[str, datetime | None]
+) -> SendChecks:
+    """Looks up all that the items speak of."""
+    drafts = [item.draft for item in items]
+    named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
+    files = {id_ for d in drafts for id_ in d.media_ids}
+    keys = {(d.template.name, d.template.language) for d in drafts if d.template}
+    bulk = {d.phone for d in drafts if d.bulk}
+    return SendChecks(
+        await _known_messages(conn, channel_id, named) if named else frozenset(),
+        await _known_files(conn, channel_id, files) if files else {},
+        await find_templates(conn, channel_id, sorted(keys)) if keys else {},
+        last_in,
+        await _opted_out(conn, channel_id, bulk) if bulk else frozenset(),
+    )
+
+
+def refusal(item: CheckedItem, grounds: SendChecks, now: datetime) -> GatepostError | None:
+    """What speaks against an item, if anything does."""
+    try:
+        _check(item, grounds, now)
+    except GatepostError as error:
+        return error
+    return None
+
+
+def _check(item: CheckedItem, grounds: SendChecks, now: datetime) -> None:
+    draft = item.draft
+    if draft.reply_to and draft.reply_to not in grounds.messages:
+        raise invalid_field("reply_to", "names no message of this channel")
+    if draft.target and draft.target not in grounds.messages:
+        raise invalid_field("reaction.message_id", "names no message of this channel")
+    for media_id in draft.media_ids:
+        _check_file(item, media_id, grounds.files.get(media_id))
+    if draft.template:
+        found = grounds.templates.get((draft.template.name, draft.template.language))
+        check_use(found.as_template() if found else None, draft.template)
+    elif item.window:
+        check_window(grounds.last_in.get(draft.phone), draft.send_at or now)
+    if draft.phone in grounds.opted_out and draft.bulk:
+        raise opted_out(draft.phone)
+
+
+def _check_file(item: CheckedItem, media_id: str, row: Any) -> None:
+    field = "media.id" if item.draft.type in FILES else "header.media.id"
+    if row is None:
+        raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
+    if row["state"] != "ready":
+        raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
+    type_ = _file_type(item.draft)
+    if type_ is not None:
+        check_media(type_, row["mime_type"], row["size"] or 0, kind=item.kind, field=field)
+
+
+def _file_type(draft: Draft) -> str | None:
+    """As what a message carries its file: by its own type, or by that of its header."""
+    if draft.type in FILES:
+        return draft.type
+    content = msgspec.json.decode(draft.content)
+    header = content.get("header") or (content.get("template") or {}).get("header")
+    type_ = header.get("type") if isinstance(header, dict) else None
+    return type_ if type_ in FILES else None
+
+
+async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[UUID]) -> frozenset[UUID]:
+    rows = await conn.fetch(
+        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
+        channel_id,
+        *keys_and_span(sorted(named)),
+    )
+    return frozenset(row["id"] for row in rows)
+
+
+async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str]) -> dict[str, Any]:
+    wanted = [id_ for text in named if (id_ := ids.read("med", text))]
+    rows = await conn.fetch(
+        """SELECT m.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
+               SELECT id, state, mime_type, size FROM media WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
+        channel_id,
+        sorted(wanted),
+    )
+    return {ids.show("med", row["id"]): row for row in rows}
+
+
+async def _opted_out(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> frozenset[str]:
+    """Who of these wants no marketing, whichever of their numbers was given. The caller holds the channel's head."""
+    rows = await conn.fetch(
+        """SELECT wanted.phone FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
+               SELECT opted_out FROM contacts WHERE channel_id = $1 AND phone = wanted.phone
+               UNION ALL
+               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
+                   SELECT opted_out FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
+               WHERE a.channel_id = $1 AND a.alias = wanted.phone
+               LIMIT 1) c
+           WHERE c.opted_out IS NOT NULL""",
+        channel_id,
+        sorted(phones),
+    )
+    return frozenset(row["phone"] for row in rows)

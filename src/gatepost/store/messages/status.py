@@ -1,0 +1,212 @@
+"""Changes of a message's state, gathered in memory and written in one statement.
+
+Results of our own sends and reports of the network meet here; `may_follow` decides what changes anything.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.message import STATUS, State, may_follow
+from gatepost.store.channel_head import ChannelHead, WriteClause, append_events
+from gatepost.store.pool import Connection
+
+_ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
+
+
+class StatusStep(msgspec.Struct, frozen=True):
+    """One real change of state, which becomes one event."""
+
+    state: State
+    previous: str
+    error: dict[str, Any] | None
+    told: dict[str, Any] | None = None  # what the network said besides: pricing, conversation, held
+
+
+class ParkedStatus(msgspec.Struct, frozen=True):
+    """A status that came before we knew the network's id of its message."""
+
+    state: State
+    error: dict[str, Any] | None
+    told: dict[str, Any] | None = None
+
+
+def park(state: State, error: dict[str, Any] | None, told: dict[str, Any] | None) -> str:
+    """A status as it is kept until its message is known."""
+    return msgspec.json.encode(ParkedStatus(state, error, told)).decode()
+
+
+async def take_parked(
+    conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]
+) -> dict[str, list[ParkedStatus]]:
+    """Takes out the statuses that waited for these messages, each message's in their order."""
+    rows = await conn.fetch(
+        """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
+           RETURNING network_id, status""",
+        channel_id,
+        list(network_ids),
+    )
+    parked: dict[str, list[ParkedStatus]] = {}
+    for row in rows:
+        parked.setdefault(row["network_id"], []).append(msgspec.json.decode(row["status"], type=ParkedStatus))
+    return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
+
+
+class StatusChange(msgspec.Struct):
+    """One message's changes within a batch."""
+
+    id: UUID
+    contact_id: UUID
+    phone: str
+    client_ref: str | None
+    state: State
+    attempt: int
+    network_id: str | None
+    steps: list[StatusStep] = []
+    event_ids: list[UUID] = []
+    error: dict[str, Any] | None = None
+    history: dict[str, Any] | None = None
+    next_at: datetime | None = None
+    pricing: dict[str, Any] | None = None
+    changed: bool = False
+    scheduled: bool = False
+    queued: bool = False  # before this batch
+
+    @classmethod
+    def of(cls, row: Any) -> "StatusChange":
+        """Begins from the row as it stands (id, contact_id, phone, client_ref, state, attempt, network_id)."""
+        who = row["id"], row["contact_id"], row["phone"], row["client_ref"]
+        state = State(row["state"])
+        return cls(*who, state, row["attempt"], row["network_id"], queued=state is State.QUEUED)
+
+    def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
+        """Takes a report, if it tells anything new."""
+        if told and "pricing" in told:
+            self.pricing = told["pricing"]
+            self.changed = True
+        if may_follow(self.state, state):
+            before = "SCHEDULED" if self.scheduled and self.state is State.QUEUED else STATUS[self.state]
+            self.steps = [*self.steps, StatusStep(state, before, error, told)]
+            self.state = state
+            self.error = error or self.error
+            self.changed = True
+
+    def learn(self, network_id: str) -> None:
+        """Notes the network's id. The first one stays: a second send of the same message has another."""
+        if self.network_id is None:
+            self.network_id = network_id
+            self.changed = True
+
+    def note(self, attempt: int, error: dict[str, Any] | None, now: datetime) -> None:
+        """Keeps an attempt that did not succeed, for the trace."""
+        self.history = {"attempt": attempt, "at": now, "error": error}
+        self.error = error
+
+    def requeue(self, next_at: datetime | None) -> None:
+        """Back into the queue, not before `next_at`."""
+        self.state = State.QUEUED
+        self.next_at = next_at
+        self.changed = True
+
+    def number_events(self, free: Sequence[UUID]) -> list[NewEvent]:
+        """The events of this change, under the ids given."""
+        self.event_ids = list(free[: len(self.steps)])
+        return [
+            NewEvent(
+                event_id,
+                events.ACKNOWLEDGE,
+                "message",
+                events.ack_data(
+                    id_=self.id,
+                    phone=self.phone,
+                    state=step.state,
+                    previous=step.previous,
+                    client_ref=self.client_ref,
+                    error=step.error,
+                    told=step.told,
+                ),
+                self.contact_id,
+            )
+            for event_id, step in zip(self.event_ids, self.steps, strict=True)
+        ]
+
+    def reached(self, state: State, now: datetime) -> datetime | None:
+        """When this batch brought the message to a state; None when it did not."""
+        return now if any(step.state is state for step in self.steps) else None
+
+    def ended(self, now: datetime) -> datetime | None:
+        return now if self.state in _ENDS else None
+
+
+async def write_changes(
+    conn: "Connection[Any]",
+    head: ChannelHead,
+    channel: ChannelRef,
+    changes: Sequence[StatusChange],
+    now: datetime,
+    *,
+    told: Sequence[NewEvent] = (),
+    by_owner: bool = False,
+) -> None:
+    """Writes all changes of a batch, in key order, with their events, which follow those `told` already.
+
+    Unless the owner itself writes, it learns from the head that messages which it holds in memory have changed.
+    """
+    if not changes and not told:
+        return
+    if not by_owner and any(change.queued and change.state is not State.QUEUED for change in changes):
+        await conn.execute(
+            "UPDATE channel_heads SET queue_version = queue_version + 1 WHERE channel_id = $1", head.channel_id
+        )
+    last = told[-1].id if told else head.last_event_id
+    free = ids.next_ids(last, now, sum(len(change.steps) for change in changes))
+    news = list(told)
+    for change in changes:
+        news.extend(change.number_events(free[len(news) - len(told) :]))
+    await append_events(conn, head, channel, news, now, with_change=_update(changes, now))
+
+
+def _update(changes: Sequence[StatusChange], now: datetime) -> WriteClause:
+    changes = sorted(changes, key=lambda change: change.id)
+    return WriteClause(
+        """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
+               error = COALESCE(c.error, m.error),
+               history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
+               sent_at = COALESCE(m.sent_at, c.sent_at), delivered_at = COALESCE(m.delivered_at, c.delivered_at),
+               read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
+               ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
+               event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
+           FROM unnest($11::uuid[], $12::smallint[], $13::text[], $14::timestamptz[], $15::text[], $16::text[],
+                       $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[],
+                       $21::timestamptz[], $22::text[], $23::text[])
+             AS c (id, state, network_id, next_at, error, history,
+                   sent_at, delivered_at, read_at, played_at, ended_at, event_ids, pricing)
+           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($11) AND m.id BETWEEN $24 AND $25""",
+        (
+            [c.id for c in changes],
+            [c.state for c in changes],
+            [c.network_id for c in changes],
+            [c.next_at for c in changes],
+            [_json(c.error) for c in changes],
+            [_json(c.history) for c in changes],
+            [c.reached(State.SENT, now) for c in changes],
+            [c.reached(State.DELIVERED, now) for c in changes],
+            [c.reached(State.READ, now) for c in changes],
+            [c.reached(State.PLAYED, now) for c in changes],
+            [c.ended(now) for c in changes],
+            [",".join(map(str, c.event_ids)) for c in changes],
+            [_json(c.pricing) for c in changes],
+            changes[0].id if changes else ids.ZERO,  # the range lets the planner leave out the other partitions
+            changes[-1].id if changes else ids.ZERO,
+        ),
+    )
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return msgspec.json.encode(value).decode() if value is not None else None

@@ -1,0 +1,165 @@
+"""What the network says of people, labels, templates and the number itself, as it is written."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import times
+from gatepost.model.person import Person
+from gatepost.store.channel_connection import note_connection
+from gatepost.store.channel_head import EventBuffer, Lease
+from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.labels import ChannelLabels, LabelRow
+from gatepost.store.pool import Connection, Database
+from gatepost.store.templates import TemplateReport, apply_template_news
+
+STALE_TEMPLATES = "templates_stale_since"
+STALE_NUMBER = "number_stale_since"
+
+
+class ContactReport(msgspec.Struct, frozen=True):
+    """Somebody's names, or their new number."""
+
+    person: Person
+    at: datetime
+    old_phone: str | None = None
+    opted_out: bool | None = None  # of marketing; None: nothing was said
+
+
+class LabelReport(msgspec.Struct, frozen=True):
+    """A label was changed or deleted, or put on a conversation or taken off."""
+
+    network_id: str
+    action: str
+    name: str | None = None
+    color: str | None = None
+    person: Person | None = None
+
+
+class NumberReport(msgspec.Struct, frozen=True):
+    """What changed about the number: facts to show, limits to keep, and its connection."""
+
+    state: Mapping[str, Any] = {}
+    limits: Mapping[str, Any] = {}
+    connection: str | None = None
+    reason: str | None = None
+
+
+class NetworkReports(msgspec.Struct, frozen=True):
+    persons: Sequence[ContactReport] = ()
+    labels: Sequence[LabelReport] = ()
+    templates: Sequence[TemplateReport] = ()
+    numbers: Sequence[NumberReport] = ()
+    stale_templates: bool = False  # the network said that some changed, but not how
+    stale_number: bool = False  # the same of the number
+
+    def __bool__(self) -> bool:
+        return bool(self.persons or self.labels or self.templates or self.numbers or self.stale_templates)
+
+    def people(self) -> list[Person]:
+        """Whom the news is about; somebody with a new number is met under it later."""
+        named = [about.person for about in self.persons if about.old_phone is None]
+        return named + [about.person for about in self.labels if about.person is not None]
+
+
+async def write_reports(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    news: NetworkReports,
+    people: ContactResolver,
+    event_buffer: EventBuffer,
+    now: datetime,
+) -> None:
+    """Writes all news of a batch, and tells of what changed."""
+    for about in news.persons:
+        await _write_person(about, people)
+    people.tell_renewed(event_buffer)
+    labels = ChannelLabels(conn, channel_id, event_buffer, now)
+    for label in news.labels:
+        await _write_label(labels, label, people)
+    unknown = await apply_template_news(conn, channel_id, news.templates, now) if news.templates else []
+    if unknown or news.stale_templates:
+        await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
+    for number in news.numbers:
+        await _write_number(conn, channel_id, number, event_buffer)
+    if news.stale_number:
+        await _mark_stale(conn, channel_id, now, STALE_NUMBER)
+
+
+async def _write_person(about: ContactReport, people: ContactResolver) -> None:
+    if about.old_phone is not None:
+        await people.renumber(about.old_phone, about.person, about.at)
+        await people.meet([about.person])
+    if about.opted_out is not None:
+        await people.opt_out(about.person, out=about.opted_out)
+
+
+async def _write_label(labels: ChannelLabels, about: LabelReport, people: ContactResolver) -> None:
+    label = await labels.find_known(about.network_id)
+    if about.action == "deleted":
+        if label is not None:
+            await labels.delete(label)
+        return
+    if label is None and about.action == "removed":
+        return  # a label that nobody knows is on nobody
+    label = await _named(labels, label, about)
+    if about.person is not None and about.action == "assigned":
+        await labels.put_on(label, people.of(about.person))
+    elif about.person is not None and about.action == "removed":
+        await labels.take_off(label, people.of(about.person))
+
+
+async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelReport) -> LabelRow:
+    """The label as the network has it now. One that people made here under the same name is the same label."""
+    if label is None and about.name:
+        made_here = await labels.find_named(about.name)
+        if made_here is not None and made_here.network_id is None:
+            label = await labels.adopt(made_here, about.network_id)
+    if label is None:
+        name = await labels.free_name(about.name or about.network_id, None)
+        return await labels.add(name, about.color or "", about.network_id)
+    name = await labels.free_name(about.name, label.id) if about.name else label.name
+    return await labels.change(label, name, about.color or label.color)
+
+
+async def _write_number(
+    conn: "Connection[Any]", channel_id: UUID, about: NumberReport, event_buffer: EventBuffer
+) -> None:
+    if about.state or about.limits:
+        await conn.execute(
+            "UPDATE channels SET state = state || $2::jsonb, limits = limits || $3::jsonb WHERE id = $1",
+            channel_id,
+            msgspec.json.encode(about.state).decode(),
+            msgspec.json.encode(about.limits).decode(),
+        )
+    if about.connection is not None:
+        await note_connection(conn, channel_id, about.connection, about.reason, event_buffer)
+
+
+async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
+    """Asks the channel's owner to read the templates, or the number, anew."""
+    mark = msgspec.json.encode({what: times.show(now)}).decode()
+    await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
+    await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
+
+
+async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_TEMPLATES) -> None:
+    """The templates, or the number, were read anew, after this mark was set."""
+    async with db.connection() as conn:
+        await conn.execute(
+            """UPDATE channels SET state = state - $3::text
+               WHERE id = $1 AND state->>$3 = $4
+                 AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2)""",
+            lease.channel_id,
+            lease.epoch,
+            what,
+            mark,
+        )
+
+
+def stamped(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Facts about a number, with the time that they were told."""
+    return {**values, "at": times.show(now)}

@@ -1,0 +1,129 @@
+"""Orders as people look at them and work them off: pages of them, one by its id, and their status."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import event as events
+from gatepost.model import ids
+from gatepost.model.dates import IdRange
+from gatepost.model.event import ChannelRef
+from gatepost.model.order import check_move
+from gatepost.model.person import shown_phone
+from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.pool import Connection, Database
+
+
+class OrderRow(msgspec.Struct, frozen=True):
+    """An order with whose it is. Somebody who was deleted goes by the number that the order came from."""
+
+    id: UUID
+    contact_id: UUID
+    address: str
+    name: str | None
+    status: str
+    catalog_id: str
+    note: str
+    items: list[Any]
+    total: Decimal | None
+    currency: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class OrderFilter(msgspec.Struct, frozen=True):
+    """Which orders are wanted; what is None does not matter."""
+
+    span: IdRange = IdRange()
+    status: str | None = None
+    contact_id: UUID | None = None
+
+
+_COLUMNS = (
+    "o.id, o.contact_id, o.status, o.catalog_id, o.note, o.items, o.total, o.currency, o.created_at, o.updated_at"
+)
+_WHOSE = """LEFT JOIN LATERAL (
+                SELECT phone, coalesce(given_name, name) AS name FROM contacts
+                WHERE channel_id = $1 AND id = o.contact_id LIMIT 1) c ON true
+            LEFT JOIN LATERAL (
+                SELECT phone FROM messages WHERE channel_id = $1 AND id = o.id AND c.phone IS NULL LIMIT 1) m ON true"""
+_SELECT = f"SELECT {_COLUMNS}, coalesce(c.phone, m.phone) AS address, c.name FROM orders o {_WHOSE}"
+
+
+async def list_orders(
+    db: Database, channel_id: UUID, wanted: OrderFilter, before: UUID | None, limit: int
+) -> list[OrderRow]:
+    """A page of orders, the newest first."""
+    conditions, values = [], []
+    for column, value in (("status", wanted.status), ("contact_id", wanted.contact_id)):
+        if value is not None:
+            values.append(value)
+            conditions.append(f"AND o.{column} = ${len(values) + 4}")
+    end = min(before or wanted.span.end, wanted.span.end)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""{_SELECT} WHERE o.channel_id = $1 AND o.id >= $2 AND o.id < $3 {" ".join(conditions)}
+                ORDER BY o.id DESC LIMIT $4""",
+            channel_id,
+            wanted.span.start,
+            end,
+            limit,
+            *values,
+        )
+    return [_order(row) for row in rows]
+
+
+async def get_order(db: Database, channel_id: UUID, order_id: UUID) -> OrderRow | None:
+    """One order of a channel."""
+    async with db.connection() as conn:
+        return await _get(conn, channel_id, order_id)
+
+
+async def move_order(
+    db: Database, channel: ChannelRef, channel_id: UUID, order_id: UUID, status: str, now: datetime
+) -> OrderRow | None:
+    """Sets an order's status, and tells of it where that changes it; None when there is no such order."""
+    async with channel_transaction(db, channel, channel_id, now) as change:
+        before = await _get(change.conn, channel_id, order_id)
+        if before is None or before.status == status:
+            return before
+        check_move(before.status, status)
+        await change.conn.execute(
+            "UPDATE orders SET status = $3, updated_at = $4 WHERE channel_id = $1 AND id = $2",
+            channel_id,
+            order_id,
+            status,
+            now,
+        )
+        after = msgspec.structs.replace(before, status=status, updated_at=now)
+        change.event_buffer.add(
+            events.ORDER, "updated", order_shown(after) | {"previous": before.status}, after.contact_id
+        )
+    return after
+
+
+def order_shown(order: OrderRow) -> dict[str, Any]:
+    """An order as events and the API show it, money as decimal text."""
+    fields = {
+        "status": order.status,
+        "catalog_id": order.catalog_id,
+        "note": order.note,
+        "items": order.items,
+        "total": f"{order.total:f}" if order.total is not None else None,
+        "currency": order.currency,
+    }
+    contact = {"id": ids.show("ct", order.contact_id), "phone": shown_phone(order.address), "name": order.name}
+    return events.order_data(order.id, contact, order.contact_id, fields, order.created_at)
+
+
+async def _get(conn: "Connection[Any]", channel_id: UUID, order_id: UUID) -> OrderRow | None:
+    row = await conn.fetchrow(f"{_SELECT} WHERE o.channel_id = $1 AND o.id = $2", channel_id, order_id)
+    return _order(row) if row else None
+
+
+def _order(row: Any) -> OrderRow:
+    fields = dict(row.items())
+    return OrderRow(**fields | {"items": msgspec.json.decode(fields["items"]), "address": fields["address"] or ""})

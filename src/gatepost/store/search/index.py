@@ -1,0 +1,278 @@
+"""Writing the blocks of words that `store/search/query.py` looks into.
+
+    messages behind the last block ── enough for one? ──► a new block
+    a message that came late, or was edited ────────────► its block is written again
+
+A block is written once for some hundred messages, by the channel's owner: accepting a message writes no word. What is
+to be written is read first, in one snapshot; the words are computed with no transaction open
+(`services/search_indexing.py`); then each block is written in a transaction of its own, and the progress is saved last:
+work that was interrupted is repeated. A message that changes in between has an event, and the next step finds it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import MESSAGE
+from gatepost.store.channel_head import Lease, hold_epoch
+from gatepost.store.pool import UNFIT_DATA, Connection, Database
+from gatepost.store.search.query import mark_of
+
+BLOCK = 128  # messages of a block
+FULL = 200  # with latecomers
+HEAVIEST = 500_000  # bytes of a block's words; PostgreSQL keeps less than a megabyte of them
+FAILURES = 2  # after which a message is set aside
+_EVENTS = 500
+_HEAD = 4_096  # characters of an event in which the message's key is found
+_KEY = re.compile(r'"key":\{"remoteJid":"[^"]*","fromMe":(?:true|false),"id":"([^"]*)"')
+
+
+class SizedMessage(msgspec.Struct, frozen=True):
+    """A message, and how many bytes its content has."""
+
+    id: UUID
+    size: int
+
+
+class StaleBlock(msgspec.Struct, frozen=True):
+    """A block that is to be written again: its end, and the messages that it covers by now."""
+
+    last_id: UUID
+    messages: list[SizedMessage]
+
+
+class PendingIndex(msgspec.Struct, frozen=True):
+    """What is to be indexed next."""
+
+    closed: UUID
+    seen: UUID
+    told: bool  # there are events behind the ones looked at before
+    behind: bool  # there are more events than one step looks at
+    again: list[StaleBlock]
+    fresh: list[SizedMessage]  # the messages of the next block; empty where there are not enough
+    set_aside: frozenset[UUID]
+
+    @property
+    def more(self) -> bool:
+        return self.behind or bool(self.fresh)
+
+
+class WordBlock(msgspec.Struct, frozen=True):
+    """A block as it is written."""
+
+    last_id: UUID
+    ids: list[UUID]
+    words: list[str]
+    places: str
+
+
+def pack(channel_id: UUID, last_id: UUID, found: Mapping[UUID, set[str]]) -> WordBlock:
+    """The block of these messages, in the order of their ids."""
+    places = places_of(found.values())
+    lines = "".join(f"{word}:{','.join(at)}\n" for word, at in places.items())
+    return WordBlock(last_id, list(found), [mark_of(channel_id) + word for word in places], "\n" + lines)
+
+
+def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
+    """Every word, with the places of the messages that hold it."""
+    places: dict[str, list[str]] = {}
+    for place, words in enumerate(messages, 1):
+        for word in words:
+            places.setdefault(word, []).append(str(place))
+    return places
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+async def read_pending(db: Database, lease: Lease) -> PendingIndex:
+    """What is to be indexed, in one snapshot: a message in it that changes later has an event that is not in it."""
+    channel_id = lease.channel_id
+    async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
+        closed, seen = await _ends(conn, channel_id)
+        told, late = await _latecomers(conn, channel_id, seen, closed)
+        spans = await _spans_of(conn, channel_id, late)
+        again = [StaleBlock(upper, await _covered(conn, channel_id, lower, upper)) for lower, upper in spans]
+        behind = len(told) == _EVENTS
+        # Only once all is told: else the messages of this block would be taken for latecomers of it.
+        fresh = [] if behind else await _next_block(conn, channel_id, closed)
+        looked_at = [message.id for messages in (*(one.messages for one in again), fresh) for message in messages]
+        set_aside = await _set_aside(conn, channel_id, looked_at)
+    return PendingIndex(closed, told[-1] if told else seen, bool(told), behind, again, fresh, set_aside)
+
+
+async def _ends(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
+    """How far it is; before the first block nobody is late, whatever has been told."""
+    row = await conn.fetchrow("SELECT closed, seen FROM search_ends WHERE channel_id = $1", channel_id)
+    if row is not None and row["closed"] != ids.ZERO:
+        return row["closed"], row["seen"]
+    seen = await conn.fetchval("SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id)
+    return ids.ZERO, seen or ids.ZERO
+
+
+async def _latecomers(
+    conn: "Connection[Any]", channel_id: UUID, seen: UUID, closed: UUID
+) -> tuple[list[UUID], list[UUID]]:
+    """The next events, and the messages they name that belong into a block that is written already."""
+    rows = await conn.fetch(
+        """SELECT id, CASE WHEN type = $3 THEN left(body, $5) END AS head FROM events
+           WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $4""",
+        channel_id,
+        seen,
+        MESSAGE,
+        _EVENTS,
+        _HEAD,
+    )
+    named = {_message_of(row["head"]) for row in rows if row["head"] is not None}
+    return [row["id"] for row in rows], sorted(id_ for id_ in named if id_ is not None and id_ <= closed)
+
+
+def _message_of(head: str) -> UUID | None:
+    """The message that an event is about; a quote inside of a text is escaped, and cannot be taken for the key's."""
+    key = _KEY.search(head)
+    return ids.read("", key.group(1)) if key else None
+
+
+async def _spans_of(conn: "Connection[Any]", channel_id: UUID, late: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
+    """What the blocks of these messages cover: from the block before, to their own end."""
+    rows = await conn.fetch(
+        """SELECT DISTINCT before.last_id AS lower, own.last_id AS upper FROM unnest($2::uuid[]) AS late (id)
+           CROSS JOIN LATERAL (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= late.id
+                               ORDER BY last_id LIMIT 1) own
+           LEFT JOIN LATERAL (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id < late.id
+                              ORDER BY last_id DESC LIMIT 1) before ON true""",
+        channel_id,
+        list(late),
+    )
+    return [(row["lower"] or ids.ZERO, row["upper"]) for row in rows]
+
+
+async def _covered(conn: "Connection[Any]", channel_id: UUID, lower: UUID, upper: UUID) -> list[SizedMessage]:
+    rows = await conn.fetch(
+        """SELECT id, octet_length(content) AS size FROM messages
+           WHERE channel_id = $1 AND id > $2 AND id <= $3 ORDER BY id""",
+        channel_id,
+        lower,
+        upper,
+    )
+    return [SizedMessage(row["id"], row["size"]) for row in rows]
+
+
+async def _next_block(conn: "Connection[Any]", channel_id: UUID, closed: UUID) -> list[SizedMessage]:
+    """The messages of the next block, where there are enough for one."""
+    last = await conn.fetchval(
+        "SELECT id FROM messages WHERE channel_id = $1 AND id > $2 ORDER BY id OFFSET $3 LIMIT 1",
+        channel_id,
+        closed,
+        BLOCK - 1,
+    )
+    return [] if last is None else await _covered(conn, channel_id, closed, last)
+
+
+async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of the messages that failed too often."""
+    rows = await conn.fetch(
+        """SELECT message_id FROM search_failures
+           WHERE channel_id = $1 AND message_id = ANY ($2::uuid[]) AND failures >= $3""",
+        channel_id,
+        list(messages),
+        FAILURES,
+    )
+    return frozenset(row["message_id"] for row in rows)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Sequence[WordBlock]) -> None:
+    """Writes a block again, as one or as several. Only the owner of the channel may."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await _delete(conn, lease.channel_id, last_id)
+        for block in blocks:
+            await _insert(conn, lease.channel_id, block)
+
+
+async def write_block(db: Database, lease: Lease, pending: PendingIndex, new: WordBlock | None) -> None:
+    """Writes the new block, if there is one, and how far it is. Only the owner of the channel may."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        if new:
+            await _insert(conn, lease.channel_id, new)
+        if pending.told or new:
+            await _note_ends(conn, lease.channel_id, new.last_id if new else pending.closed, pending.seen)
+
+
+async def _delete(conn: "Connection[Any]", channel_id: UUID, last_id: UUID) -> None:
+    await conn.execute("DELETE FROM search_blocks WHERE channel_id = $1 AND last_id = $2", channel_id, last_id)
+
+
+async def _insert(conn: "Connection[Any]", channel_id: UUID, block: WordBlock) -> None:
+    await conn.execute(
+        """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
+           VALUES ($1, $2, $3, $4, array_to_tsvector($5::text[]), $6)""",
+        channel_id,
+        block.last_id,
+        block.ids[0],
+        block.ids,
+        block.words,
+        block.places,
+    )
+
+
+async def _note_ends(conn: "Connection[Any]", channel_id: UUID, closed: UUID, seen: UUID) -> None:
+    await conn.execute(
+        """INSERT INTO search_ends (channel_id, closed, seen) VALUES ($1, $2, $3)
+           ON CONFLICT (channel_id) DO UPDATE SET closed = $2, seen = $3""",
+        channel_id,
+        closed,
+        seen,
+    )
+
+
+async def fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
+    """Whether PostgreSQL takes a block; it is not kept."""
+    try:
+        async with db.connection() as conn:
+            trial = conn.transaction()
+            await trial.start()
+            try:
+                await _delete(conn, channel_id, block.last_id)
+                await _insert(conn, channel_id, block)
+            finally:
+                await trial.rollback()
+    except UNFIT_DATA:
+        return False
+    return True
+
+
+async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -> list[UUID]:
+    """Counts a failure for each of the messages; returns those that are set aside from now on."""
+    async with db.transaction() as conn:
+        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        rows = await conn.fetch(
+            """INSERT INTO search_failures AS f (channel_id, message_id, failures)
+               SELECT $1, id, 1 FROM unnest($2::uuid[]) AS failed (id) ORDER BY id
+               ON CONFLICT (channel_id, message_id) DO UPDATE SET failures = f.failures + 1
+               RETURNING message_id, failures""",
+            lease.channel_id,
+            list(messages),
+        )
+    return [row["message_id"] for row in rows if row["failures"] == FAILURES]
+
+
+async def forget_blocks(db: Database, now: datetime, days: int) -> None:
+    """Deletes blocks whose messages are no longer kept, and what is known of messages that failed."""
+    first = ids.floor_id(now - timedelta(days=days))
+    async with db.connection() as conn:
+        await conn.execute(
+            "DELETE FROM search_blocks b USING channels c WHERE b.channel_id = c.id AND b.last_id < $1", first
+        )
+        await conn.execute(
+            "DELETE FROM search_failures f USING channels c WHERE f.channel_id = c.id AND f.message_id < $1", first
+        )

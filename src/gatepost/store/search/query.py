@@ -1,0 +1,229 @@
+"""Searching by words: blocks of messages with the words in them, and the end behind which there are none yet.
+
+    ids of a channel ──────────────────────────────────────────────►
+    ┌ block ┐┌ block ┐┌ block ┐ closed · · · · · ·
+      found by the index        read message by message
+
+How blocks are written: `store/search/index.py`.
+
+A word that many messages hold is found in the newest blocks, whatever they are; the index would name nearly all blocks
+of the channel. Only where those few do not promise enough is the index asked, which finds rare words in no time.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.dates import LAST_ID, IdRange
+from gatepost.model.search_words import SearchQuery
+from gatepost.store.pool import Connection, Database
+
+_WALK = (8, 40)  # newest blocks that are looked into at first, and those after them where that will do
+_MANY = 1_000  # words of one block that begin alike, after which others get a turn
+_LOOKS = (24, 64)  # blocks named by the index: after how many it is asked whether that is enough, or given up
+
+
+class SearchHits(msgspec.Struct, frozen=True):
+    """Messages that hold all words, and up to which id blocks were looked at; None: to the end."""
+
+    ids: list[UUID]
+    reached: UUID | None
+
+
+async def read_closed(db: Database, channel_id: UUID) -> UUID:
+    """The newest message whose words are in a block."""
+    async with db.connection() as conn:
+        closed = await conn.fetchval("SELECT closed FROM search_ends WHERE channel_id = $1", channel_id)
+    return closed or ids.ZERO
+
+
+async def search_blocks(db: Database, channel_id: UUID, sought: SearchQuery, span: IdRange, *, most: int) -> SearchHits:
+    """The newest messages of a span that hold all words: `most` of them at most, from some hundred blocks at most."""
+    # One look at everything, for a block may be written anew between two.
+    async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
+        look = _Look(conn, channel_id, sought, span, most)
+        reached = await _walk(look)
+        if reached is not None and look.missing:
+            reached = await _ask_index(look, IdRange(span.start, reached))
+    return SearchHits(look.found, look.found[-1] if not look.missing else reached)
+
+
+class _Look(msgspec.Struct):
+    """One search: what is wanted, and what was found so far, the newest first."""
+
+    conn: "Connection[Any]"
+    channel_id: UUID
+    sought: SearchQuery
+    span: IdRange
+    most: int
+    found: list[UUID] = msgspec.field(default_factory=list)
+
+    @property
+    def missing(self) -> int:
+        return self.most - len(self.found)
+
+    @property
+    def asked(self) -> tuple[UUID, list[str], str]:
+        return self.channel_id, sorted(self.sought.whole), self.sought.begun
+
+    async def take(self, blocks: Iterable[Any]) -> None:
+        """Adds what these blocks hold. Of a block the ids are read only if they are needed."""
+        held = []
+        for row in blocks:
+            if places := _common(row):
+                held.append((row, places))
+            if len(row["begun"]) > _MANY:
+                await asyncio.sleep(0)
+        while held and self.missing:
+            counts = accumulate(len(places) for _, places in held)
+            some = 1 + next((i for i, count in enumerate(counts) if count >= self.missing), len(held))
+            sent = await _ids_of(self, [row for row, _ in held[:some]])
+            named = (_id_at(ids, at) for ids, (_, places) in zip(sent, held, strict=False) for at in places)
+            self.found += [id_ for id_ in named if self.span.start <= id_ < self.span.end][: self.missing]
+            held = held[some:]
+
+
+async def _walk(look: _Look) -> UUID | None:
+    """Looks into the newest blocks; into more of them only if that makes up the page, at this rate."""
+    end = look.span.end
+    for blocks in _WALK:
+        rows = await _read_newest(look, IdRange(look.span.start, end), blocks)
+        await look.take(rows)
+        if len(rows) < blocks:
+            return None
+        end = rows[-1]["first_id"]
+        if not look.missing or len(look.found) * sum(_WALK) < look.most * _WALK[0]:
+            break
+    return end
+
+
+async def _ask_index(look: _Look, span: IdRange) -> UUID | None:
+    """Looks into the blocks that have all words."""
+    newest = await _newest_blocks(look, span, _LOOKS[-1])
+    # Each block that is named for one word holds at least one message: so many will do as are missing.
+    sure = 0 if look.sought.whole else min(look.missing, _LOOKS[0])
+    for first, end in pairwise((0, *sorted({sure, *_LOOKS} - {0}))):
+        if newest[first:end] and look.missing:
+            await look.take(await _look_into(look, newest[first:end]))
+    return await _begin(look, newest[-1]) if look.missing and len(newest) == _LOOKS[-1] else None
+
+
+async def _newest_blocks(look: _Look, span: IdRange, most: int) -> list[UUID]:
+    """The ends of blocks that have all words, by the index of words alone: IS TRUE keeps the planner from any other.
+
+    They are found in about the order they were written in, the oldest first. Sorting that way hardly costs anything;
+    keeping the newest of thousands the other way costs most of a search.
+    """
+    found: list[UUID] = await look.conn.fetchval(
+        """SELECT ends[greatest(1, cardinality(ends) + 1 - $5::int):] FROM (
+               SELECT array_agg(last_id) AS ends FROM (
+                   SELECT last_id FROM search_blocks
+                   WHERE words @@ $2::text::tsquery
+                     AND (channel_id = $1) IS TRUE AND (last_id >= $3) IS TRUE AND (first_id < $4) IS TRUE
+                   ORDER BY last_id) named) a""",
+        look.channel_id,
+        query_text(look.channel_id, look.sought),
+        span.start,
+        span.end,
+        most,
+    )
+    return (found or [])[::-1]
+
+
+async def _begin(look: _Look, last_id: UUID) -> UUID:
+    """The first message of a block."""
+    first_id: UUID = await look.conn.fetchval(
+        "SELECT first_id FROM search_blocks WHERE channel_id = $1 AND last_id = $2", look.channel_id, last_id
+    )
+    return first_id
+
+
+async def _read_newest(look: _Look, span: IdRange, most: int) -> Sequence[Any]:
+    """The newest blocks that cover a part of the span, with the places of the words, whether they have them or not."""
+    found: Sequence[Any] = await look.conn.fetch(
+        f"""SELECT b.last_id, b.first_id, NULL::bytea AS ids, {_places(look.sought)} FROM (
+                SELECT last_id, first_id, places FROM search_blocks
+                WHERE channel_id = $1 AND last_id >= $4 AND first_id < $5 AND last_id <= COALESCE(
+                    (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= $5
+                     ORDER BY last_id LIMIT 1), '{LAST_ID}')
+                ORDER BY last_id DESC LIMIT $6) b {_UNPACKED}
+            ORDER BY b.last_id DESC""",
+        *look.asked,
+        span.start,
+        span.end,
+        most,
+    )
+    return found
+
+
+async def _look_into(look: _Look, keys: Sequence[UUID]) -> Sequence[Any]:
+    """The places of the words in each block, in the order of the keys; with the ids where they are needed for sure."""
+    sent = "NULL::bytea" if look.sought.whole else "array_send(b.ids)"
+    found: Sequence[Any] = await look.conn.fetch(
+        f"""SELECT wanted.id AS last_id, {sent} AS ids, {_places(look.sought)}
+            FROM unnest($4::uuid[]) WITH ORDINALITY AS wanted (id, turn) CROSS JOIN LATERAL (
+                SELECT places, ids FROM search_blocks
+                WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
+            ORDER BY wanted.turn""",
+        *look.asked,
+        list(keys),
+    )
+    return found
+
+
+# Unpacked once, and not again for every word.
+_UNPACKED = "CROSS JOIN LATERAL (SELECT b.places || '' AS text OFFSET 0) p"
+
+
+def _places(sought: SearchQuery) -> str:
+    """The lists of places of each whole word, and of all words that begin as the last one."""
+    line = r"split_part(split_part(text, E'\n' || ($2::text[])[{}] || ':', 2), E'\n', 1)"
+    whole = ", ".join(line.format(place) for place in range(1, len(sought.whole) + 1))
+    return rf"""ARRAY[{whole}]::text[] || ($2::text[])[:0] AS whole,
+        ARRAY(SELECT split_part(split_part(piece, E'\n', 1), ':', 2)
+              FROM unnest((string_to_array(text, E'\n' || $3::text))[2:]) AS piece) AS begun"""
+
+
+def _common(row: Any) -> list[int]:
+    """The places of a block that all lists name, the newest first."""
+    lists = [*row["whole"], ",".join(row["begun"])]
+    if not all(lists):
+        return []
+    return sorted(map(int, set.intersection(*(set(text.split(",")) for text in lists))), reverse=True)
+
+
+async def _ids_of(look: _Look, blocks: Sequence[Any]) -> list[bytes]:
+    """The ids of each block: as they came with it, or else read now."""
+    sent = [block["ids"] for block in blocks]
+    if None not in sent:
+        return sent
+    rows = await look.conn.fetch(
+        """SELECT array_send(b.ids) AS ids FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, turn)
+           CROSS JOIN LATERAL (
+               SELECT ids FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b
+           ORDER BY wanted.turn""",
+        look.channel_id,
+        [block["last_id"] for block in blocks],
+    )
+    return [row["ids"] for row in rows]
+
+
+def _id_at(sent: bytes, place: int) -> UUID:
+    """One id of an array as PostgreSQL sends it: a head of 20 bytes, then each id behind 4 bytes of its length."""
+    return UUID(bytes=sent[4 + 20 * place : 20 + 20 * place])
+
+
+def query_text(channel_id: UUID, sought: SearchQuery) -> str:
+    """The search in PostgreSQL's words; ours hold letters and digits only."""
+    mark = mark_of(channel_id)
+    return " & ".join([*(f"'{mark}{word}'" for word in sorted(sought.whole)), f"'{mark}{sought.begun}':*"])
+
+
+def mark_of(channel_id: UUID) -> str:
+    """What each word of a channel begins with in the index, which knows no other key."""
+    return channel_id.hex[-10:] + ":"

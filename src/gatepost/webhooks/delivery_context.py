@@ -1,0 +1,56 @@
+"""What every round of a process shares: the client, the places, the figures, and the batch that records attempts."""
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from gatepost.clock import Clock
+from gatepost.store.batch import Batch
+from gatepost.store.channel_head import Lease
+from gatepost.store.deliveries.record import Note, record_attempts
+from gatepost.store.pool import Database
+from gatepost.webhooks.concurrency import ConcurrencyPool
+from gatepost.webhooks.delivery_metrics import NO_METRICS, DeliveryMetrics
+from gatepost.webhooks.http_post import Poster
+
+TOTAL_IN_FLIGHT = 1024
+
+
+class DeliveryContext:
+    """One for all endpoints."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        poster: Poster,
+        linger: float,
+        *,
+        total: int = TOTAL_IN_FLIGHT,
+        meter: DeliveryMetrics = NO_METRICS,
+        wake: Callable[[UUID], None] | None = None,
+    ) -> None:
+        self.db = db
+        self.clock = clock
+        self.poster = poster
+        self.share = ConcurrencyPool(total)
+        self.meter = meter
+        self._ring = wake
+        self._batch: Batch[Lease, Note, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
+
+    async def record(self, lease: Lease, notes: Sequence[Note]) -> None:
+        """Writes all of them, together with what others have to write; in one commit where they fit."""
+        if len(notes) == 1:
+            await self._batch.put(lease, notes[0])
+            return
+        futures = [self._batch.enqueue(lease, note) for note in notes]
+        for future in futures:
+            await future
+
+    def wake(self, channel_id: UUID) -> None:
+        """There are new events on a channel."""
+        if self._ring:
+            self._ring(channel_id)
+
+    async def _write(self, lease: Lease, notes: Sequence[Note]) -> list[Exception | None]:
+        await record_attempts(self.db, lease, notes, self.clock.now())
+        return [None] * len(notes)

@@ -1,0 +1,72 @@
+"""Batches: events gather until there are as many as the endpoint takes at once, or the first has waited enough."""
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.endpoint import DeliveryOptions
+from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.webhooks.payload_versions import body_for
+
+
+class DeliveryBody(msgspec.Struct, frozen=True):
+    """The body of one POST, and the id that it is signed under."""
+
+    id: str
+    body: bytes
+
+
+class BatchCollector:
+    """What is on its way into the next POST of one endpoint. Whoever adds one looks at once whether it is full."""
+
+    def __init__(self) -> None:
+        self._items: list[DueDelivery] = []
+        self._keys: set[UUID] = set()
+        self._since = 0.0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, due: DueDelivery, now: float) -> None:
+        if not self._items:
+            self._since = now
+        self._items.append(due)
+        self._keys.add(due.key)
+
+    def holds(self, key: UUID) -> bool:
+        """Whether a conversation is in what gathers, so that more of it may join."""
+        return key in self._keys
+
+    def ripe_at(self, manner: DeliveryOptions) -> float | None:
+        """When what is here goes out at the latest."""
+        return self._since + manner.batch_wait if self._items else None
+
+    def take(self, manner: DeliveryOptions, now: float, *, all_now: bool = False) -> tuple[DueDelivery, ...]:
+        """What goes out now, in the order of the events: a full batch, or one whose first has waited long enough."""
+        if not self._items:
+            return ()
+        if len(self._items) < manner.batch and not all_now and now < self._since + manner.batch_wait:
+            return ()
+        taken = sorted(self._items, key=lambda due: due.event_id)
+        self.clear()
+        return tuple(taken)
+
+    def clear(self) -> None:
+        self._items, self._keys = [], set()
+
+
+def pack(manner: DeliveryOptions, items: Sequence[DueDelivery]) -> DeliveryBody:
+    """The POST that carries these events: one as it is, or all of a batch in the order of their ids."""
+    bodies = [body_for(manner.version, item.body) for item in items]
+    if manner.batch == 1:
+        return DeliveryBody(ids.show("evt", items[0].event_id), bodies[0])
+    return DeliveryBody(batch_id([item.event_id for item in items]), b'{"events":[%b]}' % b",".join(bodies))
+
+
+def batch_id(event_ids: Sequence[UUID]) -> str:
+    """The same id for the same events: a batch that comes again can be known by it."""
+    names = ".".join(ids.show("evt", id_) for id_ in event_ids)
+    return "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]

@@ -1,0 +1,214 @@
+"""One POST to a customer's endpoint: guarded, pinned, bounded in time and size.
+
+    post ─► guard: Target ─► client of (scheme, host, port, address) ─► status, headers, ≤ 64 KiB ─► Answer
+                                   │ connect failed, nothing sent: the next checked address
+                                   └─ no redirect, no proxy, no decompression, HTTP/1.1 only
+
+Every ending is an Answer: nothing but cancellation is raised. An answer that was not whole within the deadline has
+no status, only an error, so that a half-sent 200 never counts as delivered.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import timedelta
+from time import perf_counter
+
+import msgspec
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.exceptions import ClientClosedError, DetailedPyreqwestError, PyreqwestError, RequestTimeoutError
+from pyreqwest.http import HeaderMap
+from pyreqwest.request import StreamRequest
+
+from gatepost.webhooks.guard import CheckedUrl, ForbiddenUrl, Guard, UnresolvedUrl
+from gatepost.webhooks.retry import Failure
+
+BODY_LIMIT = 64 * 1024
+HEADERS_LIMIT = 16 * 1024
+ADDRESSES_TRIED = 3
+# Just under the five seconds after which many servers close an idle connection: a POST must not meet that close.
+IDLE_SECONDS = 4.0
+IDLE_PER_HOST = 64
+# Headers that steer the connection or the framing belong to the dialler alone.
+RESERVED_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "te", "trailer", "expect"}) | frozenset(
+    {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "upgrade"}
+)
+
+Headers = tuple[tuple[str, str], ...]
+Place = tuple[str, str, int, str]
+# A literal address needs no pin, so all of them share one client.
+LITERAL: Place = ("", "", 0, "")
+
+
+class PostResult(msgspec.Struct, frozen=True):
+    """How a POST ended: a status with what came along, or an error in plain words and its kind."""
+
+    status: int | None
+    headers: Headers
+    body: bytes
+    truncated: bool
+    latency_ms: float
+    error: str | None = None
+    error_kind: Failure | None = None
+
+
+class Poster:
+    """Posts to endpoints over kept-alive connections, each pinned to an address the guard has checked."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        deadline: float = 15.0,
+        connect_deadline: float = 5.0,
+        clients: int = 512,
+        roots: Sequence[bytes] = (),
+        user_agent: str = "Gatepost",
+    ) -> None:
+        self._guard = guard
+        self._deadline = deadline
+        self._connect_deadline = connect_deadline
+        self._most_clients = clients
+        self._roots = tuple(roots)
+        self._user_agent = user_agent
+        self._clients: OrderedDict[Place, Client] = OrderedDict()
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> PostResult:
+        """Post `body` to `url` for a channel, and return how it ended, within the deadline."""
+        start = perf_counter()
+        try:
+            target = self._guard.recall(url) or await self._check(url, channel)
+            return await self._try_addresses(target, headers, body, start)
+        except ForbiddenUrl as refusal:
+            return _failed(start, "forbidden", refusal.reason)
+        except UnresolvedUrl as refusal:
+            return _failed(start, "unresolved", refusal.reason)
+
+    async def close(self) -> None:
+        """Drop idle connections; posts under way end with an error now, their connections by their deadline."""
+        while self._clients:
+            _, client = self._clients.popitem()
+            await client.close()
+
+    async def _check(self, url: str, channel: Hashable) -> CheckedUrl:
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await self._guard.check(url, channel)
+        except TimeoutError:
+            raise UnresolvedUrl("The host name could not be resolved in time.") from None
+
+    async def _try_addresses(
+        self, target: CheckedUrl, headers: Mapping[str, str], body: bytes, start: float
+    ) -> PostResult:
+        for address in target.addresses[:ADDRESSES_TRIED]:
+            left = self._deadline - (perf_counter() - start)
+            try:
+                request = self._request(target, address, headers, body, left)
+                return await _exchange(request, start)
+            except PyreqwestError as error:
+                answer = _failed(start, *explain(error, target.scheme, self._deadline))
+                if not _while_connecting(error) or perf_counter() - start >= self._deadline:
+                    break
+        return answer
+
+    def _request(
+        self, target: CheckedUrl, address: str, headers: Mapping[str, str], body: bytes, seconds: float
+    ) -> StreamRequest:
+        for name in headers:
+            if name.lower() in RESERVED_HEADERS:
+                raise ForbiddenUrl(f"The header {name} cannot be set: it belongs to the connection.")
+        request = self._client(target, address).post(target.url).timeout(timedelta(seconds=max(seconds, 0.001)))
+        try:
+            return request.headers(headers).body_bytes(body).build_streamed()
+        except ValueError as error:
+            raise ForbiddenUrl(f"A header of this endpoint cannot be sent: {error}.") from None
+
+    def _client(self, target: CheckedUrl, address: str) -> Client:
+        place = LITERAL if target.literal else (target.scheme, target.host, target.port, address)
+        client = self._clients.get(place)
+        if client is None:
+            client = self._clients[place] = self._build(target, address)
+            if len(self._clients) > self._most_clients:
+                # Let go of, not closed: its posts under way may finish, and its idle connections go with it.
+                self._clients.popitem(last=False)
+        else:
+            self._clients.move_to_end(place)
+        return client
+
+    def _build(self, target: CheckedUrl, address: str) -> Client:
+        builder = ClientBuilder().http1_only().no_proxy().follow_redirects(False).referer(False)
+        builder = builder.gzip(False).brotli(False).zstd(False).deflate(False).user_agent(self._user_agent)
+        builder = builder.connect_timeout(timedelta(seconds=self._connect_deadline))
+        builder = builder.pool_idle_timeout(timedelta(seconds=IDLE_SECONDS)).pool_max_idle_per_host(IDLE_PER_HOST)
+        for root in self._roots:
+            builder = builder.add_root_certificate_pem(root)
+        if not target.literal:
+            builder = builder.resolve(target.host, address, target.port)
+        return builder.build()
+
+
+async def _exchange(request: StreamRequest, start: float) -> PostResult:
+    async with request as response:
+        # One byte more than is kept tells a full answer from a longer one; leaving early drops the connection.
+        read = await response.body_reader.read(BODY_LIMIT + 1)
+        body = bytes(read) if read is not None else b""
+        headers = _readable(response.headers)
+        truncated = len(body) > BODY_LIMIT
+        return PostResult(response.status, headers, body[:BODY_LIMIT], truncated, _since(start))
+
+
+def _readable(headers: HeaderMap) -> Headers:
+    try:
+        pairs = tuple(headers.items())
+    except ValueError:
+        pairs = tuple(pair for name in dict.fromkeys(headers.keys()) for pair in _texts(headers, name))
+    kept, size = 0, 0
+    for name, value in pairs:
+        size += len(name) + len(value)
+        if size > HEADERS_LIMIT:
+            break
+        kept += 1
+    return pairs[:kept]
+
+
+def _texts(headers: HeaderMap, name: str) -> list[tuple[str, str]]:
+    # A value beyond ASCII cannot be read as text; the rest of the answer is worth keeping.
+    try:
+        return [(name, value) for value in headers.getall(name)]
+    except ValueError:
+        return []
+
+
+def explain(error: PyreqwestError, scheme: str, deadline: float) -> tuple[Failure, str]:
+    """Return the kind of a failed exchange, and what happened in plain words."""
+    if isinstance(error, ClientClosedError):
+        return "protocol", "The gateway stopped before the endpoint had answered."
+    causes, connecting = _causes(error), _while_connecting(error)
+    if isinstance(error, RequestTimeoutError):
+        if connecting:
+            return "timeout", "The endpoint could not be connected to in time."
+        return "timeout", f"The endpoint did not finish its answer within {deadline:g} s."
+    last = causes[-1] if causes else error.message
+    if connecting and (scheme == "http" or "tcp connect error" in causes):
+        return "connect", f"The endpoint could not be connected to: {last}."
+    if connecting:
+        return "tls", f"No secure connection could be made: {last}."
+    return "protocol", f"The endpoint broke off or did not answer in HTTP: {last}."
+
+
+def _while_connecting(error: PyreqwestError) -> bool:
+    # The class of the error does not tell: a deadline while waiting for the answer is a ConnectTimeoutError as well.
+    return "client error (Connect)" in _causes(error)
+
+
+def _causes(error: PyreqwestError) -> list[str]:
+    causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
+    return [cause["message"] for cause in causes or ()]
+
+
+def _failed(start: float, kind: Failure, words: str) -> PostResult:
+    return PostResult(None, (), b"", False, _since(start), words, kind)
+
+
+def _since(start: float) -> float:
+    return (perf_counter() - start) * 1000

@@ -1,0 +1,222 @@
+"""News of labels, templates, the number and people's wishes: each is noted, and told where something changed."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatepost.model import ids, times
+from gatepost.model.label import PALETTE
+from gatepost.model.template.values import Template
+from gatepost.networks.base import (
+    ErrorReaction,
+    LabelUpdate,
+    NetworkError,
+    NumberUpdate,
+    Person,
+    StatusUpdate,
+    TemplateUpdate,
+)
+from gatepost.store.templates import find_templates, put_template
+from tests.inbound.hearing import ANA, BOB, contact_of, data, hear, said, shown, snapshot, told
+from tests.outbound.stage import Stage
+
+
+def label(stage: Stage, action: Any, name: str | None = "VIP", color: int | None = 3, **more: Any) -> LabelUpdate:
+    return LabelUpdate(more.pop("id", "L1"), action, stage.clock.now(), name, color, **more)
+
+
+async def again(stage: Stage, *updates: Any) -> None:
+    """Takes in news, and then twice more, which changes nothing."""
+    await hear(stage, *updates)
+    before = await snapshot(stage)
+    await hear(stage, *updates, *updates)
+    await hear(stage, *updates)
+    assert await snapshot(stage) == before
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_life_of_a_label(stage: Stage) -> None:
+    await again(stage, label(stage, "changed"))
+    (row,) = await stage.rows("labels")
+    assert (row["network_id"], row["name"], row["color"]) == ("L1", "VIP", "3")
+    await again(stage, label(stage, "changed", "Very important", 4))
+    await again(stage, label(stage, "assigned", None, None, person=ANA))
+    (use,), contact = await stage.rows("label_uses"), await contact_of(stage, ANA.phone or "")
+    assert (use["label_id"], use["contact_id"], use["target"]) == (row["id"], contact["id"], "conversation")
+    await again(stage, label(stage, "removed", None, None, person=ANA))
+    assert await stage.rows("label_uses") == []
+    await again(stage, label(stage, "assigned", None, None, person=BOB))
+    await again(stage, label(stage, "deleted"))
+    assert await stage.rows("labels") + await stage.rows("label_uses") == []
+    shown_as = {"id": ids.show("lb", row["id"]), "name": "Very important", "color": PALETTE[4]}
+    on_ana = {
+        "target": "conversation",
+        "contact": shown(stage, contact),
+        "conversation": {"id": ids.show("cv", contact["id"])},
+    }
+    events = [(event["action"], event["data"]) for event in await told(stage, "label")]
+    assert events[:4] == [
+        ("created", {**shown_as, "name": "VIP", "color": PALETTE[3]}),
+        ("updated", shown_as),
+        ("assigned", {**shown_as, **on_ana}),
+        ("removed", {**shown_as, **on_ana}),
+    ]
+    assert [action for action, _ in events[4:]] == ["assigned", "deleted"]
+
+
+async def test_a_label_that_is_used_before_it_is_named(stage: Stage) -> None:
+    await again(stage, label(stage, "assigned", None, None, person=ANA))
+    await again(stage, label(stage, "changed", "VIP", 3))
+    assert [e["action"] for e in await told(stage, "label")] == ["created", "assigned", "updated"]
+    assert [e["name"] for e in await data(stage, "label")] == ["L1", "L1", "VIP"]
+
+
+@pytest.mark.parametrize("action", ["removed", "deleted"])
+async def test_a_label_that_nobody_knows_is_not_made_to_be_taken_away(stage: Stage, action: str) -> None:
+    await again(stage, label(stage, action, person=ANA if action == "removed" else None))
+    assert await stage.rows("labels") == []
+    assert await told(stage, "label") == []
+
+
+async def test_a_whole_life_in_one_report(stage: Stage) -> None:
+    await hear(
+        stage,
+        label(stage, "changed"),
+        label(stage, "assigned", person=ANA),
+        label(stage, "removed", person=ANA),
+        label(stage, "assigned", person=BOB),
+        label(stage, "deleted"),
+        said(stage, ANA),
+    )
+    actions = ["created", "assigned", "removed", "assigned", "deleted"]
+    assert [e["action"] for e in await told(stage, "label")] == actions
+    assert len(await stage.rows("contacts")) == 2
+
+
+# -- templates --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_the_network_says_of_a_template_is_noted(stage: Stage) -> None:
+    body = [{"type": "BODY", "text": "Hello"}]
+    template = Template("hello", "en_US", "UTILITY", body, status="PENDING", network_id="900")
+    now = stage.clock.now()
+    await put_template(stage.db, stage.channel_id, template, now, now)
+    await hear(stage, TemplateUpdate("900", "hello", "en_US", status="REJECTED", reason="INVALID_FORMAT"))
+    await hear(
+        stage, TemplateUpdate("900", "hello", "en_US", quality="RED"), TemplateUpdate("77", "who", "en_US", "PAUSED")
+    )
+    await hear(stage, TemplateUpdate("900", "hello", "en_US", category="MARKETING"))
+    async with stage.db.connection() as conn:
+        (found,) = (await find_templates(conn, stage.channel_id, [("hello", "en_US")])).values()
+    assert (found.status, found.reason, found.quality) == ("REJECTED", "INVALID_FORMAT", "RED")
+    assert found.category == "MARKETING"
+
+
+# -- the number -------------------------------------------------------------------------------------------------------
+
+
+async def channel(stage: Stage) -> tuple[Any, Any, str, str | None]:
+    async with stage.db.connection() as conn:
+        row = await conn.fetchrow(
+            "SELECT state, limits, connection, reason FROM channels WHERE id = $1", stage.channel_id
+        )
+    assert row is not None
+    return msgspec.json.decode(row["state"]), msgspec.json.decode(row["limits"]), row["connection"], row["reason"]
+
+
+async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
+    await hear(stage, NumberUpdate("THROUGHPUT_UPGRADE", throughput=1000), NumberUpdate("ONBOARDING", tier=10_000))
+    stage.clock.advance(60)
+    await hear(stage, NumberUpdate("UPGRADE", tier=0, quality="GREEN"))
+    state, limits, _, _ = await channel(stage)
+    now = times.show(stage.clock.now())
+    assert limits == {"throughput": 1000, "tier": 0}
+    assert state.pop("number_stale_since") == now, "what else has changed is to be read"
+    assert state == {"last_event": "UPGRADE", "quality": "GREEN", "tier_from": "network", "tier_since": now, "at": now}
+    assert await told(stage) == []
+
+
+async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> None:
+    at, later = stage.clock.now(), stage.clock.now() + timedelta(seconds=5)
+    unpaid = NetworkError(131042, "Unpaid", advice="Pay.")
+    await hear(
+        stage, StatusUpdate("wamid.1", "failed", at, error=NetworkError(131026, "t"), reaction=ErrorReaction.FINAL)
+    )
+    assert "trouble" not in (await channel(stage))[0]
+    failed = [
+        StatusUpdate(f"wamid.{n}", "failed", when, error=unpaid, reaction=ErrorReaction.BREAK)
+        for n, when in ((2, at), (3, later))
+    ]
+    await hear(stage, *failed)
+    assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.show(later)}
+    await hear(stage, NumberUpdate("error", details={"advice": "Unlock."}, reaction=ErrorReaction.BREAK))
+    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.show(at)}
+
+
+async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:
+    before = (await channel(stage))[2]
+    for _ in range(3):
+        await hear(stage, NumberUpdate("DISABLED_UPDATE", banned=True), NumberUpdate("DISABLED_UPDATE", banned=True))
+    assert (await channel(stage))[2] == "banned"
+    for _ in range(2):
+        await hear(stage, NumberUpdate("DISABLED_UPDATE", banned=False))
+    states = [(e["state"], e["previous"]) for e in await data(stage, "ack", "connection")]
+    assert states == [("banned", before), ("connected", "banned")]
+    reasons = [e["reason"] for e in await data(stage, "ack", "connection")]
+    assert "banned" in str(reasons[0])
+    assert reasons[1] == "The network accepts messages from this number."
+
+
+@pytest.mark.parametrize(
+    ("status", "connection"),
+    [
+        ("RESTRICTED", "limited"),
+        ("RATE_LIMITED", "limited"),
+        ("FLAGGED", "connected"),
+        ("DISCONNECTED", "disconnected"),
+    ],
+)
+async def test_a_status_of_the_number_is_a_state_with_a_reason(stage: Stage, status: str, connection: str) -> None:
+    await hear(stage, NumberUpdate("x", banned=True))
+    for _ in range(2):
+        await hear(stage, NumberUpdate("account_update", status=status))
+    state, _, found, reason = await channel(stage)
+    assert (state["status"], found) == (status, connection)
+    assert reason
+    assert len(await told(stage, "ack", "connection")) == 2
+    await hear(stage, NumberUpdate("x", status="SOMETHING_NEW"))
+    assert (await channel(stage))[2] == connection
+
+
+# -- wishes -----------------------------------------------------------------------------------------------------------
+
+
+def wish(person: dict[str, Any], value: str, **more: Any) -> NumberUpdate:
+    one = {"person": person, "category": "marketing_messages", "value": value, **more}
+    return NumberUpdate("user_preferences", details={"preferences": [one]})
+
+
+async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage) -> None:
+    await hear(stage, said(stage, Person(ANA.phone, user_id="US.1")))
+    stop = stage.clock.now()
+    for _ in range(3):
+        await hear(stage, wish({"user_id": "US.1"}, "stop"))
+        stage.clock.advance(60)
+    assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
+    await hear(stage, wish({"phone": ANA.phone}, "later"), wish({"phone": ANA.phone}, "resume", category="other"))
+    assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
+    for _ in range(2):
+        await hear(stage, wish({"phone": ANA.phone}, "resume"))
+    assert (await contact_of(stage, ANA.phone or ""))["opted_out"] is None
+    events = [(e["changed"], e["opted_out"]) for e in await data(stage, "contact")]
+    assert events == [(["opted_out"], True), (["opted_out"], False)]
+    assert "tier" not in (await channel(stage))[0]
+
+
+async def test_a_wish_of_somebody_new_makes_a_contact(stage: Stage) -> None:
+    await hear(stage, wish({"user_id": "US.9"}, "stop"))
+    assert (await contact_of(stage, "user:US.9"))["opted_out"] == stage.clock.now()

@@ -1,0 +1,377 @@
+"""What the network's wishes do to a channel: which messages wait, for how long, and what people are told."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.model import times
+from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Receipt, SendAccepted, SendRefused
+from gatepost.outbound import pace
+from gatepost.outbound.backoff import DOUBT, Backoff
+from gatepost.outbound.send_decision import HoldBack
+from tests.outbound.stage import FAST, Stage
+
+PHONES = [f"55119000000{i:02d}" for i in range(60)]
+MINUTE, HOUR = 60.0, 3600.0
+SPAM = SendRefused(
+    NetworkError(131048, "Spam limit", "Too many blocks", "Write to fewer new people."), ErrorReaction.HOLD_NEW
+)
+LOCKED = SendRefused(NetworkError(131031, "Account locked", None), ErrorReaction.BREAK)
+
+
+def taken(message: Outgoing) -> Receipt:
+    return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
+
+
+# -- the rules --------------------------------------------------------------------------------------------------------
+
+
+def test_new_conversations_are_held_a_quarter_of_an_hour_doubling_to_six() -> None:
+    assert [pace.new_hold(n) / MINUTE for n in range(7)] == [15, 30, 60, 120, 240, 360, 360]
+
+
+def test_a_broken_number_is_held_a_minute_doubling_to_an_hour() -> None:
+    assert [pace.break_hold(n) / MINUTE for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+@given(st.integers(0, 10**9))
+def test_no_hold_overflows_or_shrinks(refusals: int) -> None:
+    for rule in (pace.new_hold, pace.break_hold, pace.channel_hold):
+        assert 0 < rule(refusals) <= rule(refusals + 1) <= 21_600
+
+
+def test_a_hold_that_stands_is_not_begun_again() -> None:
+    holds = Backoff()
+    assert holds.hold(HoldBack.BROKEN, "locked", 100)
+    assert not holds.hold(HoldBack.BROKEN, "another word", 159.9)
+    assert holds.wait(159.5) == 0.5
+    assert holds.reason(159.5) == ("locked", 0.5)
+    assert (holds.wait(160), holds.reason(160)) == (0, None)
+    assert not holds.hold(HoldBack.BROKEN, "locked", 160), "no news"
+    assert holds.wait(160) == 120
+    assert holds.hold(HoldBack.BROKEN, "another word", 280), "news"
+
+
+def test_holds_of_new_conversations_leave_the_others_alone() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.NEW, "spam", 0)
+    assert (holds.wait(1), holds.reason(1)) == (0, None)
+    assert (holds.new_wait(1), holds.new_reason(1)) == (899, ("spam", 899))
+    assert (holds.new_wait(900), holds.new_reason(900)) == (0, None)
+
+
+def test_what_left_before_the_hold_does_not_end_it() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.BROKEN, "locked", 0)
+    assert not holds.release(59.9, opened=True)
+    assert holds.broken
+    assert holds.release(60, opened=False)
+    assert not holds.troubled
+    assert not holds.release(61, opened=False), "told once"
+
+
+def test_only_an_opened_conversation_proves_that_conversations_may_be_opened() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.NEW, "spam", 0)
+    assert not holds.release(1000, opened=False)
+    assert holds.wary
+    assert holds.release(1000, opened=True)
+
+
+def test_two_troubles_end_when_both_have_ended() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.NEW, "spam", 0)
+    holds.hold(HoldBack.BROKEN, "locked", 0)
+    assert not holds.release(1000, opened=False)
+    assert (holds.broken, holds.troubled) == (False, True)
+    assert holds.release(1000, opened=True)
+
+
+def test_patience_alone_is_no_trouble() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.CHANNEL, "too fast", 0)
+    assert (holds.wait(0), holds.troubled) == (1, False)
+    assert not holds.release(5, opened=True)
+    holds.hold(HoldBack.CHANNEL, "too fast", 10)
+    assert holds.wait(10) == 1, "a message that was taken since forgives"
+
+
+def test_a_hold_lasts_at_least_as_long_as_it_must() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.CHANNEL, "maintenance", 0, 60)
+    assert (holds.wait(59.5), holds.wait(60)) == (0.5, 0)
+    for _ in range(6):
+        holds.hold(HoldBack.CHANNEL, "too fast", 1000)
+        holds.go_on()
+    for refusals in range(6):
+        holds.hold(HoldBack.CHANNEL, "too fast", 1000 * (refusals + 2))
+    holds.hold(HoldBack.CHANNEL, "maintenance", 9000, 50)
+    assert holds.wait(9000) == 60, "a longer back-off stands"
+
+
+def test_a_number_that_may_send_faster_goes_on_at_once() -> None:
+    holds = Backoff()
+    holds.hold(HoldBack.CHANNEL, "maintenance", 0, 60)
+    holds.hold(HoldBack.BROKEN, "locked", 0)
+    holds.go_on()
+    assert holds.reason(1) == ("locked", 59), "the other trouble is not over"
+
+
+def test_the_networks_own_time_is_kept_and_a_shorter_one_does_not_cut_it() -> None:
+    holds = Backoff()
+    holds.lock_new(5000, "time-lock")
+    holds.lock_new(4000, "time-lock")
+    assert holds.new_wait(0) == 5000
+    assert not holds.wary, "it named the time: no need to feel for it"
+
+
+def test_trouble_that_an_earlier_owner_left_ends_with_the_first_conversation() -> None:
+    holds = Backoff(limited=True)
+    assert not holds.release(0, opened=False)
+    assert holds.release(0, opened=True)
+    assert not holds.release(0, opened=True)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([HoldBack.CHANNEL, HoldBack.NEW, HoldBack.BROKEN]), st.floats(0, 40_000)), max_size=40
+    )
+)
+def test_a_hold_never_ends_sooner_than_it_was_said(steps: list[tuple[HoldBack, float]]) -> None:
+    holds, now, until = Backoff(), 0.0, 0.0
+    for kind, pause in steps:
+        now += pause
+        assert holds.wait(now) == pytest.approx(max(0.0, until - now))
+        holds.hold(kind, kind.name, now)
+        assert holds.new_wait(now) if kind is HoldBack.NEW else holds.wait(now)
+        until = max(until, now + holds.wait(now))
+
+
+# -- no new conversations ---------------------------------------------------------------------------------------------
+
+
+async def test_a_spam_limit_holds_new_conversations_and_replies_go_on(stage: Stage) -> None:
+    barred = True
+    stage.network.answer = lambda m: SPAM if barred and m.phone != PHONES[9] else taken(m)
+    await stage.take_over()
+    new = await stage.accept_many(PHONES[:3])
+    await stage.drive(10)
+    new += await stage.accept_many(PHONES[3:6])
+    await stage.drive(0)
+    assert len(stage.network.calls) == 3, "no more than were under way at the first no"
+    assert stage.told == [(0, "limited", "Write to fewer new people.")]
+    await stage.hear(PHONES[9])
+    reply = await stage.accept(PHONES[9], "a reply")
+    await stage.drive(1)
+    assert (await stage.status(reply), stage.network.times[-1]) == ("SENT", 10)
+    waiting = (await stage.pace())["waiting"]
+    assert waiting.pop("rule") == "new_conversations"
+    assert waiting == {"because": "Write to fewer new people.", "until": "2026-11-15T10:15:00.000Z"}
+    assert stage.told[1:] == [], "a reply proves nothing"
+    await stage.drive(15 * MINUTE, stride=10)
+    assert [round(at / MINUTE) for at in stage.network.times] == [0, 0, 0, 0, 15], "then one feels for it"
+    barred = False
+    await stage.drive(45 * MINUTE, stride=10)
+    assert [round(at / MINUTE) for at in stage.network.times[5:]] == [45] * 6
+    assert [await stage.status(id_) for id_ in new] == ["SENT"] * 6
+    assert [(round(at / MINUTE), state) for at, state, _ in stage.told] == [
+        (0, "limited"),
+        (45, "connected"),
+    ]
+    await stage.check_floor()
+
+
+async def test_what_the_network_would_not_open_uses_nothing_of_the_tier(stage: Stage) -> None:
+    stage.network.answer = lambda m: SPAM if m.phone == PHONES[0] and m.attempt == 1 else taken(m)
+    await stage.take_over(msgspec.structs.replace(FAST, tier=2))
+    await stage.accept(PHONES[0], ttl=7200)
+    await stage.drive(10)
+    assert (await stage.pace())["tier"]["used"] == 0
+    assert [row["opened_at"] for row in await stage.rows("conversations")] == [None]
+    await stage.take_over(msgspec.structs.replace(FAST, tier=2), limited=True)
+    await stage.accept_many(PHONES[1:3], ttl=7200)
+    await stage.drive(10)
+    assert len(stage.network.calls) == 3, "of a tier of two, the refused one used nothing"
+    assert (await stage.pace())["waiting"]["rule"] == "tier"
+    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+
+
+async def test_a_final_no_to_a_new_person_uses_nothing_of_the_tier(stage: Stage) -> None:
+    no = SendRefused(NetworkError(131026, "Not on the network", None), ErrorReaction.FINAL)
+    stage.network.answer = lambda m: no if m.phone in PHONES[:5] else taken(m)
+    await stage.take_over(msgspec.structs.replace(FAST, tier=2))
+    for phone in PHONES[:8]:
+        await stage.accept(phone)
+        await stage.drive(1)
+    assert [call.message.phone for call in stage.network.calls] == PHONES[:7]
+    assert (await stage.pace())["tier"] | {"since": None} == {
+        "limit": 2,
+        "used": 2,
+        "free": 0,
+        "free_at": "2026-11-16T10:00:05.000Z",
+        "since": None,
+        "waiting": 1,
+    }
+
+
+async def test_one_who_writes_during_the_hold_is_answered_at_once(stage: Stage) -> None:
+    stage.network.answer = lambda m: SPAM if m.attempt == 1 else taken(m)
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stage.drive(10)
+    await stage.hear(PHONES[0])
+    await stage.drive(1)
+    assert (await stage.status(id_), stage.network.times) == ("SENT", [0, 10.5])
+
+
+async def test_a_reply_that_is_refused_as_new_waits_for_the_hold_and_does_not_turn_in_circles(stage: Stage) -> None:
+    await stage.take_over()
+    await stage.hear(PHONES[0])
+    stage.network.answer = lambda m: SPAM if m.attempt == 1 else taken(m)
+    id_ = await stage.accept(PHONES[0])
+    await stage.drive(16 * MINUTE, stride=10)
+    assert (await stage.status(id_), stage.network.times) == ("SENT", [0, 900])
+
+
+async def test_a_time_lock_that_the_network_names_holds_new_ones_until_then(stage: Stage) -> None:
+    await stage.take_over()
+    until = stage.clock.now() + pace.DAY / 24
+    stage.sender.lock_new(until)
+    await stage.accept_many(PHONES[:20])
+    await stage.hear(PHONES[30])
+    await stage.accept(PHONES[30], "a reply")
+    await stage.drive(HOUR - 1, stride=10)
+    assert stage.network.bodies == ["a reply"]
+    assert "does not let this number write to new people" in (await stage.pace())["waiting"]["because"]
+    await stage.drive(2)
+    assert len(stage.network.calls) == 21, "then all at once"
+    assert stage.network.times[1] == pytest.approx(HOUR, abs=0.6)
+
+
+# -- a number in trouble ----------------------------------------------------------------------------------------------
+
+
+async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_freed_by_the_first_success(
+    stage: Stage,
+) -> None:
+    mended = False
+    stage.network.answer = lambda m: taken(m) if mended else LOCKED
+    await stage.take_over()
+    await stage.hear(PHONES[0])
+    await stage.accept(PHONES[0], "a reply")
+    await stage.drive(1)
+    ids = await stage.accept_many(PHONES[1:30])
+    await stage.drive(16 * MINUTE, stride=1)
+    assert [round(at / MINUTE) for at in stage.network.times] == [0, 1, 3, 7, 15], "replies wait too"
+    assert [state for _, state, _ in stage.told] == ["limited"], "told once"
+    assert stage.told[0][2] == "Account locked"
+    waiting = (await stage.pace())["waiting"]
+    assert waiting["because"] == "Account locked"
+    assert waiting["until"].startswith("2026-11-15T10:31:0")
+    mended = True
+    await stage.drive(16 * MINUTE, stride=1)
+    assert len(stage.network.calls) == 5 + 30
+    assert max(stage.network.times) - stage.network.times[5] < 1, "the others follow at once"
+    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+
+
+async def test_many_in_flight_when_the_number_breaks_tell_it_once(stage: Stage) -> None:
+    stage.network.answer = lambda m: LOCKED if m.phone in PHONES[:19] else taken(m)
+    await stage.take_over()
+    await stage.accept_many(PHONES[:20])
+    await stage.drive(30)
+    assert [state for _, state, _ in stage.told] == ["limited"], "the one that was taken left before"
+    assert len(stage.network.calls) == 20
+
+
+# -- maintenance ------------------------------------------------------------------------------------------------------
+
+MAINTENANCE = SendRefused(NetworkError(131057, "In maintenance", None), ErrorReaction.HOLD_CHANNEL, wait=60)
+
+
+async def test_the_minute_of_maintenance_is_waited_for_and_not_felt_for(stage: Stage) -> None:
+    stage.network.answer = lambda m: MAINTENANCE if m.attempt == 1 and m.phone == PHONES[0] else taken(m)
+    await stage.take_over()
+    ids = [await stage.accept(PHONES[0])]
+    await stage.drive(1)
+    ids += await stage.accept_many(PHONES[1:4])
+    await stage.drive(58)
+    assert stage.network.times == [0]
+    waiting = {"rule": "hold", "because": "In maintenance", "until": "2026-11-15T10:01:00.000Z"}
+    assert (await stage.pace())["waiting"] == waiting
+    await stage.drive(2)
+    assert stage.network.times == [0, *[pytest.approx(60, abs=0.6)] * 4]
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+
+
+async def test_a_raised_throughput_ends_the_maintenance(stage: Stage) -> None:
+    stage.network.answer = lambda m: MAINTENANCE if m.attempt == 1 else taken(m)
+    before = msgspec.structs.replace(FAST, throughput=80)
+    await stage.take_over(before)
+    await stage.accept(PHONES[0])
+    await stage.drive(10)
+    stage.sender.adjust(stage.network, before)
+    await stage.drive(1)
+    assert stage.network.times == [0], "nothing has changed yet"
+    stage.sender.adjust(stage.network, msgspec.structs.replace(FAST, throughput=1000))
+    await stage.drive(1)
+    assert stage.network.times == [0, pytest.approx(11, abs=0.6)]
+
+
+# -- taken, and failed later ------------------------------------------------------------------------------------------
+
+
+def test_a_message_that_is_taken_does_not_end_a_doubt_at_once() -> None:
+    holds = Backoff()
+    assert holds.doubt("unpaid", 0, DOUBT)
+    assert not holds.release(DOUBT - 0.1, opened=True), "it left before"
+    assert holds.wait(DOUBT - 0.5) == 0.5
+    assert not holds.release(DOUBT, opened=True)
+    assert (holds.broken, holds.wait(DOUBT)) == (True, 30), "the next one waits for what becomes of it"
+    assert holds.release(DOUBT + 30, opened=False)
+    assert not holds.troubled
+
+
+def test_a_failure_of_the_one_that_tried_renews_the_doubt_silently() -> None:
+    holds = Backoff()
+    holds.doubt("unpaid", 0, DOUBT)
+    holds.release(DOUBT, opened=False)
+    assert not holds.doubt("unpaid", DOUBT + 5, DOUBT)
+    assert holds.wait(DOUBT + 5) == DOUBT
+    assert not holds.release(2 * DOUBT + 5, opened=False)
+
+
+async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage: Stage) -> None:
+    await stage.take_over()
+    await stage.accept_many(PHONES[:3])
+    await stage.drive(1)
+    trouble = {"because": "The account cannot be charged.", "at": times.show(stage.clock.now())}
+    for _ in range(3):
+        await stage.sender.mind(trouble)
+    ids = await stage.accept_many(PHONES[3:20])
+    await stage.drive(DOUBT - 2, stride=10)
+    assert len(stage.network.calls) == 3
+    assert [state for _, state, _ in stage.told] == ["limited"]
+    assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
+    await stage.drive(12, stride=1)
+    assert len(stage.network.calls) == 4, "one finds out"
+    await stage.sender.mind({**trouble, "at": times.show(stage.clock.now())})
+    await stage.drive(DOUBT - 2, stride=10)
+    assert len(stage.network.calls) == 4, "it failed like the others"
+    await stage.drive(60, stride=1)
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(DOUBT - 1, 0), (DOUBT, 1), (DOUBT + 1, 1)])
+async def test_a_failure_of_long_ago_holds_nobody(stage: Stage, seconds: float, calls: int) -> None:
+    await stage.take_over()
+    trouble = {"because": "Unpaid.", "at": times.show(stage.clock.now())}
+    stage.clock.advance(seconds)
+    await stage.sender.mind(trouble)
+    await stage.sender.mind(None)
+    await stage.accept(PHONES[0])
+    await stage.drive(0.5)
+    assert len(stage.network.calls) == calls

@@ -1,0 +1,183 @@
+"""A shelf for one channel's files: a real database, a real folder, a clock that is moved by hand, a network of its own.
+
+shelf = await make_shelf(db, tmp_path)
+media = await shelf.store(b"bytes", "image/png")       a file that somebody uploaded
+media = await shelf.expect(b"bytes")                   a file of an incoming message that waits to be fetched
+shelf.bytes_kept()                                     what lies in the folder, by file
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+
+from gatepost.admin import accounts, channels
+from gatepost.clock import MovableClock
+from gatepost.model import ids
+from gatepost.model.account import Plan
+from gatepost.model.event import ChannelRef
+from gatepost.model.message import State
+from gatepost.networks.base import CallFailed, NetworkError, Outgoing, Person, Receipt, RemoteMedia, SendNotMade
+from gatepost.services.media import MediaService, NewFile
+from gatepost.store.channel_head import Lease, claim_channel
+from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.media.rows import MediaRow, get_media
+from gatepost.store.pool import Database
+from tests.patience import PATIENCE
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+MOST = 1000
+
+
+class FileNetwork:
+    """A network that takes and gives files, as the test says."""
+
+    def __init__(self) -> None:
+        self.put: list[tuple[bytes, str, str | None]] = []
+        self.asked: list[RemoteMedia] = []
+        self.on_put: Callable[[int], str | Awaitable[str]] = lambda number: f"network-{number}"
+        self.on_get: Callable[[RemoteMedia], bytes | Awaitable[bytes]] = lambda _: b""
+
+    async def send(self, message: Outgoing) -> Receipt:
+        return SendNotMade("This network takes files only")
+
+    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+        """Nobody is there to see it."""
+
+    async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
+        self.put.append((content, mime_type, filename))
+        name = self.on_put(len(self.put))
+        return await name if isawaitable(name) else name
+
+    async def get_media(self, media: RemoteMedia, most: int) -> bytes:
+        self.asked.append(media)
+        content = self.on_get(media)
+        return await content if isawaitable(content) else content
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def failing(*, retry: bool, status: int = 500, details: str | None = None) -> Callable[[Any], Any]:
+    """An answer of the network that is a failure."""
+
+    def fail(_: Any) -> Any:
+        raise CallFailed(NetworkError(131, "The network said no", details), retry=retry, status=status)
+
+    return fail
+
+
+class Shelf:
+    """One channel's files, and the hands to use them."""
+
+    def __init__(self, db: Database, folder: Path, clock: MovableClock, account_id: UUID, channel_id: UUID) -> None:
+        self.db = db
+        self.folder = folder
+        self.clock = clock
+        self.account_id = account_id
+        self.channel_id = channel_id
+        self.ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
+        self.objects = ObjectStorage.open("", folder)
+        self.files = MediaService(db, self.objects, clock, most=MOST, timeout=PATIENCE)
+        self.network = FileNetwork()
+
+    async def own(self, ttl: float = 3600) -> Lease:
+        lease = await claim_channel(self.db, self.channel_id, uuid4(), ttl)
+        assert lease is not None
+        return lease
+
+    async def store(self, content: bytes, mime_type: str = "image/png", filename: str | None = None) -> MediaRow:
+        """A file as an upload leaves it."""
+        stored = await self.files.upload(self.new(mime_type, filename), pieces([content]))
+        return await self.get(msgspec.json.decode(stored.answer)["data"]["id"])
+
+    def new(self, mime_type: str = "image/png", filename: str | None = None, **more: Any) -> NewFile:
+        return NewFile(self.channel_id, mime_type, MOST, filename, **more)
+
+    async def get(self, id_: str | UUID) -> MediaRow:
+        media_id = ids.read("med", id_) if isinstance(id_, str) else id_
+        media = await get_media(self.db, self.channel_id, media_id) if media_id else None
+        assert media is not None
+        return media
+
+    async def expect(self, content: bytes, *, sha256: str | None = "", message: bool = True, **fields: Any) -> MediaRow:
+        """A file that an incoming message brought and that is to be fetched; its checksum is right unless given."""
+        sum_ = hashlib.sha256(content).hexdigest() if sha256 == "" else sha256
+        remote = RemoteMedia("handle", "image/jpeg", sum_, len(content), "photo.jpg")
+        remote = msgspec.structs.replace(remote, **fields)
+        now = self.clock.now()
+        media_id, message_id = ids.new_id(now), ids.new_id(now)
+        if message:
+            await self._write_message(message_id, media_id)
+        await self.write(
+            """INSERT INTO media (channel_id, id, state, mime_type, size, sha256, filename, source, message_id,
+                                  next_at, created_at)
+               VALUES ($1, $2, 'waiting', $3, $4, $5, $6, $7, $8, $9, $9)""",
+            media_id,
+            remote.mime_type,
+            remote.size,
+            remote.sha256,
+            remote.filename,
+            msgspec.json.encode(remote).decode(),
+            message_id if message else None,
+            now,
+        )
+        return await self.get(media_id)
+
+    async def _write_message(self, message_id: UUID, media_id: UUID) -> None:
+        now, contact_id = self.clock.now(), uuid4()
+        await self.write(
+            """INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
+               VALUES ($1, $2, $3, 'Ana', $4, $4)""",
+            contact_id,
+            f"5511{contact_id.int % 10**9:09d}",
+            now,
+        )
+        content = msgspec.json.encode({"media": {"id": ids.show("med", media_id)}, "caption": "Look"}).decode()
+        await self.write(
+            """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, attempt, phone, type, content,
+                                     network_id, created_at, sent_at, media_id, event_ids)
+               VALUES ($1, $2, $3, true, false, $8, 0, '5511999998888', 'image', $4, $5, $6, $6, $7, '{}')""",
+            message_id,
+            contact_id,
+            content,
+            f"wamid.{message_id.hex}",
+            now,
+            media_id,
+            State.RECEIVED,
+        )
+
+    async def write(self, statement: str, *arguments: Any) -> None:
+        async with self.db.connection() as conn:
+            await conn.execute(statement, self.channel_id, *arguments)
+
+    async def events(self) -> list[dict[str, Any]]:
+        async with self.db.connection() as conn:
+            rows = await conn.fetch("SELECT body FROM events WHERE channel_id = $1 ORDER BY seq", self.channel_id)
+        return [msgspec.json.decode(row["body"]) for row in rows]
+
+    def bytes_kept(self) -> dict[str, bytes]:
+        """Everything in the folder, finished or not."""
+        return {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
+
+
+async def make_shelf(db: Database, folder: Path, clock: MovableClock | None = None) -> Shelf:
+    """A new account with one channel and an empty folder."""
+    plans = {"unlimited": Plan("Unlimited")}
+    account = await accounts.create_account(db, "Test", "unlimited", plans=plans, trial_days=14, now=NOW)
+    phone = f"1555{uuid4().int % 10**7:07d}"
+    channel = await channels.create_qr(db, account.id, phone=phone, name="Test", limits={}, now=NOW)
+    return Shelf(db, folder, clock or MovableClock(NOW), account.id, channel.id)
+
+
+async def pieces(given: Sequence[bytes | Exception]) -> AsyncIterator[bytes]:
+    """A body that comes in pieces, and may break off with an error."""
+    for piece in given:
+        if isinstance(piece, Exception):
+            raise piece
+        yield piece

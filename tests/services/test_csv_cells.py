@@ -1,0 +1,69 @@
+"""Cells of CSV files: nothing runs in a spreadsheet, whatever it splits cells at, and everything comes back."""
+
+import csv
+import io
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatepost.services.csv_cells import bare_cell, safe_cell, safe_json, safe_lines
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+PIECES = st.lists(st.sampled_from([*FORMULAS, ";", '"', "'", " ", ",", "a", "1", "\u00a0"])).map("".join)
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "=", "-", "＝1", "＋1", "－1", "＠x", " =1"]
+)
+def test_a_cell_that_would_run_is_made_safe(text: str) -> None:
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("x;=1", "x;'=1"),
+        ("x; ＝1;y", "x; '＝1;y".replace("; '", ";' ")),
+        ("x\n+1\r\n-1", "x\n'+1\r\n'-1"),
+        ("x\t@y", "x\t'@y"),
+        ('x;"=1', "x;'\"=1"),
+        (";=1", ";'=1"),
+        ("a;b=c;-", "a;b=c;'-"),
+    ],
+)
+def test_a_part_that_would_run_is_made_safe(text: str, safe: str) -> None:
+    assert safe_cell(text) == safe
+    assert bare_cell(safe) == text
+
+
+@pytest.mark.parametrize("text", ["", "1", "a=b", "x\t", "a;b", "a; b", "a,=b", "'", "5;'5", "a'=1"])
+def test_any_other_cell_stays_as_it_is(text: str) -> None:
+    assert safe_cell(text) == text
+    assert bare_cell(text) == text
+
+
+@given(PIECES)
+def test_every_cell_comes_back(text: str) -> None:
+    assert bare_cell(safe_cell(text)) == text
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@given(cells=st.lists(PIECES, min_size=1, max_size=4))
+def test_no_cell_runs_whatever_a_spreadsheet_splits_at(cells: list[str], delimiter: str) -> None:
+    text = safe_lines([["id", *cells]]).decode()
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    if delimiter != ",":  # quotes count only where they surround what the program takes for a cell
+        rows += csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    for row in rows:
+        for cell in row:
+            assert not cell.lstrip(' "\u00a0').startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")), text
+
+
+@given(st.dictionaries(PIECES, PIECES))
+def test_json_stays_the_same_json(content: dict[str, str]) -> None:
+    written = msgspec.json.encode(content).decode()
+    safe = safe_json(written)
+    assert msgspec.json.decode(safe) == content
+    assert safe_cell(safe) == safe

@@ -1,0 +1,91 @@
+"""What messages do to conversations: greeted once, counted as unread, reopened, and sorted by what came last."""
+
+import asyncio
+from typing import Any
+
+from gatepost.store.channel_head import lock_head
+from tests.inbound.hearing import ANA, BOB, hear, said, told
+from tests.outbound.stage import Stage
+
+
+async def talk(stage: Stage, phone: str) -> Any:
+    (row,) = await stage.rows("contacts", f"AND phone = '{phone}'")
+    (found,) = await stage.rows("conversations", f"AND contact_id = '{row['id']}'")
+    return found
+
+
+async def change(stage: Stage, **fields: Any) -> None:
+    async with stage.db.transaction() as conn:
+        await lock_head(conn, stage.channel_id)
+        names = ", ".join(f"{name} = ${i}" for i, name in enumerate(fields, 2))
+        await conn.execute(
+            f"UPDATE conversations SET {names} WHERE channel_id = $1", stage.channel_id, *fields.values()
+        )
+
+
+async def test_somebody_new_is_told_of_once_before_anything_else(stage: Stage) -> None:
+    await stage.accept(ANA.phone or "")
+    await stage.accept(ANA.phone or "")
+    await hear(stage, said(stage, BOB), said(stage, ANA), said(stage, BOB))
+    events = [(e["type"], e["action"]) for e in await told(stage, greetings=True)]
+    greeting = [("contact_notifications", "created"), ("chat_notification", "created")]
+    message = ("message_notification", "created")
+    assert events == [*greeting, message, message, *greeting, ("contact_notifications", "updated"), *[message] * 3]
+    met, opened = (await told(stage, "c", "created", greetings=True))[:2]
+    assert met["data"]["phone"] == ANA.phone
+    assert opened["data"]["contact"]["id"] == met["data"]["id"]
+    assert opened["data"]["id"] == met["data"]["conversation"]["id"]
+
+
+async def test_what_people_write_is_unread_and_what_they_do_to_it_is_not(stage: Stage) -> None:
+    first = said(stage, ANA, id="wamid.first")
+    await hear(stage, first, said(stage, ANA))
+    await hear(stage, first)
+    emoji = {"reaction": {"emoji": "👍"}}
+    await hear(stage, said(stage, ANA, "reaction", emoji, target="wamid.first"))
+    await hear(stage, said(stage, ANA, "system", {"system": {}}), said(stage, ANA, from_me=True))
+    assert (await talk(stage, ANA.phone or ""))["unread"] == 2
+
+
+async def test_the_newest_message_either_way_is_noted(stage: Stage) -> None:
+    sent = await stage.accept(ANA.phone or "")
+    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == sent
+    stage.clock.advance(5)
+    await hear(stage, said(stage, ANA, id="wamid.1"))
+    (incoming,) = await stage.rows("messages", "AND incoming")
+    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
+    await hear(stage, said(stage, ANA, age=3600))
+    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
+
+
+async def test_many_at_once_count_right(stage: Stage) -> None:
+    reports = (hear(stage, said(stage, ANA), said(stage, BOB)) for _ in range(20))
+    sends = (stage.accept(ANA.phone or "", f"{number}") for number in range(20))
+    await asyncio.gather(*reports, *sends)
+    for person in (ANA, BOB):
+        assert (await talk(stage, person.phone or ""))["unread"] == 20
+    newest = max(row["id"] for row in await stage.rows("messages", f"AND phone = '{ANA.phone}'"))
+    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == newest
+
+
+async def test_whoever_writes_opens_a_closed_or_archived_conversation_again(stage: Stage) -> None:
+    await hear(stage, said(stage, ANA))
+    for fields in ({"status": "closed"}, {"archived": True}, {"status": "closed", "archived": True}):
+        await change(stage, **fields)
+        await hear(stage, said(stage, ANA), said(stage, ANA))
+        found = await talk(stage, ANA.phone or "")
+        assert (found["status"], found["archived"]) == ("open", False)
+    events = await told(stage, "chat_notification", "updated")
+    assert [event["data"]["status"] for event in events] == ["open"] * 3
+    assert [event["data"]["changed"] for event in events] == [["status"], ["archived"], ["status", "archived"]]
+    await hear(stage, said(stage, ANA))
+    assert len(await told(stage, "chat_notification", "updated")) == 3
+
+
+async def test_what_the_business_writes_reopens_nothing(stage: Stage) -> None:
+    await hear(stage, said(stage, ANA))
+    await change(stage, status="closed")
+    await stage.accept(ANA.phone or "")
+    await hear(stage, said(stage, ANA, from_me=True))
+    assert (await talk(stage, ANA.phone or ""))["status"] == "closed"
+    assert await told(stage, "chat_notification") == []

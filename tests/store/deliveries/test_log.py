@@ -1,0 +1,269 @@
+"""The log of deliveries: pages show everything once, whatever is asked, and no question reads a whole channel."""
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from gatepost.model import ids
+from gatepost.model.dates import IdRange
+from gatepost.model.delivery import CANCELED, DELIVERED, EXHAUSTED, PENDING
+from gatepost.services.deliveries import SCAN, show_whole
+from gatepost.store.deliveries import log as delivery_log
+from gatepost.store.deliveries.attempts import list_attempts, read_attempts
+from gatepost.store.deliveries.log import DeliveryFilter, LoggedDelivery, Place, get_logged, read_page
+from gatepost.store.endpoints import delete_endpoint
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from tests.conftest import PostgresServer
+from tests.outbound.stage import NOW, Stage
+from tests.store import told
+from tests.store.watching import Plan, fill, filled_once, watched_copy
+
+CHANNEL, ENDPOINT = UUID(int=1), UUID(int=7)
+Key = tuple[UUID, UUID]
+
+
+async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, most: int = 20) -> tuple[list[Key], int]:
+    """All deliveries that fit, page by page, and how many pages that took."""
+    found: list[Key] = []
+    before: Place | None = None
+    for pages in range(1, 500):
+        page = await read_page(stage.db, stage.channel_id, wanted, before, scan=scan, most=most)
+        assert len(page.found) <= most
+        found += [(one.event_id, one.endpoint_id) for one in page.found]
+        if page.reached is None:
+            return found, pages
+        assert before is None or page.reached < before
+        before = page.reached
+    raise AssertionError("the pages have no end")
+
+
+async def test_what_was_pending_at_a_deleted_endpoint_is_canceled(stage: Stage) -> None:
+    """Also what is recorded after the deletion, and however long ago that was."""
+    gone, kept = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    events = await told.add_events(stage.db, stage.channel_id, 3)
+    for hook in (gone, kept):
+        await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, DELIVERED, EXHAUSTED])
+    assert await delete_endpoint(stage.db, stage.channel_id, gone)
+
+    async def found(*states: int, **more: Any) -> set[Key]:
+        return set((await read_all(stage, DeliveryFilter(states=states, **more)))[0])
+
+    assert await found(CANCELED) == {(events[0], gone)}
+    assert await found(PENDING) == {(events[0], kept)}
+    assert await found(PENDING, CANCELED) == {(events[0], gone), (events[0], kept)}
+    assert await found(DELIVERED, endpoint_id=gone) == {(events[1], gone)}
+    assert await found(CANCELED, endpoint_id=gone) == {(events[0], gone)}
+    one = await get_logged(stage.db, stage.channel_id, gone, events[0])
+    assert one is not None
+    assert (one.state, one.next_at) == (CANCELED, None)
+
+
+@pytest.mark.parametrize(("scan", "most"), [(SCAN, 100), (SCAN, 7), (40, 7), (4, 1)])
+async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) -> None:
+    chance = random.Random(5)
+    hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(3)]
+    first = await told.add_events(stage.db, stage.channel_id, 40)
+    later = await told.add_events(
+        stage.db, stage.channel_id, 40, type_="ack_notification", start=NOW - timedelta(hours=1)
+    )
+    kept: dict[Key, int] = {}
+    for hook in hooks:
+        chosen = [event for event in first + later if chance.random() < 0.7]
+        states = [chance.choice([0, 1, 1, 1, 2]) for _ in chosen]
+        await told.add_deliveries(stage.db, stage.channel_id, hook, chosen, states)
+        kept |= {(event, hook): state for event, state in zip(chosen, states, strict=True)}
+    await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hooks[1])
+    kept = {key: CANCELED if (key[1], state) == (hooks[1], PENDING) else state for key, state in kept.items()}
+    span = IdRange(first[10], later[20])
+    for wanted in (
+        DeliveryFilter(),
+        DeliveryFilter(states=(CANCELED,)),
+        DeliveryFilter(span),
+        DeliveryFilter(endpoint_id=hooks[1]),
+        DeliveryFilter(states=(EXHAUSTED,)),
+        DeliveryFilter(span, states=(PENDING, EXHAUSTED)),
+        DeliveryFilter(types=("ack_notification",)),
+        DeliveryFilter(endpoint_id=hooks[0], states=(1,), types=("message_notification",)),
+        DeliveryFilter(states=(3,)),
+        DeliveryFilter(types=("order_notifications",)),
+    ):
+        fitting = [
+            (event, hook)
+            for (event, hook), state in kept.items()
+            if wanted.span.start <= event < wanted.span.end
+            and wanted.endpoint_id in (None, hook)
+            and (wanted.states is None or state in wanted.states)
+            and (wanted.types is None or (event in later) == ("ack_notification" in wanted.types))
+            and wanted.types != ("order_notifications",)
+        ]
+        found, _ = await read_all(stage, wanted, scan=scan, most=most)
+        assert found == sorted(fitting, reverse=True), wanted
+
+
+async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 1)
+    stranger = UUID(int=99)
+    assert (await read_page(stage.db, stranger, DeliveryFilter(), None, scan=100, most=10)).found == []
+    assert (await read_page(stage.db, stranger, DeliveryFilter(endpoint_id=hook), None, scan=100, most=10)).found == []
+    assert await get_logged(stage.db, stranger, hook, event) is None
+    assert await get_logged(stage.db, stage.channel_id, hook, event) is not None
+
+
+async def test_what_a_delivery_is_shown_with(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
+    event, gone = await told.add_events(stage.db, stage.channel_id, 2)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], 0, attempts=2)
+    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 1, status=500)
+    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 2, status=None, error="It broke.")
+    await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=1))
+    await told.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
+    one = await get_logged(stage.db, stage.channel_id, hook, event)
+    assert isinstance(one, LoggedDelivery)
+    assert (one.type, one.action, one.endpoint_state) == ("message_notification", "created", "paused")
+    assert one.last is not None
+    assert (one.last.number, one.last.status, one.last.error) == (2, None, "It broke.")
+    assert one.next_at == NOW + timedelta(hours=1)
+    assert await get_logged(stage.db, stage.channel_id, hook, gone) is None
+
+
+async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 3)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+    shared: dict[str, Any] = {"status": 200, "answer_headers": '[["x-said","yes"]]', "answer_body": b"ok"}
+    await told.add_attempts(stage.db, stage.channel_id, hook, events, batch=events, **shared)
+    await told.add_attempts(stage.db, stage.channel_id, hook, events[1:], at=NOW + timedelta(seconds=9), number=2)
+    for event in events:
+        attempts, bodies = await read_attempts(stage.db, stage.channel_id, hook, event, 50)
+        assert attempts[0].batch == tuple(events)
+        assert (attempts[0].answer_body, attempts[0].answer_headers) == (b"ok", '[["x-said","yes"]]')
+        assert set(bodies) == set(events)
+        assert [one.batch for one in attempts[1:]] == ([] if event == events[0] else [()])
+        one = await get_logged(stage.db, stage.channel_id, hook, event)
+        assert one is not None
+        shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+        sent = shown["attempts"][0]["request"]["body"]
+        assert sent == '{"events":[' + ",".join(bodies[id_] for id_ in events) + "]}"
+    logged = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
+    assert {one.answer_body for one in logged if one.number == 1} == {b"ok"}
+    await told.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
+    one = await get_logged(stage.db, stage.channel_id, hook, events[1])
+    assert one is not None
+    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    assert shown["attempts"][0]["request"]["body"] is None  # a part of it is past its time
+
+
+async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 2, attempts=51)
+    for number in range(1, 52):
+        await told.add_attempts(stage.db, stage.channel_id, hook, [event], number)
+    one = await get_logged(stage.db, stage.channel_id, hook, event)
+    assert one is not None
+    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    assert shown["attempt_count"] == 51
+    assert [attempt["number"] for attempt in shown["attempts"]] == list(range(2, 52))
+
+
+# -- how much is read -------------------------------------------------------------------------------------------------
+
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_log) as names:
+        yield names
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
+    """Give a database with ten weeks of deliveries, without statistics or with them."""
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_log(url: str) -> None:
+    """Ten weeks of deliveries to one endpoint, a few days of them to three more."""
+    plain = await Database.connect(url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    await plain.close()
+    await fill(url, CHANNEL, ENDPOINT, count=12_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    for number in range(1, 4):
+        end = NOW - timedelta(days=number)
+        await fill(url, CHANNEL, UUID(int=7 + number), count=300, start=end, end=NOW, salt=f"{number}")
+
+
+def looked_at(plans: list[Plan], table: str) -> int:
+    """How many rows of a table the dearest statement has looked at."""
+    nodes = [[n for n in plan.nodes() if n.get("Relation Name", "").startswith(table)] for plan in plans]
+    return max(
+        int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in some))
+        for some in nodes
+    )
+
+
+@pytest.mark.parametrize(
+    "wanted", [DeliveryFilter(states=(3,)), DeliveryFilter(types=("none",)), DeliveryFilter(states=(3,), types=("x",))]
+)
+@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
+async def test_a_filter_that_nothing_fits_is_cut_into_pieces(
+    watched: Watched, wanted: DeliveryFilter, endpoint: UUID | None
+) -> None:
+    db, plans = watched
+    asked = DeliveryFilter(endpoint_id=endpoint, states=wanted.states, types=wanted.types)
+    page = await read_page(db, CHANNEL, asked, None, scan=1_000, most=20)
+    assert page.found == []
+    assert page.reached is not None
+    assert all(plan.seq_scans() == [] for plan in plans)
+    assert looked_at(plans, "deliveries") <= 1_100
+    assert looked_at(plans, "events") <= 1_100
+
+
+@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
+async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | None) -> None:
+    db, plans = watched
+    page = await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=endpoint), None, scan=SCAN, most=20)
+    assert len(page.found) == 20
+    assert all(plan.seq_scans() == [] for plan in plans)
+    assert looked_at(plans, "deliveries") <= 4 * 20 + 20
+    assert looked_at(plans, "attempts") <= 40
+    for plan in plans:
+        if "FROM had" not in plan.query:  # which looks for endpoints wherever there may be some
+            assert len(plan.touched("deliveries")) <= 3, plan.query
+
+
+async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
+    db, plans = watched
+    (one, *_) = (await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=ENDPOINT), None, scan=SCAN, most=1)).found
+    plans.clear()
+    assert await get_logged(db, CHANNEL, one.endpoint_id, one.event_id) == one
+    await read_attempts(db, CHANNEL, one.endpoint_id, one.event_id, 50)
+    for plan in plans:
+        assert plan.seq_scans() == []
+        assert plan.rows_read + plan.rows_filtered <= 3, plan.query
+
+
+async def test_deleted_endpoints_are_looked_for_so_many_at_most(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery_log, "_DELETED", 3)
+    events = await told.add_events(stage.db, stage.channel_id, 1)
+    hooks = [ids.new_id(NOW + timedelta(seconds=number)) for number in range(4)]
+    assert all(one < two for one, two in pairwise(hooks))
+    for hook in hooks:
+        await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+    found, _ = await read_all(stage, DeliveryFilter())
+    assert [hook for _, hook in found] == hooks[:0:-1]  # the three youngest
+    assert len((await read_all(stage, DeliveryFilter(endpoint_id=hooks[0])))[0]) == 1

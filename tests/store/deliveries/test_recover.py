@@ -1,0 +1,409 @@
+"""Recoveries: every event that never arrived comes once, whoever works them off and however often they are killed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from gatepost.model import ids
+from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PENDING
+from gatepost.model.errors import Conflict, Invalid
+from gatepost.services.recoveries import RecoverRequest, progress, read_wish, recover
+from gatepost.services.recovery_task import RecoveryTask
+from gatepost.store.channel_head import Lease, StaleOwner, claim_channel, release_channel
+from gatepost.store.deliveries.queue import read_pending, read_retries
+from gatepost.store.deliveries.recover import (
+    PIECE,
+    RecoveryFilter,
+    RecoveryRow,
+    add_recovery,
+    forget_recoveries,
+    get_recovery,
+    list_recoveries,
+    open_recoveries,
+    recover_piece,
+)
+from gatepost.store.deliveries.retry import endless
+from gatepost.store.endpoints import Endpoint, get_endpoint
+from gatepost.store.idempotency import NEVER
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.patience import PATIENCE
+from tests.store import told
+from tests.store.watching import fill, watched_database
+
+LONG_AGO = ids.floor_id(NOW - timedelta(days=1))
+END = UUID(int=(1 << 128) - 1)
+
+
+async def begin(stage: Stage, hook: UUID, **wish: Any) -> RecoveryRow:
+    asked = RecoveryFilter(**{"first_id": LONG_AGO, "end_id": END, "types": None, "states": None} | wish)
+    return await add_recovery(stage.db, stage.channel_id, hook, asked, NEVER, NOW)
+
+
+async def own(stage: Stage) -> Lease:
+    """A new owner, whoever had the channel before."""
+    if hasattr(stage, "lease"):
+        await release_channel(stage.db, stage.lease, seen=None, work_at=None)
+    lease = await claim_channel(stage.db, stage.channel_id, uuid4(), 3600)
+    assert lease
+    stage.lease = lease
+    return lease
+
+
+async def work_off(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
+    lease = await own(stage)
+    while await recover_piece(stage.db, lease, recovery.id, NOW) == "more":
+        pass
+    return await now_of(stage, recovery)
+
+
+async def now_of(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
+    found = await get_recovery(stage.db, stage.channel_id, recovery.endpoint_id, recovery.id)
+    assert found is not None
+    return found
+
+
+async def test_what_never_arrived_comes_and_nothing_else(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
+    events = await told.add_events(stage.db, stage.channel_id, 5)
+    await told.add_events(stage.db, stage.channel_id, 1, type_="order_notifications")
+    states = [PENDING, DELIVERED, EXHAUSTED, DROPPED]
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:4], states, attempts=4)
+    done = await work_off(stage, await begin(stage, hook))
+    waiting = await told.retries(stage.db, stage.channel_id)
+    assert list(waiting) == events[2:]  # in the order in which they happened
+    assert all(row["next_at"] <= NOW and row["about"] is None for row in waiting.values())
+    rows = await told.deliveries(stage.db, stage.channel_id)
+    assert [(rows[event]["state"], rows[event]["attempts"], rows[event]["begun"]) for event in events] == [
+        (PENDING, 4, 0),
+        (DELIVERED, 4, 0),
+        (PENDING, 4, 4),
+        (PENDING, 4, 4),
+        (PENDING, 0, 0),
+    ]
+    assert rows[events[4]]["next_at"] == NOW  # so that nobody takes it for one that comes by itself
+    assert (done.recovered, done.ended_at, progress(done)) == (3, NOW, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        ({"states": (EXHAUSTED,)}, {1, 5}),
+        ({"states": (MISSING,)}, {3, 7}),
+        ({"states": (DELIVERED, DROPPED)}, {0, 2, 4, 6}),
+        ({"types": ("ack_notification",)}, {5, 6, 7}),
+        ({"types": ("order_notifications",)}, set()),
+    ],
+)
+async def test_what_is_asked_for(stage: Stage, wish: Any, expected: set[int]) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification", "ack_notification"])
+    events = await told.add_events(stage.db, stage.channel_id, 4)
+    events += await told.add_events(
+        stage.db, stage.channel_id, 4, type_="ack_notification", start=NOW - timedelta(hours=1)
+    )
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[0], events[4]], DELIVERED)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[1], events[5]], EXHAUSTED)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[2], events[6]], DROPPED)
+    await work_off(stage, await begin(stage, hook, **wish))
+    assert set(await told.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
+
+
+async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> None:
+    """Those that are due already, that stand in line, or were never tried, go as they do by themselves."""
+    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    late, due, behind, fresh = events = await told.add_events(stage.db, stage.channel_id, 4, about=UUID(int=3))
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:3], PENDING, attempts=4)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, [fresh], PENDING, attempts=0)
+    before = NOW - timedelta(minutes=1)
+    times = {late: NOW + timedelta(hours=5), due: before, behind: told.INFINITY}
+    for event, at in times.items():
+        await told.add_retry(stage.db, stage.channel_id, hook, event, at, UUID(int=3))
+    done = await work_off(stage, await begin(stage, hook))
+    assert done.recovered == 1
+    waiting = await told.retries(stage.db, stage.channel_id)
+    assert waiting.keys() == times.keys()
+    assert waiting[late]["next_at"] <= NOW
+    assert (waiting[due]["next_at"], endless(waiting[behind]["next_at"])) == (before, True)
+    rows = await told.deliveries(stage.db, stage.channel_id)
+    assert [(rows[event]["state"], rows[event]["begun"]) for event in events] == [(PENDING, 4), *[(PENDING, 0)] * 3]
+    assert (await work_off(stage, await begin(stage, hook, states=(PENDING,)))).recovered == 0
+
+
+async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 4)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, PENDING, EXHAUSTED, EXHAUSTED])
+    for event in events[:2]:
+        await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
+    recovery, lease = await begin(stage, hook, states=(EXHAUSTED,)), await own(stage)
+    assert await recover_piece(stage.db, lease, recovery.id, NOW, most=2) == "done"
+    again = await begin(stage, hook)
+    assert await recover_piece(stage.db, lease, again.id, NOW, most=2) == "held"
+
+
+async def test_a_recovery_has_a_paused_endpoint_tried_at_once(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
+    await told.change(stage.db, "UPDATE endpoints SET probe_at = $2 WHERE id = $1", hook, NOW + timedelta(hours=1))
+    await begin(stage, hook)
+    assert (await endpoint_of(stage, hook)).health.probe_at == NOW
+
+
+async def test_since_and_until(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 6)
+    asked = await begin(stage, hook, first_id=events[1], end_id=events[4])
+    later = await told.add_events(stage.db, stage.channel_id, 1, start=NOW)
+    assert (await work_off(stage, asked)).recovered == 3
+    assert list(await told.retries(stage.db, stage.channel_id)) == events[1:4]
+    second = await begin(stage, hook)
+    await told.add_events(stage.db, stage.channel_id, 1, start=NOW + timedelta(seconds=1))  # not asked for any more
+    await work_off(stage, second)
+    assert set(await told.retries(stage.db, stage.channel_id)) == {*events, *later}
+
+
+async def test_what_is_recovered_has_one_way_to_its_endpoint(stage: Stage) -> None:
+    """An endpoint that was just enabled reads on from where it was: it must not find there what it gets as a retry."""
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 3)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[2:], PENDING, attempts=0)
+    await work_off(stage, await begin(stage, hook))
+    pending = await read_pending(stage.db, stage.channel_id, hook, ids.ZERO, 100)
+    again = await read_retries(stage.db, stage.channel_id, hook, NOW, [], 100)
+    assert [due.event_id for due in pending] == events[2:]
+    assert [due.event_id for due in again.due] == events[:2]
+
+
+async def test_an_ordered_endpoint_gets_each_conversation_in_its_line(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    (mine,) = await told.add_events(stage.db, stage.channel_id, 1, about=UUID(int=5))
+    (whole,) = await told.add_events(stage.db, stage.channel_id, 1)
+    await work_off(stage, await begin(stage, hook))
+    waiting = await told.retries(stage.db, stage.channel_id)
+    assert {event: row["about"] for event, row in waiting.items()} == {mine: UUID(int=5), whole: ids.ZERO}
+
+
+async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
+    """Each piece has another owner, and the one before tries to go on."""
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 5_000, step=timedelta(milliseconds=1))
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[::3], EXHAUSTED, attempts=10)
+    recovery = await begin(stage, hook)
+    arrived: Counter[UUID] = Counter()
+    pieces = 0
+    while await open_recoveries(stage.db, stage.channel_id):
+        before = getattr(stage, "lease", None)
+        task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True, lambda: None)
+        await task.step()
+        if before is not None:
+            with pytest.raises(StaleOwner):
+                await recover_piece(stage.db, before, recovery.id, NOW)
+        arrived.update(await told.deliver_all(stage.db, stage.channel_id))
+        pieces += 1
+    assert pieces == 5_000 // PIECE + 1
+    assert arrived == Counter(events)
+    assert (await now_of(stage, recovery)).recovered == 5_000
+
+
+async def test_a_piece_that_breaks_leaves_nothing_behind(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.add_events(stage.db, stage.channel_id, 10)
+    recovery = await begin(stage, hook)
+    lease = await own(stage)
+    await told.change(
+        stage.db,
+        f"ALTER TABLE recoveries ADD CONSTRAINT broken CHECK (channel_id <> '{stage.channel_id}' OR recovered = 0)",
+    )
+    try:
+        with pytest.raises(asyncpg.PostgresError):
+            await recover_piece(stage.db, lease, recovery.id, NOW)
+    finally:
+        await told.change(stage.db, "ALTER TABLE recoveries DROP CONSTRAINT broken")
+    assert await stage.rows("deliveries") == await stage.rows("delivery_retries") == []
+    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert len(await stage.rows("delivery_retries")) == 10
+
+
+@pytest.mark.parametrize(("waiting", "step"), [(9, "done"), (10, "held")])
+async def test_it_holds_while_so_many_wait(stage: Stage, waiting: int, step: str) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, 20)
+    for event in events[:waiting]:
+        await told.add_retry(stage.db, stage.channel_id, hook, event, NOW)
+    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:waiting], PENDING)
+    recovery = await begin(stage, hook)
+    assert await recover_piece(stage.db, await own(stage), recovery.id, NOW, most=10) == step
+    assert len(await stage.rows("delivery_retries")) == (waiting if step == "held" else 20)
+
+
+@pytest.mark.parametrize(("count", "first"), [(PIECE - 1, "done"), (PIECE, "more"), (PIECE + 1, "more")])
+async def test_pieces(stage: Stage, count: int, first: str) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.add_events(stage.db, stage.channel_id, count, step=timedelta(milliseconds=1))
+    recovery, lease = await begin(stage, hook), await own(stage)
+    assert await recover_piece(stage.db, lease, recovery.id, NOW) == first
+    part = await now_of(stage, recovery)
+    assert part.recovered == min(count, PIECE)
+    assert 0 < progress(part) <= 1
+    assert (part.ended_at is None) == (first == "more")
+    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert (await now_of(stage, recovery)).recovered == count
+
+
+async def test_it_waits_for_a_disabled_endpoint_and_ends_with_a_deleted_one(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.add_events(stage.db, stage.channel_id, 3)
+    recovery, lease = await begin(stage, hook), await own(stage)
+    await told.change(stage.db, "UPDATE endpoints SET state = 'disabled' WHERE id = $1", hook)
+    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "off"
+    assert await open_recoveries(stage.db, stage.channel_id) == [recovery.id]
+    await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hook)
+    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert await open_recoveries(stage.db, stage.channel_id) == []
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_one_at_a_time(stage: Stage) -> None:
+    hook, other = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    first = await begin(stage, hook)
+    await begin(stage, other)
+    with pytest.raises(Conflict, match=ids.show("rec", first.id)):
+        await begin(stage, hook)
+    await work_off(stage, first)
+    second = await begin(stage, hook)
+    listed = await list_recoveries(stage.db, stage.channel_id, hook, None, 10)
+    assert {one.id for one in listed} == {first.id, second.id}
+    assert listed == sorted(listed, key=lambda one: one.id, reverse=True)
+    assert await list_recoveries(stage.db, stage.channel_id, hook, listed[0].id, 10) == listed[1:]
+    assert await list_recoveries(stage.db, uuid4(), hook, None, 10) == []
+    assert await get_recovery(stage.db, stage.channel_id, other, first.id) is None
+
+
+async def test_asking_wakes_the_channel(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.change(stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id)
+    await begin(stage, hook)
+    (head,) = await stage.rows("channel_heads")
+    assert head["work_at"] == NOW
+
+
+async def test_what_was_done_long_ago_is_forgotten(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    done, running = await work_off(stage, await begin(stage, hook)), await begin(stage, hook)
+    await forget_recoveries(stage.db, NOW + timedelta(days=30), 30)
+    assert len(await stage.rows("recoveries")) == 2
+    await forget_recoveries(stage.db, NOW + timedelta(days=30, seconds=1), 30)
+    assert [row["id"] for row in await stage.rows("recoveries")] == [running.id] != [done.id]
+
+
+# -- the wish ---------------------------------------------------------------------------------------------------------
+
+
+async def endpoint_of(stage: Stage, hook: UUID) -> Endpoint:
+    # What the tests write as an endpoint is whole but for its secret.
+    found = await get_endpoint(stage.db, stage.channel_id, hook)
+    assert found is not None
+    return found
+
+
+async def test_what_may_be_asked_for(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
+    endpoint = await endpoint_of(stage, hook)
+    wish = read_wish(RecoverRequest("2026-11-14", statuses=["missing", "exhausted", "missing"]), endpoint, NOW)
+    assert wish == RecoveryFilter(ids.floor_id(NOW.replace(day=14, hour=0)), END, None, (MISSING, EXHAUSTED))
+    until = read_wish(RecoverRequest("2026-11-14T10:00:00Z", "2027-01-01", ["message_notification"]), endpoint, NOW)
+    assert (until.end_id, until.types) == (ids.floor_id(NOW), ("message_notification",))
+    for request, field in (
+        (RecoverRequest("yesterday"), "since"),
+        (RecoverRequest("2026-11-15T10:00:00Z"), "since"),
+        (RecoverRequest("2026-11-14", "2026-11-14"), "until"),
+        (RecoverRequest("2026-11-14", "soon"), "until"),
+        (RecoverRequest("2026-11-14", types=[]), "types"),
+        (RecoverRequest("2026-11-14", types=["ack_notification"]), "types[0]"),
+        (RecoverRequest("2026-11-14", types=["message_notification", "x"]), "types[1]"),
+        (RecoverRequest("2026-11-14", statuses=[]), "statuses"),
+        (RecoverRequest("2026-11-14", statuses=["canceled"]), "statuses"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            read_wish(request, endpoint, NOW)
+        assert [problem.field for problem in caught.value.fields] == [field], request
+
+
+async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id, state="disabled")
+    with pytest.raises(Conflict, match="Enable it first"):
+        await recover(stage.db, await endpoint_of(stage, hook), RecoverRequest("2026-11-14"), NEVER, NOW)
+
+
+# -- the duty ---------------------------------------------------------------------------------------------------------
+
+
+async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    events = await told.add_events(stage.db, stage.channel_id, PIECE + 1, step=timedelta(milliseconds=1))
+    rung: list[int] = []
+    task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True, lambda: rung.append(1))
+    running = asyncio.create_task(task.run())
+    async with asyncio.timeout(PATIENCE):
+        while not task.idle:
+            await asyncio.sleep(0.01)
+        assert (rung, task.next_work) == ([], None)
+        recovery = await begin(stage, hook)
+        task.wake()
+        while (await now_of(stage, recovery)).ended_at is None or not task.idle:
+            await asyncio.sleep(0.01)
+    assert len(rung) == 2
+    assert set(await told.retries(stage.db, stage.channel_id)) == set(events)
+    await task.stop()
+    await asyncio.wait_for(running, PATIENCE)
+
+
+async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.add_events(stage.db, stage.channel_id, 1)
+    await begin(stage, hook)
+    old = await own(stage)
+    await own(stage)
+    await asyncio.wait_for(RecoveryTask(stage.db, stage.clock, old, lambda: True, lambda: None).run(), PATIENCE)
+    assert await stage.rows("delivery_retries") == []
+
+
+# -- how much is read -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def busy(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[tuple[Stage, list[Any]]]:
+    """Give a channel with ten weeks behind it, and the plans of what is done with it."""
+    plain = await Database.connect(database_url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    stage = await make_stage(plain)
+    start = NOW - timedelta(days=70)
+    await fill(database_url, stage.channel_id, UUID(int=7), count=8_000, start=start, end=NOW, salt="past")
+    if request.param == "analyzed":
+        await told.change(plain, "ANALYZE")
+    async with watched_database(database_url) as (db, plans):
+        stage.db = db
+        yield stage, plans
+    await plain.close()
+
+
+async def test_a_piece_reads_no_more_than_it_looks_at(busy: tuple[Stage, list[Any]]) -> None:
+    stage, plans = busy
+    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    await told.add_events(stage.db, stage.channel_id, 1)
+    recovery = await begin(stage, hook, first_id=ids.floor_id(NOW - timedelta(days=60)))
+    lease = await own(stage)
+    plans.clear()
+    assert await recover_piece(stage.db, lease, recovery.id, NOW, piece=100) == "more"
+    assert await open_recoveries(stage.db, stage.channel_id)
+    for plan in plans:
+        assert plan.seq_scans() == [], plan.query
+        assert plan.rows_read + plan.rows_filtered <= 220, plan.query
+        assert len(plan.touched("events")) <= 2, plan.query

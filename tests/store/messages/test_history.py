@@ -1,0 +1,319 @@
+"""Looking back: what is found is what is there, whether in blocks or not, and no question reads a whole channel."""
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import asyncpg
+import msgspec
+import pytest
+
+from gatepost.model import ids
+from gatepost.model.dates import IdRange
+from gatepost.model.search_words import SearchQuery, read_query
+from gatepost.networks.base import Incoming, Person
+from gatepost.services.history import find_page
+from gatepost.services.search_indexing import index_more
+from gatepost.store.channel_head import StaleOwner
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_history_page
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
+from gatepost.store.search import index as search_index
+from gatepost.store.search.index import forget_blocks
+from gatepost.store.search.query import read_closed, search_blocks
+from tests.conftest import PostgresServer
+from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store.watching import Plan, fill, filled_once, watched_copy
+
+PHONE = "5511999998888"
+LATE = NOW - timedelta(hours=1)
+
+
+async def say(stage: Stage, texts: list[str], phone: str = PHONE) -> list[UUID]:
+    """Messages with these texts, the oldest first, a second of the clock between."""
+    said = []
+    for text in texts:
+        stage.clock.advance(1)
+        said.append(await stage.accept(phone, text))
+    return said
+
+
+async def index(stage: Stage) -> int:
+    """Writes all blocks that there is enough for; returns how many there are."""
+    while await index_more(stage.db, stage.lease):
+        pass
+    return len(await blocks(stage))
+
+
+async def blocks(stage: Stage) -> list[int]:
+    """How many messages each block holds, the oldest first."""
+    async with stage.db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT cardinality(ids) AS size FROM search_blocks WHERE channel_id = $1 ORDER BY last_id",
+            stage.channel_id,
+        )
+    return [row["size"] for row in rows]
+
+
+async def find(stage: Stage, wanted: HistoryFilter, sought: SearchQuery | None, most: int = 20) -> list[UUID]:
+    """All messages that fit, page by page."""
+    found: list[UUID] = []
+    while True:
+        piece = await find_page(stage.db, stage.channel_id, wanted, sought, stage.clock.now(), most=most)
+        assert len(piece.messages) <= most
+        found += [message.id for message in piece.messages]
+        if piece.reached is None:
+            return found
+        assert piece.reached < wanted.span.end
+        wanted = msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, piece.reached))
+
+
+async def hear_late(stage: Stage, texts: list[str]) -> None:
+    """What people wrote an hour ago, and is reported now."""
+    updates = [
+        Incoming(f"late.{text}.{i}", Person(PHONE), "text", msgspec.json.encode({"body": text}).decode(), LATE)
+        for i, text in enumerate(texts)
+    ]
+    await stage.receiver.receive(stage.channel_id, stage.ref, updates)
+
+
+async def test_blocks_and_what_is_behind_them_give_the_same_as_reading_everything(stage: Stage) -> None:
+    await stage.take_over()
+    chance = random.Random(4)
+    vocabulary = ["a", "ab", "abc", "b", "bc", "c", "rare", "rarely"]
+    texts = [" ".join(chance.choices(vocabulary, [9, 8, 7, 9, 5, 3, 0.1, 0.1], k=3)) for _ in range(300)]
+    said = await say(stage, texts)
+    assert await index(stage) == 2
+    for query in ("a", "c b", "ab rar", "rarely", "b b", "a b c", "abcd"):
+        sought = read_query(query)
+        expected = [id_ for id_, text in zip(said, texts, strict=True) if sought.fits(set(text.split()))][::-1]
+        for most in (1, 7, 100):
+            assert await find(stage, HistoryFilter(), sought, most) == expected, (query, most)
+        span = IdRange(said[50], said[270])
+        within = [id_ for id_ in expected if span.start <= id_ < span.end]
+        assert await find(stage, HistoryFilter(span), sought, 9) == within, query
+        assert await find(stage, HistoryFilter(span, incoming=True), sought, 9) == []
+
+
+async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * (search_index.BLOCK - 1))
+    assert await index(stage) == 0
+    assert await read_closed(stage.db, stage.channel_id) == ids.ZERO
+    (last,) = await say(stage, ["one"])
+    assert await index(stage) == 1
+    assert await read_closed(stage.db, stage.channel_id) == last
+
+
+@pytest.mark.parametrize(("late", "expected"), [(72, [200]), (73, [128, 73])])
+async def test_latecomers_go_into_their_block(stage: Stage, late: int, expected: list[int]) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * search_index.BLOCK)
+    await index(stage)
+    await hear_late(stage, ["tardy"] * late)
+    await index(stage)
+    assert await blocks(stage) == expected
+    assert len(await find(stage, HistoryFilter(), read_query("tardy"))) == late
+    assert len(await find(stage, HistoryFilter(), read_query("one"))) == search_index.BLOCK
+
+
+async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) -> None:
+    await stage.take_over()
+    said = await say(stage, ["before"] * search_index.BLOCK)
+    await index(stage)
+    await hear_late(stage, ["tardy"])
+    async with stage.db.connection() as conn:
+        await conn.execute(
+            "UPDATE messages SET content = $3 WHERE channel_id = $1 AND id = $2",
+            stage.channel_id,
+            said[5],
+            '{"body": "afterwards"}',
+        )
+    await index(stage)
+    assert await find(stage, HistoryFilter(), read_query("afterw")) == [said[5]]
+    assert said[5] not in await find(stage, HistoryFilter(), read_query("before"))
+
+
+async def test_words_of_a_heavy_block_go_into_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "HEAVIEST", 19 * 64)
+    await stage.take_over()
+    await say(stage, ["one"] * search_index.BLOCK)
+    await index_more(stage.db, stage.lease)
+    assert await blocks(stage) == [65]
+
+
+async def test_another_owner_writes_no_blocks(stage: Stage) -> None:
+    await stage.take_over()
+    stale = stage.lease
+    await stage.take_over()
+    await say(stage, ["one"] * search_index.BLOCK)
+    with pytest.raises(StaleOwner):
+        await index_more(stage.db, stale)
+    assert await blocks(stage) == []
+
+
+async def test_strangers_with_the_same_words(stage: Stage) -> None:
+    stranger = await make_stage(stage.db)
+    for one in (stage, stranger):
+        await one.take_over()
+        await say(one, ["the same words"] * search_index.BLOCK)
+        await index(one)
+    mine = await find(stage, HistoryFilter(), read_query("same words"))
+    assert len(mine) == search_index.BLOCK
+    assert not set(mine) & set(await find(stranger, HistoryFilter(), read_query("same words")))
+
+
+async def test_blocks_are_forgotten_with_their_messages(stage: Stage) -> None:
+    await stage.take_over()
+    await say(stage, ["one"] * search_index.BLOCK)
+    await index(stage)
+    end = stage.clock.now()
+    await forget_blocks(stage.db, end, 1)
+    assert len(await blocks(stage)) == 1
+    await forget_blocks(stage.db, end + timedelta(days=1, seconds=1), 1)
+    assert await blocks(stage) == []
+
+
+async def test_one_answer_looks_at_so_many_rows_and_no_more(stage: Stage) -> None:
+    said = await say(stage, ["one"] * 10)
+    none_fits = HistoryFilter(types=("image",))
+
+    async def look(scan: int, wanted: HistoryFilter = none_fits) -> HistoryPage:
+        return await read_history_page(stage.db, stage.channel_id, wanted, NOW, scan=scan, most=3)
+
+    assert await look(4) == HistoryPage([], said[-4])
+    assert await look(10) == HistoryPage([], said[0])
+    assert await look(11) == HistoryPage([], None)
+    full = await look(4, HistoryFilter())
+    assert ([message.id for message in full.messages], full.reached) == (said[:-4:-1], said[-3])
+
+
+# -- plans ------------------------------------------------------------------------------------------------------------
+
+CHANNEL = UUID(int=0x5EA7C4)
+Watched = tuple[Database, list[Plan]]
+
+
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Give the databases that each test gets a copy of."""
+    with filled_once(postgres_server, fill_weeks) as names:
+        yield names
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def watched(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Watched]:
+    """Give a channel with ten weeks behind it, without statistics or with them."""
+    async with watched_copy(postgres_server, filled[request.param]) as found:
+        yield found
+
+
+async def fill_weeks(url: str) -> None:
+    """Ten weeks of messages, the words of each in a block of its own."""
+    plain = await Database.connect(url, connections=1)
+    await make_partitions(plain, NOW - timedelta(days=70), 7)
+    await make_partitions(plain, NOW, 7)
+    await plain.close()
+    await fill(url, CHANNEL, uuid4(), count=8_000, start=NOW - timedelta(days=70), end=NOW, salt="past")
+    conn = await asyncpg.connect(url)
+    await conn.execute("UPDATE messages SET contact_id = $1 WHERE network_id LIKE '%77'", UUID(int=7))
+    await conn.execute(
+        """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
+           SELECT $1, id, id, ARRAY[id],
+                  array_to_tsvector(ARRAY[$2 || 'hello'] || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END),
+                  E'\\nhello:1\\n' || CASE i % 100 WHEN 0 THEN E'rare:1\\n' ELSE '' END
+           FROM (SELECT id, row_number() OVER (ORDER BY id) AS i FROM messages WHERE channel_id = $1) m""",
+        CHANNEL,
+        f"{CHANNEL.hex[-10:]}:",
+    )
+    await conn.close()
+
+
+def rows_of(plan: Plan, *tables: str) -> int:
+    """How many rows a statement has looked at."""
+    nodes = [n for n in plan.nodes() if n.get("Relation Name", "").startswith(tables)]
+    return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in nodes))
+
+
+async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
+    db, plans = watched
+    piece = await read_history_page(db, CHANNEL, HistoryFilter(), NOW, scan=5_000, most=20)
+    assert len(piece.messages) == 20
+    (plan,) = plans
+    assert plan.seq_scans() == []
+    assert rows_of(plan, "messages") <= 20
+    assert len(plan.touched("messages")) <= 4
+
+
+async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
+    db, plans = watched
+    piece = await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=7)), NOW, scan=5_000, most=20)
+    assert len(piece.messages) == 20
+    assert rows_of(plans[0], "messages") <= 20
+    assert (
+        await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=8)), NOW, scan=5_000, most=20)
+    ).messages == []
+    assert all(rows_of(plan, "messages") == 0 for plan in plans[1:])
+
+
+async def test_a_range_of_time_reads_its_partitions_only(watched: Watched) -> None:
+    db, plans = watched
+    span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
+    await read_history_page(db, CHANNEL, HistoryFilter(span, types=("image",)), NOW, scan=5_000, most=20)
+    assert len(plans) == 2
+    assert all(1 <= len(plan.touched("messages")) <= 2 for plan in plans)
+
+
+def looks(plans: list[Plan]) -> list[tuple[str, int]]:
+    """By which index each statement found blocks, and how many it read."""
+    names = {"search_blocks_pkey", "search_blocks_words"}
+    used = [next(node["Index Name"] for node in plan.nodes() if node.get("Index Name") in names) for plan in plans]
+    return [(name[14:], rows_of(plan, "search_blocks")) for name, plan in zip(used, plans, strict=True)]
+
+
+async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("hello rar"), IdRange(), most=20)
+    assert len(hits.ids) == 20
+    walked, one, named, looked, ids_read = looks(plans)
+    assert (walked, one) == (("pkey", 8), ("pkey", 1))
+    assert (named, looked, ids_read) == (("words", 80), ("pkey", 24), ("pkey", 19))
+
+
+async def test_one_rare_word_is_looked_for_in_as_many_blocks_as_messages_are_missing(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("rar"), IdRange(), most=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    assert looks(plans) == [("pkey", 8), ("pkey", 1), ("words", 80), ("pkey", 19)]
+
+
+async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: Watched) -> None:
+    db, plans = watched
+    hits = await search_blocks(db, CHANNEL, read_query("hel"), IdRange(), most=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 42), ("pkey", 12)]  # twice the one it begins behind
+
+
+async def test_newest_blocks_are_those_of_the_span(watched: Watched) -> None:
+    db, plans = watched
+    span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
+    hits = await search_blocks(db, CHANNEL, read_query("hello"), span, most=1000)
+    assert hits.reached is not None
+    assert all(span.start <= id_ < span.end for id_ in hits.ids)
+    plans.clear()
+    whole = await search_blocks(db, CHANNEL, read_query("hello"), IdRange(hits.ids[40], hits.ids[0]), most=45)
+    assert (whole.ids, whole.reached) == (hits.ids[1:41], None)
+    assert {name for name, _ in looks(plans)} == {"pkey"}
+
+
+async def test_one_answer_looks_into_so_many_blocks_and_no_more(watched: Watched) -> None:
+    db, _ = watched
+    first = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(), most=100)
+    assert (len(first.ids), first.reached) == (1 + 64, first.ids[-1])
+    assert first.reached is not None
+    rest = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(ids.ZERO, first.reached), most=100)
+    assert (len(rest.ids), rest.reached) == (15, None)
+    assert first.ids + rest.ids == sorted({*first.ids, *rest.ids}, reverse=True)

@@ -1,0 +1,87 @@
+"""Small clean-ups: what is past its time goes, and nothing that is still of use."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from gatepost.background import run_loop
+from gatepost.model import ids
+from gatepost.model.errors import Unavailable
+from gatepost.store.channel_notifier import ChannelNotifier
+from gatepost.store.cleanup import forget_idempotency_keys, forget_parked_statuses, ping
+from gatepost.store.pool import Database
+from tests.patience import PATIENCE
+
+NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+CHANNEL = UUID(int=5)
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """Give a fresh database."""
+    database = await Database.connect(database_url, connections=4)
+    yield database
+    await database.close()
+
+
+async def test_keys_are_kept_for_their_days_and_not_longer(db: Database) -> None:
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO idempotency_keys SELECT $1, 'r', 'old' || i, '', '', $2::timestamptz - interval '1 second'
+               FROM generate_series(1, 12000) i""",
+            CHANNEL,
+            NOW - timedelta(days=7),
+        )
+        await conn.execute(
+            "INSERT INTO idempotency_keys VALUES ($1, 'r', 'young', '', '', $2)", CHANNEL, NOW - timedelta(days=7)
+        )
+    assert await forget_idempotency_keys(db, NOW, 7) == 12_000
+    assert await forget_idempotency_keys(db, NOW, 7) == 0
+    async with db.connection() as conn:
+        assert await conn.fetchval("SELECT key FROM idempotency_keys") == "young"
+
+
+async def test_statuses_that_found_no_message_are_forgotten_after_a_day(db: Database) -> None:
+    async with db.connection() as conn:
+        for hours in (23, 25):
+            id_ = ids.new_id(NOW - timedelta(hours=hours))
+            await conn.execute("INSERT INTO parked_statuses VALUES ($1, 'wamid', $2, '{}')", CHANNEL, id_)
+    await forget_parked_statuses(db, NOW)
+    async with db.connection() as conn:
+        rows = await conn.fetch("SELECT id FROM parked_statuses")
+    assert [NOW - ids.time_of(row["id"]) for row in rows] == [timedelta(hours=23)]
+
+
+async def test_a_ping_is_answered_while_the_database_is_there(db: Database) -> None:
+    await ping(db)
+    await db.close()
+    with pytest.raises(Unavailable) as gone:
+        await ping(db)
+    assert gone.value.code == "database_unavailable"
+
+
+async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
+    heard: list[list[UUID]] = [[], []]
+    bells = [ChannelNotifier(db, database_url, heard[0].append), ChannelNotifier(db, database_url, heard[1].append)]
+    listening = [asyncio.create_task(run_loop("bell", notifier.listen)) for notifier in bells]
+    wanted = {UUID(int=number) for number in range(1, 301)}
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not (heard[0] and heard[1]):  # until both listen
+                bells[0].notify(UUID(int=999))
+                await asyncio.sleep(0.03)
+            await asyncio.sleep(0.1)
+            for known in heard:
+                known.clear()
+            for channel_id in [*wanted, *wanted]:
+                bells[0].notify(channel_id)
+            while not all(wanted <= set(known) for known in heard):
+                await asyncio.sleep(0.01)
+    finally:
+        for task in listening:
+            task.cancel()
+        await asyncio.gather(*listening, return_exceptions=True)
+    assert [len(known) for known in heard] == [300, 300]

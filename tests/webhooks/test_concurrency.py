@@ -1,0 +1,121 @@
+"""Fair shares: a failing endpoint gets less, a dead one with many waiting slows nobody."""
+
+import asyncio
+from functools import partial
+
+from gatepost.webhooks.concurrency import ConcurrencyPool, EndpointConcurrency
+from tests.conftest import Answer, Received
+from tests.patience import PATIENCE
+from tests.webhooks.stage import Stage, shown
+
+DOWN, UP = Answer(500), Answer()
+
+
+def test_the_width_halves_at_each_failure_and_grows_by_one() -> None:
+    width = EndpointConcurrency(64)
+    seen = []
+    for ok in (False, False, True, False, False, False, False, False, True, True):
+        width.note(ok=ok)
+        seen.append(width.now)
+    assert seen == [32, 16, 17, 8, 4, 2, 1, 1, 2, 3]
+    for _ in range(100):
+        width.note(ok=True)
+    assert width.now == 64
+
+
+def test_up_to_half_anyone_may_take_and_beyond_it_an_even_share() -> None:
+    share = ConcurrencyPool(100)
+    assert sum(share.take("greedy") for _ in range(100)) == 50
+    assert sum(share.take("other") for _ in range(100)) == 33
+    assert not share.take("greedy")
+    assert sum(share.take("third") for _ in range(100)) == 17  # all are taken
+    for _ in range(30):
+        share.give("greedy")
+    assert [share.take(name) for name in ("greedy", "other", "third")] == [True, False, True]
+    assert sum(share.take("fourth") for _ in range(100)) == 20
+    assert share.used == 92
+
+
+def test_whoever_found_no_place_is_woken_and_nobody_is_forgotten() -> None:
+    share, woken = ConcurrencyPool(4), list[str]()
+    assert [share.take(name) for name in "aabc"] == [True] * 4
+    for name in "defgh":
+        assert not share.take(name)
+        share.wait(name, partial(woken.append, name))
+    share.give("b")
+    assert woken == ["d", "e"]
+    share.leave("g")
+    share.give("c")
+    assert woken == ["d", "e", "f", "h"]
+    share.wait("d", partial(woken.append, "d"))
+    for name in "ij":
+        share.wait(name, partial(woken.append, name))
+    share.give("a")
+    assert woken[4:] == ["d", "i", "j"]
+
+
+def test_a_share_of_one_place() -> None:
+    share = ConcurrencyPool(1)
+    assert (share.take("a"), share.take("b")) == (True, False)
+    share.give("a")
+    assert share.take("b")
+
+
+async def test_a_dead_endpoint_with_many_waiting_beside_a_healthy_one(stage: Stage) -> None:
+    dead, healthy = await stage.add("/dead"), await stage.add("/healthy")
+    stage.receiver.answer = lambda request: DOWN if request.path == "/dead" else UP
+    told = await stage.tell(2000)
+    await stage.take_over()
+    await stage.settle()
+    assert sorted(stage.events_at("/healthy")) == shown(told)
+    assert len(stage.came("/dead")) < 100
+    await stage.drive(32)
+    assert len(stage.came("/dead")) < 132
+    assert (await stage.endpoint(dead)).state == "paused"
+    assert (await stage.endpoint(healthy)).state == "active"
+    await stage.drive(600)
+    assert len(stage.came("/dead")) < 140
+    stage.receiver.answer = UP
+    await stage.drive(400)
+    assert set(stage.events_at("/dead")) == set(shown(told))
+
+
+async def test_a_slow_endpoint_leaves_places_to_others(stage: Stage) -> None:
+    """Six places in all; the slow one, which takes all it can get, leaves the other its share."""
+    slow, quick = await stage.add("/slow"), await stage.add("/quick")
+    hold = asyncio.Event()
+
+    async def answer(request: Received) -> Answer:
+        if request.path == "/slow":
+            await hold.wait()
+        return UP
+
+    stage.receiver.answer = answer
+    await stage.take_over(post=stage.new_post(total=6))
+    await stage.tell(40)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while len(stage.came("/quick")) < 40:
+                for id_ in (slow, quick):
+                    await stage.deliverers[id_].step()
+                await asyncio.sleep(0.002)
+        assert len(stage.came("/slow")) == 3
+    finally:
+        hold.set()
+    await stage.settle()
+    assert len(stage.came("/slow")) == 40
+    assert stage.post.share.used == 0
+
+
+async def test_the_loop_of_a_round(stage: Stage) -> None:
+    """As the owner runs it: rung, paused by the places of the process, and stopped."""
+    one, two = await stage.add("/one"), await stage.add("/two")
+    await stage.take_over(post=stage.new_post(total=1))
+    running = [asyncio.create_task(stage.deliverers[id_].run()) for id_ in (one, two)]
+    told = await stage.tell(30)
+    await stage.receiver.wait_for(60)
+    for id_ in (one, two):
+        await stage.deliverers[id_].stop()
+    await asyncio.gather(*running)
+    for path in ("/one", "/two"):
+        assert sorted(stage.events_at(path)) == shown(told)

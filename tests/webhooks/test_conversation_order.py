@@ -1,0 +1,285 @@
+"""Order within a conversation: through failures, restarts and the end of all attempts, and nobody else waits for it."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+
+from gatepost.model.endpoint import DeliveryOptions
+from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.store.endpoints import EndpointChange, update_endpoint
+from gatepost.webhooks.conversation_order import HELD_IN_ALL, HELD_PER_LINE, ConversationOrder
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import ANA, BOB, DAY, Stage, shown
+
+DOWN, UP = Answer(500), Answer()
+
+
+def due(number: int, key: int = 1, *, blocked: bool = False) -> DueDelivery:
+    return DueDelivery(UUID(int=number), b"{}", 0, key=UUID(int=key), blocked=blocked)
+
+
+# -- in memory --------------------------------------------------------------------------------------------------------
+
+
+def test_one_goes_and_the_others_are_held_up_to_a_number() -> None:
+    order = ConversationOrder()
+    places = [order.place(due(number), joining=False) for number in range(HELD_PER_LINE + 3)]
+    assert places == ["go", *["held"] * HELD_PER_LINE, "line", "line"]
+    assert order.place(due(999, key=2), joining=False) == "go"
+    order.begin_read()
+    assert order.place(due(1000, blocked=True), joining=False) == "line"
+
+
+def test_not_more_than_a_number_is_held_in_all() -> None:
+    order = ConversationOrder()
+    lines = HELD_IN_ALL // HELD_PER_LINE
+    for key in range(lines):
+        for number in range(HELD_PER_LINE + 1):
+            assert order.place(due(1 + key * 1000 + number, key), joining=False) != "line"
+    assert order.place(due(10**6, lines), joining=False) == "go"
+    assert order.place(due(10**6 + 1, lines), joining=False) == "line"
+
+
+def test_a_line_that_came_up_while_a_page_was_read_counts() -> None:
+    order = ConversationOrder()
+    assert order.place(due(1), joining=False) == "go"
+    order.begin_read()
+    assert order.drain([UUID(int=1)]) == []  # the first one failed, and is recorded
+    assert order.follow(UUID(int=1)) is None
+    assert order.place(due(2), joining=False) == "line"  # the page knew nothing of it
+    order.begin_read()
+    assert order.place(due(3), joining=False) == "go"
+
+
+# -- with a receiver --------------------------------------------------------------------------------------------------
+
+
+def fail(*broken: str) -> Callable[[Received], Answer]:
+    """A receiver that fails for some events."""
+    return lambda request: DOWN if request.json()["id"] in broken else UP
+
+
+def arrived(stage: Stage, told: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The events of each conversation in the order in which they arrived, doubles left out."""
+    who = {event: name for name, events in told.items() for event in events}
+    found: dict[str, list[str]] = defaultdict(list)
+    for event in dict.fromkeys(stage.events_at()):
+        found[who[event]].append(event)
+    return dict(found)
+
+
+async def test_one_after_the_other_within_a_conversation_and_all_at_once_between_them(stage: Stage) -> None:
+    await stage.add(ordered=True)
+    open_now: dict[str, int] = defaultdict(int)
+    most, at_once = 0, 0
+    told: dict[str, list[str]] = defaultdict(list)
+    for _ in range(10):
+        for name, about in (("ana", ANA), ("bob", BOB), ("channel", None)):
+            told[name] += shown(await stage.tell(2, about))
+    who = {event: name for name, events in told.items() for event in events}
+
+    async def answer(request: Received) -> Answer:
+        nonlocal most, at_once
+        name = who[request.json()["id"]]
+        open_now[name] += 1
+        most, at_once = max(most, open_now[name]), max(at_once, sum(open_now.values()))
+        try:
+            await asyncio.sleep(0.01)
+            return UP
+        finally:
+            open_now[name] -= 1
+
+    stage.receiver.answer = answer
+    await stage.take_over()
+    await stage.settle()
+    assert (most, at_once) == (1, 3)
+    assert arrived(stage, told) == told
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_one_that_fails_holds_only_its_own_conversation(stage: Stage) -> None:
+    await stage.add(ordered=True)
+    await stage.take_over()
+    ana, bob = shown(await stage.tell(1, ANA)), shown(await stage.tell(1, BOB))
+    stage.receiver.answer = fail(ana[0])
+    await stage.settle()
+    ana += shown(await stage.tell(5, ANA))
+    bob += shown(await stage.tell(5, BOB))
+    await stage.settle()
+    assert stage.events_at() == [*sorted(ana[:1] + bob[:1]), *bob[1:]]
+    waiting = await stage.rows("delivery_retries", "ORDER BY event_id")
+    assert [row["about"] for row in waiting] == [ANA] * 6
+    stage.receiver.answer = UP
+    await stage.drive(10)
+    assert arrived(stage, {"ana": ana, "bob": bob}) == {"ana": ana, "bob": bob}
+    assert stage.events_at().count(ana[0]) == 2
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_what_is_held_in_memory_stands_in_line_after_a_failure(stage: Stage) -> None:
+    await stage.add(ordered=True)
+    ana = shown(await stage.tell(8, ANA))
+    stage.receiver.answer = fail(ana[3])
+    await stage.take_over()
+    await stage.settle()
+    assert stage.events_at() == ana[:4]
+    assert len(await stage.rows("delivery_retries")) == 5
+    stage.receiver.answer = UP
+    await stage.drive(10)
+    assert stage.events_at() == [*ana[:4], *ana[3:]]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+async def test_a_new_owner_keeps_the_order(stage: Stage, saved: bool) -> None:
+    """Whether the cursor was noted or not, nobody jumps the line, and nothing comes twice but what failed."""
+    await stage.add(ordered=True)
+    await stage.take_over()
+    ana, bob = shown(await stage.tell(4, ANA)), shown(await stage.tell(2, BOB))
+    stage.receiver.answer = fail(ana[1])
+    await stage.settle()
+    if saved:
+        await stage.save()
+    await stage.take_over()
+    ana += shown(await stage.tell(3, ANA))
+    await stage.settle()
+    assert len(await stage.rows("delivery_retries")) == 6
+    stage.receiver.answer = UP
+    await stage.take_over()
+    await stage.drive(10)
+    assert arrived(stage, {"ana": ana, "bob": bob}) == {"ana": ana, "bob": bob}
+    assert sorted(stage.events_at()) == sorted([*ana, *bob, ana[1]])
+
+
+async def test_the_next_one_goes_when_one_is_given_up(stage: Stage) -> None:
+    await stage.add(ordered=True)
+    await stage.take_over()
+    ana = shown(await stage.tell(3, ANA))
+    stage.receiver.answer = fail(ana[0])
+    await stage.drive(2 * DAY)
+    assert set(stage.events_at()) == {ana[0]}
+    await stage.drive(2 * DAY)
+    assert stage.events_at() == [ana[0]] * 10 + ana[1:]
+    states = [row["state"] for row in await stage.rows("deliveries", "ORDER BY event_id")]
+    assert states == [2, 1, 1]
+
+
+async def test_what_is_asked_for_again_goes_before_those_that_came_later(stage: Stage) -> None:
+    hook = await stage.add(ordered=True)
+    await stage.take_over()
+    old = await stage.tell(3, ANA)
+    await stage.settle()
+    stage.clock.advance(60)
+    newer = await stage.tell(2, ANA)
+    stage.receiver.answer = fail(*shown(newer))
+    await stage.settle()
+    stage.receiver.requests.clear()
+    await stage.ask_again(hook, [old[2], old[0]])
+    await stage.settle()
+    assert stage.events_at() == shown([old[0], old[2]])
+    stage.receiver.answer = UP
+    await stage.drive(10)
+    assert stage.events_at() == shown([old[0], old[2], *newer])
+
+
+async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
+    """More than are held in memory, of one conversation that is slow, and others pass."""
+    hook = await stage.add(ordered=True)
+    ana = await stage.tell(300, ANA)
+    bob = await stage.tell(1, BOB)
+    await stage.take_over()
+    one = stage.deliverers[hook]
+    for _ in range(10):
+        await one.step()
+    waiting = await stage.rows("delivery_retries")
+    assert len(waiting) >= 300 - 1 - HELD_PER_LINE - 5
+    assert {row["about"] for row in waiting} == {ANA}
+    await stage.settle()
+    assert [event for event in stage.events_at() if event not in shown(bob)] == shown(ana)
+    assert await stage.rows("delivery_retries") == []
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_a_new_owner_does_not_begin_with_those_in_line(stage: Stage, stopped: bool) -> None:
+    """Some stand in line already while those before them were only in the last owner's memory."""
+    hook, hold = await stage.add(ordered=True), asyncio.Event()
+    ana = shown(await stage.tell(2 * HELD_PER_LINE, ANA))
+
+    async def answer(request: Received) -> Answer:
+        await hold.wait()
+        return UP
+
+    stage.receiver.answer = answer
+    await stage.take_over()
+    one = stage.deliverers[hook]
+    for _ in range(10):
+        await one.step()
+    assert await stage.rows("delivery_retries")
+    if stopped:
+        hold.set()
+        await one.stop()
+        await stage.save()
+    await stage.take_over()
+    hold.set()
+    await stage.settle()
+    await one.settled()
+    assert list(dict.fromkeys(stage.events_at())) == ana
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
+    hook = await stage.add(ordered=True)
+    await stage.take_over()
+    ana = shown(await stage.tell(5, ANA))
+    stage.receiver.answer = fail(ana[0])
+    await stage.settle()
+    assert len(await stage.rows("delivery_retries")) == 5
+    plain = EndpointChange(manner=DeliveryOptions(ordered=False))
+    await update_endpoint(stage.db, stage.channel_id, hook, plain, stage.clock.now())
+    await stage.refresh()
+    await stage.settle()
+    assert sorted(stage.events_at()) == sorted(ana)
+    assert [row["about"] for row in await stage.rows("delivery_retries")] == [ANA]
+
+
+async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:
+    """What failed before stands in line from its next attempt on."""
+    hook = await stage.add()
+    await stage.take_over()
+    ana = shown(await stage.tell(1, ANA))
+    stage.receiver.answer = fail(ana[0])
+    await stage.settle()
+    ordered = EndpointChange(manner=DeliveryOptions(ordered=True))
+    await update_endpoint(stage.db, stage.channel_id, hook, ordered, stage.clock.now())
+    await stage.refresh()
+    await stage.drive(7)
+    assert stage.events_at() == [ana[0]] * 2
+    ana += shown(await stage.tell(2, ANA))
+    await stage.settle()
+    assert stage.events_at() == [ana[0]] * 2
+    stage.receiver.answer = UP
+    await stage.drive(400)
+    assert stage.events_at()[2:] == ana
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_a_conversation_and_a_breaker(stage: Stage) -> None:
+    """Everything fails, the breaker opens, the endpoint comes back: the order is what it was."""
+    await stage.add(ordered=True)
+    stage.receiver.answer = DOWN
+    told: dict[str, list[str]] = defaultdict(list)
+    await stage.take_over(in_flight=2)
+    for _ in range(4):
+        for person in range(7):
+            told[str(person)] += shown(await stage.tell(2, UUID(int=person)))
+        await stage.drive(20)
+    await stage.drive(400)
+    assert "paused" in [one["action"] for one in await stage.operational()]
+    await stage.take_over()
+    stage.receiver.requests.clear()
+    stage.receiver.answer = UP
+    await stage.drive(DAY)
+    assert arrived(stage, told) == told
+    assert await stage.rows("delivery_retries") == []

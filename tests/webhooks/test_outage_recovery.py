@@ -1,0 +1,193 @@
+"""After an outage: a short one pauses nothing, and when the endpoint is back, all that waits goes at once."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from gatepost.model import ids
+from gatepost.store.deliveries.retry import pull_forward
+from gatepost.webhooks import outage_recovery
+from tests.conftest import Answer, Received
+from tests.webhooks.stage import ANA, DAY, Stage, near, shown
+
+UP = Answer()
+
+
+@pytest.mark.parametrize("status", [500, 502])
+async def test_a_restart_of_two_seconds_pauses_nothing(stage: Stage, status: int) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = Answer(status)
+    await stage.take_over()
+    told = await stage.tell(200)
+    await stage.drive(2)
+    assert len(stage.came()) < 100  # the rest waits until it is back, and fails no attempt
+    stage.receiver.answer = UP
+    stage.receiver.requests.clear()
+    await stage.drive(1)
+    assert len(stage.events_at()) > 100
+    await stage.drive(80)
+    assert sorted(stage.events_at()) == shown(told)
+    assert (await stage.endpoint(hook)).state == "active"
+    assert [one["action"] for one in await stage.operational()] == ["failing"]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+async def test_after_the_first_success_all_that_waits_goes_and_the_oldest_first(stage: Stage, ordered: bool) -> None:
+    await stage.add(ordered=ordered)
+    stage.receiver.answer = Answer(500)
+    await stage.take_over(in_flight=1)
+    told = [id_ for number in range(4) for id_ in await stage.tell(2, about=ids.new_id(stage.clock.now()))]
+    await stage.drive(20)  # what was tried fails twice, and has five minutes to wait
+    stage.receiver.answer = UP
+    stage.receiver.requests.clear()
+    told += await stage.tell(1, ANA)
+    await stage.settle()
+    assert sorted(stage.events_at()) == shown(told)
+    first, *rest = stage.events_at()
+    assert first == shown(told)[-1]
+    if not ordered:
+        assert rest == shown(told)[:-1]
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_what_served_as_a_probe_goes_before_what_was_never_tried(stage: Stage) -> None:
+    await stage.add()
+    stage.receiver.answer = Answer(500)
+    await stage.take_over(in_flight=1)
+    tried = await stage.tell(12)
+    await stage.drive(1200)
+    later = await stage.tell(300)
+    stage.receiver.answer = UP
+    stage.receiver.requests.clear()
+    await stage.drive(400)
+    assert sorted(stage.events_at()[:12]) == shown(tried)
+    assert sorted(stage.events_at()[12:]) == shown(later)
+
+
+async def test_no_more_go_at_once_than_the_endpoint_takes(stage: Stage) -> None:
+    await stage.add()
+    stage.receiver.answer = Answer(500)
+    await stage.take_over(in_flight=4)
+    told = await stage.tell(300)
+    await stage.drive(90)
+    under_way = most = 0
+
+    async def answer(_: Received) -> Answer:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return UP
+
+    stage.receiver.answer = answer
+    stage.receiver.requests.clear()
+    await stage.drive(400)
+    assert set(stage.events_at()) == set(shown(told))
+    assert most <= 4
+
+
+async def test_a_rate_limit_holds_after_an_outage(stage: Stage) -> None:
+    await stage.add(rate=5)
+    stage.receiver.answer = Answer(500)
+    await stage.take_over()
+    told = await stage.tell(40)
+    await stage.drive(120)
+    times: list[float] = []
+
+    def answer(_: Received) -> Answer:
+        times.append(stage.clock.monotonic())
+        return UP
+
+    stage.receiver.answer = answer
+    stage.receiver.requests.clear()
+    await stage.drive(600)
+    assert set(stage.events_at()) == set(shown(told))
+    assert all(b - a >= 1 for a, b in zip(times, times[5:], strict=False))
+
+
+async def test_the_tries_after_an_outage_do_not_use_up_the_schedule(stage: Stage) -> None:
+    """One event that never succeeds, at an endpoint that takes all others: its ten attempts take their three days."""
+    await stage.add()
+    (poison,) = await stage.tell()
+    name = ids.show("evt", poison)
+    stage.receiver.answer = lambda request: Answer(500) if request.json()["id"] == name else UP
+    await stage.take_over()
+    await stage.drive(7)
+    for _ in range(24):
+        await stage.drive(4 * 3600)
+        await stage.tell()
+    await stage.drive(60)
+    (row,) = await stage.rows("deliveries", f"AND event_id = '{poison}'")
+    ends = (row["settled_at"] - stage.start).total_seconds() if row["settled_at"] else 5 * DAY
+    assert ends > 2.5 * DAY
+    assert 1 <= row["begun"] <= 20  # so many tries came with a success of others
+    assert row["attempts"] <= 10 + row["begun"]
+
+
+async def test_what_was_under_way_when_it_came_back_goes_again_too(stage: Stage) -> None:
+    await stage.add()
+    stage.receiver.answer = Answer(500)
+    await stage.take_over()
+    (slow,) = await stage.tell()
+    await stage.drive(20)
+    (row,) = await stage.rows("delivery_retries")
+    stage.clock.advance((row["next_at"] - stage.clock.now()).total_seconds())
+    came = asyncio.Event()
+
+    async def answer(request: Received) -> Answer:
+        if request.json()["id"] != ids.show("evt", slow):
+            stage.clock.advance(0.01)
+            came.set()
+        elif not came.is_set():
+            await came.wait()
+            await asyncio.sleep(0.1)
+            return Answer(500)
+        return UP
+
+    stage.receiver.answer = answer
+    (quick,) = await stage.tell()
+    stage.receiver.requests.clear()
+    await stage.settle()
+    assert sorted(stage.events_at()) == sorted(shown([slow, slow, quick]))
+
+
+async def test_a_crash_while_retries_are_pulled_forward_leaves_them_to_the_next_owner(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = Answer(500)
+    await stage.take_over(in_flight=1)
+    told = await stage.tell(12)
+    await stage.drive(3600)
+    assert (await stage.endpoint(hook)).state == "paused"
+    assert stage.lease is not None
+    # The probe has arrived, one piece is written, and nothing after it.
+    assert await pull_forward(stage.db, stage.lease, hook, stage.clock.now(), 2) == 2
+    monkeypatch.setattr(outage_recovery, "PIECE", 2)
+    await stage.take_over()
+    stage.receiver.answer = UP
+    stage.receiver.requests.clear()
+    await stage.drive(400)
+    assert set(stage.events_at()) == set(shown(told))
+    assert await stage.rows("delivery_retries") == []
+
+
+async def test_pulling_forward_is_fenced_and_leaves_others_alone(stage: Stage) -> None:
+    mine, other = await stage.add("/mine"), await stage.add("/other")
+    stage.receiver.answer = Answer(500)
+    await stage.take_over()
+    await stage.tell(3)
+    await stage.drive(20)
+    assert stage.lease is not None
+    rows = await stage.rows("delivery_retries")
+    before = {row["event_id"]: row["next_at"] for row in rows if row["endpoint_id"] == other}
+    assert await pull_forward(stage.db, stage.lease, mine, stage.clock.now(), 1000) == 3
+    assert await pull_forward(stage.db, stage.lease, mine, stage.clock.now(), 1000) == 0
+    rows = await stage.rows("delivery_retries")
+    assert {row["event_id"]: row["next_at"] for row in rows if row["endpoint_id"] == other} == before
+    due = [row["next_at"] for row in rows if row["endpoint_id"] == mine]
+    assert all(at <= stage.clock.now() for at in due)
+    assert near((stage.clock.now() - max(due)).total_seconds(), 20)
+    assert max(due) - min(due) < timedelta(seconds=1)
