@@ -5,7 +5,8 @@ DATA ?= ./data
 
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 BIN := .venv/bin
-SOURCES := $(shell find src -name '*.py' -o -name '*.sql' -o -name '*.toml' 2>/dev/null)
+PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
+LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 
 .PHONY: run test check bench lock clean
 
@@ -35,19 +36,19 @@ endif
 # The two requirement files are the lock: exact versions with hashes, and no address of any registry.
 lock: $(UV)
 	$(UV) pip compile -q --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
-	  --python-version 3.11 pyproject.toml -o requirements.txt
+	  --python-version 3.11 $(PROJECTS) -o requirements.txt
 	$(UV) pip compile -q --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
-	  --python-version 3.11 --extra dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	  --python-version 3.11 --extra dev -c requirements.txt $(PROJECTS) -o requirements-dev.txt
 
-.venv/run: requirements.txt pyproject.toml | $(UV)
+.venv/run: requirements.txt $(PROJECTS) | $(UV)
 	@if test -e .venv/dev; then $(MAKE) -s .venv/dev; else $(UV) venv -q --allow-existing .venv \
-	  && $(UV) pip sync -q --require-hashes requirements.txt && $(UV) pip install -q --no-deps -e .; fi
+	  && $(UV) pip sync -q --require-hashes requirements.txt && $(UV) pip install -q --no-deps $(LOCAL); fi
 	@touch $@
 
-.venv/dev: requirements-dev.txt pyproject.toml $(wildcard tests/npm/*/package-lock.json) | $(UV)
+.venv/dev: requirements-dev.txt $(PROJECTS) $(wildcard tests/npm/*/package-lock.json) | $(UV)
 	@$(UV) venv -q --allow-existing .venv
 	@$(UV) pip sync -q --require-hashes requirements-dev.txt
-	@$(UV) pip install -q --no-deps -e .
+	@$(UV) pip install -q --no-deps $(LOCAL)
 	@$(BIN)/gatepost qr install > /dev/null
 	@$(BIN)/python -m tests.node
 	@touch $@

@@ -25,11 +25,11 @@ from gatepost.app import Gatepost
 from gatepost.clock import Clock, SystemClock
 from gatepost.inbound import link_keeper as inbound_link
 from gatepost.model import ids
-from gatepost.sandbox import SandboxSettings, create_app
-from gatepost.sandbox.server import server_config
 from gatepost.settings import Settings, load
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
+from gatepost_sandbox import SandboxSettings, create_app
+from gatepost_sandbox.server import server_config
 from tests.conftest import serve_config
 from tests.events import check_all_events
 from tests.patience import PATIENCE, patience

@@ -53,6 +53,7 @@ APP = {
     "http_protocol",
     "http_connections",
 }
+PACKAGES = {"gatepost_client": "client", "gatepost_sandbox": "sandbox"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
     "litestar": {"api", "mcp", "console", "sandbox", "app"},
@@ -73,8 +74,12 @@ Sources = Mapping[str, str]  # dotted name of a module → its text
 @pytest.fixture(scope="module")
 def house() -> dict[str, str]:
     """Give every module of ours with its text."""
-    folder = ROOT / "src"
-    return {dotted(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*.py"))}
+    folders = [ROOT / "src", *sorted(ROOT.glob("packages/*/src"))]
+    return {
+        dotted(path.relative_to(folder)): path.read_text()
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+    }
 
 
 def dotted(path: Path) -> str:
@@ -86,7 +91,10 @@ parse = cache(ast.parse)
 
 def part_of(module: str) -> str:
     """The name in the drawing that a module belongs to; empty for the package itself."""
-    name = module.split(".")[1] if "." in module else ""
+    package, _, rest = module.partition(".")
+    if package in PACKAGES:
+        return PACKAGES[package]
+    name = rest.split(".")[0]
     return "app" if name in APP else name
 
 
@@ -108,7 +116,8 @@ def import_faults(sources: Sources, known: Container[str]) -> list[str]:
     faults = []
     for module, text in sources.items():
         for target in set(imports(module, parse(text), known)):
-            why = _ours(module, target) if target.split(".")[0] == "gatepost" else _library(module, target)
+            ours = target.split(".")[0] in {"gatepost", *PACKAGES}
+            why = _ours(module, target) if ours else _library(module, target)
             if why:
                 faults.append(f"{module} imports {target}: {why}")
     return sorted(faults)
@@ -255,12 +264,12 @@ def test_names_say_something() -> None:
         ("gatepost.outbound.channel_sender", "from gatepost.settings import Settings"),
         ("gatepost.outbound.channel_sender", "from ..webhooks import sign"),
         ("gatepost.api.health", "from gatepost.owner import Owner"),
-        ("gatepost.app", "from gatepost.sandbox import create_app"),
-        ("gatepost.sandbox.people", "from gatepost.model import ids"),
-        ("gatepost.client.retry", "from gatepost.model import ids"),
-        ("gatepost.client.verify", "from gatepost.webhooks.signature import decode_secret"),
-        ("gatepost.client.http", "from gatepost.sandbox import create_app"),
-        ("gatepost.api.health", "from gatepost.client import Gatepost"),
+        ("gatepost.app", "from gatepost_sandbox import create_app"),
+        ("gatepost_sandbox.people", "from gatepost.model import ids"),
+        ("gatepost_client.retry", "from gatepost.model import ids"),
+        ("gatepost_client.verify", "from gatepost.webhooks.signature import decode_secret"),
+        ("gatepost_client.http", "from gatepost_sandbox import create_app"),
+        ("gatepost.api.health", "from gatepost_client import Gatepost"),
         ("gatepost.app", "from gatepost import cli"),
         ("gatepost.outbound.channel_sender", "def f():\n    import asyncpg"),
         ("gatepost.inbound.receive", "from litestar import get"),
@@ -277,9 +286,9 @@ def test_a_forbidden_import_is_found(house: dict[str, str], module: str, line: s
     [
         ("gatepost.model.message", "from gatepost.model import ids"),
         ("gatepost.api.health", "from gatepost.store.pool import Database"),
-        ("gatepost.cli.up", "from gatepost.sandbox import create_app"),
-        ("gatepost.cli.up", "from gatepost.client import Gatepost"),
-        ("gatepost.client.http", "from pyreqwest.client import SyncClientBuilder"),
+        ("gatepost.cli.up", "from gatepost_sandbox import create_app"),
+        ("gatepost.cli.up", "from gatepost_client import Gatepost"),
+        ("gatepost_client.http", "from pyreqwest.client import SyncClientBuilder"),
         ("gatepost.store.pool", "import asyncpg"),
         ("gatepost.owner", "from gatepost.settings import Lease"),
         ("gatepost.api.app", "from gatepost import __version__"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gatepost.cli.up import call
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.cli.conftest import Ran, invoke
 from tests.sandbox.conftest import running
 from tests.sandbox.driver import START

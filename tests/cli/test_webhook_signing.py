@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.client import verify_webhook
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
+from gatepost_client import verify_webhook
 from tests.cli.conftest import Run, invoke
 
 URL = "https://example.com/hooks"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
-from gatepost.client import AsyncGatepost, Gatepost
+from gatepost_client import AsyncGatepost, Gatepost
 
 Kind = Literal["blocking", "awaiting"]
 KINDS: tuple[Kind, ...] = ("blocking", "awaiting")

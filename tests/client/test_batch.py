@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from gatepost.client import File, compose
-from gatepost.client.errors import NotFound, QuotaExceeded, Refused, TooLarge
-from gatepost.client.results import Sent
+from gatepost_client import File, compose
+from gatepost_client.errors import NotFound, QuotaExceeded, Refused, TooLarge
+from gatepost_client.results import Sent
 from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import lossy_road
 from tests.client.test_sending import PERSON, PIXEL

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gatepost.client import errors
-from gatepost.client.errors import error_of
-from gatepost.client.wire import Answer
+from gatepost_client import errors
+from gatepost_client.errors import error_of
+from gatepost_client.wire import Answer
 
 DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
 CODES = re.findall(r"^## (\w+)\n\n\*\*(\d+)\.?\*\*", DOCS.read_text(), re.MULTILINE)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gatepost.client import AsyncGatepost, Gatepost
-from gatepost.client.errors import BadKey, NoAnswer
-from gatepost.client.retry import NEVER
-from gatepost.client.stream import EventReader
+from gatepost_client import AsyncGatepost, Gatepost
+from gatepost_client.errors import BadKey, NoAnswer
+from gatepost_client.retry import NEVER
+from gatepost_client.stream import EventReader
 from tests.client.driver import Kind, Naps, driving
 from tests.conftest import Answer, Received, Receiver
 from tests.gateway.checks import TEXT

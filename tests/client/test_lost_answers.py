@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gatepost.client import File, NoAnswer, Retry
-from gatepost.client.errors import BadAnswer, BadKey, NotFound, Unavailable
+from gatepost_client import File, NoAnswer, Retry
+from gatepost_client.errors import BadAnswer, BadKey, NotFound, Unavailable
 from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import Road, lossy_road
 from tests.client.test_sending import PERSON, PIXEL

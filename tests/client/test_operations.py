@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from gatepost.api.app import ROUTES
-from gatepost.client import AsyncGatepost, Gatepost, compose
-from gatepost.client.files import File
-from gatepost.client.operation import Listed, Operation
-from gatepost.client.operations import Operations
-from gatepost.client.retry import NEVER, play
-from gatepost.client.wire import Listing, Request
+from gatepost_client import AsyncGatepost, Gatepost, compose
+from gatepost_client.files import File
+from gatepost_client.operation import Listed, Operation
+from gatepost_client.operations import Operations
+from gatepost_client.retry import NEVER, play
+from gatepost_client.wire import Listing, Request
 from tests.client.driver import Kind, driving
 from tests.conftest import Answer, Received, Receiver
 

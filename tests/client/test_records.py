@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.client import AsyncGatepost, Gatepost, verify_webhook
-from gatepost.client.errors import NotFound, Refused, TemplateProblem, WrongState
+from gatepost_client import AsyncGatepost, Gatepost, verify_webhook
+from gatepost_client.errors import NotFound, Refused, TemplateProblem, WrongState
 from tests.client import typed_example
 from tests.client.driver import Driver, Kind, driving
 from tests.client.test_sending import PERSON

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.client.errors import GatepostError, NoAnswer, QuotaExceeded, RateLimited, Unavailable
-from gatepost.client.retry import NEVER, PATIENT, Retry, back_off, carry
-from gatepost.client.wire import Answer, Lost, Outcome, Request, Wait
+from gatepost_client.errors import GatepostError, NoAnswer, QuotaExceeded, RateLimited, Unavailable
+from gatepost_client.retry import NEVER, PATIENT, Retry, back_off, carry
+from gatepost_client.wire import Answer, Lost, Outcome, Request, Wait
 
 GET = Request("GET", "/x", repeatable=True)
 POST = Request("POST", "/x")

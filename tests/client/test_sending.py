@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.client import File, Gatepost, compose
-from gatepost.client.errors import NotFound, Refused, WindowClosed, WrongState
 from gatepost.model.content.kinds import KINDS
+from gatepost_client import File, Gatepost, compose
+from gatepost_client.errors import NotFound, Refused, WindowClosed, WrongState
 from tests.client.driver import Driver, Kind, driving
 from tests.house import House
 

@@ -2,9 +2,9 @@
 
 from typing import assert_type
 
-from gatepost.client import AsyncGatepost, Event, Gatepost
-from gatepost.client.records import Contact, Conversation, Usage
-from gatepost.client.results import Channel, Media, Message, Sent, Template, Webhook
+from gatepost_client import AsyncGatepost, Event, Gatepost
+from gatepost_client.records import Contact, Conversation, Usage
+from gatepost_client.results import Channel, Media, Message, Sent, Template, Webhook
 
 
 def blocking(gp: Gatepost, phone: str) -> Message:

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from gatepost.model import ids
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.conformance.cloud_line import CloudLine
 from tests.conformance.line import Line
 from tests.conformance.linked_line import LinkedLine

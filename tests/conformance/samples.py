@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.sandbox.incoming.samples import SAMPLES
+from gatepost_sandbox.incoming.samples import SAMPLES
 from tests.conformance.line import File
 
 FILES: dict[str, File] = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from gatepost.sandbox.wire import Update, signature, text_update, webhook_body
+from gatepost_sandbox.wire import Update, signature, text_update, webhook_body
 from tests.faults.stage import APP_SECRET, NUMBER_ID, Stage
 from tests.house import Answer
 

@@ -26,10 +26,10 @@ from pyreqwest.client import Client, ClientBuilder
 from gatepost.admin import channels, endpoints
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
-from gatepost.sandbox import SandboxSettings
-from gatepost.sandbox import serve as serve_sandbox
 from gatepost.settings import load
 from gatepost.store.pool import Database
+from gatepost_sandbox import SandboxSettings
+from gatepost_sandbox import serve as serve_sandbox
 from tests.conftest import Receiver
 from tests.faults.doomed import run
 from tests.house import FAST_NETWORK, QUICK, House

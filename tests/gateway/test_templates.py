@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.gateway.checks import check_refused, until
 from tests.house import Answer, House, running_house
 

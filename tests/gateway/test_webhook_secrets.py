@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.client import verify_webhook
 from gatepost.clock import MovableClock
 from gatepost.webhooks.signature import signature_headers
+from gatepost_client import verify_webhook
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import check_refused
 from tests.house import House, running_house

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from gatepost.model.limits import FILES, limit, table
-from gatepost.sandbox import media
-from gatepost.sandbox.graph import profile
-from gatepost.sandbox.messages.limits import LIMITS
-from gatepost.sandbox.templates import buttons, components, draft, special
+from gatepost_sandbox import media
+from gatepost_sandbox.graph import profile
+from gatepost_sandbox.messages.limits import LIMITS
+from gatepost_sandbox.templates import buttons, components, draft, special
 
 # The sandbox's name of a limit → ours. What is counted with a lower end of its own is compared there as well.
 MESSAGES = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model.number_forms import RULES, forms_of, other_form
-from gatepost.sandbox.number_forms import network_form
+from gatepost_sandbox.number_forms import network_form
 
 PAIRS = [
     ("553188887777", "5531988887777"),

@@ -9,8 +9,8 @@ from pyreqwest.client import Client
 
 from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
-from gatepost.sandbox import SandboxSettings
-from gatepost.sandbox import create_app as create_sandbox
+from gatepost_sandbox import SandboxSettings
+from gatepost_sandbox import create_app as create_sandbox
 from tests.conftest import Receiver, serve_app
 from tests.networks.callbacks import NUMBER, OUR_PHONE, WABA
 

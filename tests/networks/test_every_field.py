@@ -14,9 +14,9 @@ from gatepost.model.errors import Invalid
 from gatepost.model.limits import limit, most
 from gatepost.networks.base import CAPABILITIES, Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import request_body
-from gatepost.sandbox.errors import Refusal
-from gatepost.sandbox.messages import Send
-from gatepost.sandbox.messages.envelope import read_payload
+from gatepost_sandbox.errors import Refusal
+from gatepost_sandbox.messages import Send
+from gatepost_sandbox.messages.envelope import read_payload
 from tests.model.sends import FULLEST, MEDIA, PHONE, check
 from tests.model.test_content import Path, get, leaves, put, shown
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from gatepost.clock import SystemClock
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.house import FAST_NETWORK, House, running_house
 from tests.outbound.test_campaign import most_in_a_day, people
 from tests.patience import PATIENCE

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.sandbox.conftest import running
 
 from .stage import Hooks, Stage, hooks_running

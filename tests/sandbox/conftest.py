@@ -10,7 +10,7 @@ from queue import Queue
 import pytest
 from pyreqwest.client import Client, ClientBuilder
 
-from gatepost.sandbox import SandboxSettings, serve
+from gatepost_sandbox import SandboxSettings, serve
 from tests.patience import PATIENCE
 
 from .driver import START, Driver, Receiver

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatepost.sandbox.wire import text_update, webhook_body
+from gatepost_sandbox.wire import text_update, webhook_body
 from tests.patience import PATIENCE
 
 from .driver import NUMBER, PHONE, START, VERIFY, WABA, Driver, Receiver

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyreqwest.exceptions import PyreqwestError
 
-from gatepost.sandbox.faults import Rule, check_rule, concerns, strikes
+from gatepost_sandbox.faults import Rule, check_rule, concerns, strikes
 
 from .driver import NUMBER, Driver, Receiver
 

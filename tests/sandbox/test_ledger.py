@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.sandbox.ledger import Ledger
+from gatepost_sandbox.ledger import Ledger
 
 from .driver import NUMBER, START, Driver
 

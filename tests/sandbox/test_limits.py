@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.sandbox.limits import Burst, Pace, next_burst
-from gatepost.sandbox.settings import Limits
+from gatepost_sandbox.limits import Burst, Pace, next_burst
+from gatepost_sandbox.settings import Limits
 
 from .driver import NUMBER, Driver, Receiver
 

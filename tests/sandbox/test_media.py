@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from pyreqwest.client import Client
 
-from gatepost.sandbox.media import ANIMATED_STICKER_MAX, MB, STATIC_STICKER_MAX, Media
+from gatepost_sandbox.media import ANIMATED_STICKER_MAX, MB, STATIC_STICKER_MAX, Media
 
 from .driver import NUMBER, TOKEN, Driver, Reply
 

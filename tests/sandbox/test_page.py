@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 import pytest
 
-from gatepost.sandbox import control, page
-from gatepost.sandbox.control.templates import FROM
-from gatepost.sandbox.faults import Fault
-from gatepost.sandbox.settings import CharacterName
+from gatepost_sandbox import control, page
+from gatepost_sandbox.control.templates import FROM
+from gatepost_sandbox.faults import Fault
+from gatepost_sandbox.settings import CharacterName
 
 from .driver import NUMBER, Driver, Receiver
 

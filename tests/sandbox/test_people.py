@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.sandbox.people import CHARACTERS
+from gatepost_sandbox.people import CHARACTERS
 
 from .driver import NUMBER, PHONE, START, Driver, Receiver
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.sandbox.numbers import throughput_level
-from gatepost.sandbox.reach import DAY, WEEK, Reach, next_tier, tier_name
+from gatepost_sandbox.numbers import throughput_level
+from gatepost_sandbox.reach import DAY, WEEK, Reach, next_tier, tier_name
 
 from .driver import NUMBER, PHONE, START, WABA, Driver, Receiver
 from .incoming import ANA, changes, news, send_in

@@ -15,9 +15,9 @@ import pytest
 import websockets
 from pyreqwest.client import Client
 
-from gatepost.sandbox import SandboxSettings
-from gatepost.sandbox.storage import Folder, FolderInUse, wait_until_free
-from gatepost.sandbox.storage.log import Log, read_log
+from gatepost_sandbox import SandboxSettings
+from gatepost_sandbox.storage import Folder, FolderInUse, wait_until_free
+from gatepost_sandbox.storage.log import Log, read_log
 from tests.patience import PATIENCE
 
 from .conftest import running
@@ -139,7 +139,7 @@ async def test_a_reset_is_kept_too(kept: Driver, kill: Kill, receiver: Receiver)
 async def test_a_full_log_becomes_a_snapshot(
     client: Client, kill: Kill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatepost.sandbox.storage.folder.LOG_MAX", 400_000)
+    monkeypatch.setattr("gatepost_sandbox.storage.folder.LOG_MAX", 400_000)
     with running(SandboxSettings(seed=7, start=START, frozen=True), tmp_path / "sandbox") as port:
         kept = Driver(client, port)
         await kept.register()
@@ -170,7 +170,7 @@ async def test_a_snapshot_holds_what_is_on_the_wire(
         writer.close()
         await writer.wait_closed()
 
-    monkeypatch.setattr("gatepost.sandbox.storage.folder.LOG_MAX", 400_000)
+    monkeypatch.setattr("gatepost_sandbox.storage.folder.LOG_MAX", 400_000)
     settings = SandboxSettings(seed=7, start=START, frozen=True)
     server = await asyncio.start_server(never_answer, "127.0.0.1", 0)
     with running(settings, tmp_path / "sandbox") as port:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gatepost.sandbox.people import default_user_id, phone_behind
+from gatepost_sandbox.people import default_user_id, phone_behind
 
 from .driver import NUMBER, Driver, Receiver
 

@@ -57,8 +57,8 @@ def up(
 
 def sandbox_folder(data: Path) -> Path:
     """Where the sandbox keeps its network; waits for one to leave whose gateway was killed a moment ago."""
-    from gatepost.sandbox.storage import wait_until_free
     from gatepost.store.embedded.lock import make_data_folder
+    from gatepost_sandbox.storage import wait_until_free
 
     make_data_folder(data)
     wait_until_free(data / "sandbox")

@@ -22,7 +22,7 @@ from gatepost.networks.qr.driver import DriverTimeouts
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.patience import PATIENCE
 from tests.sandbox.conftest import running
 from tests.sandbox.driver import START, Driver

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from gatepost.sandbox.errors import Refusal
-from gatepost.sandbox.messages import MarkRead, Send, read_payload
+from gatepost_sandbox.errors import Refusal
+from gatepost_sandbox.messages import MarkRead, Send, read_payload
 
 ANA = "5511999990000"
 LINK = "https://127.0.0.1/file"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.sandbox.messages import Send
-from gatepost.sandbox.messages.interactive import FORMS
-from gatepost.sandbox.messages.kinds import KINDS
+from gatepost_sandbox.messages import Send
+from gatepost_sandbox.messages.interactive import FORMS
+from gatepost_sandbox.messages.kinds import KINDS
 
 from .payloads import INTERACTIVE, LINK, PLAIN, bent, button, card, code_of, envelope, form, plain, read, row
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gatepost.sandbox import media
-from gatepost.sandbox.messages.limits import CARDS_MIN, LIMITS
-from gatepost.sandbox.templates import buttons as template_buttons
-from gatepost.sandbox.templates import special
+from gatepost_sandbox import media
+from gatepost_sandbox.messages.limits import CARDS_MIN, LIMITS
+from gatepost_sandbox.templates import buttons as template_buttons
+from gatepost_sandbox.templates import special
 
 from .payloads import button, card, code_of, envelope, form, plain, product, row
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gatepost.sandbox.media import Media
-from gatepost.sandbox.messages.limits import LIMITS
-from gatepost.sandbox.messages.media import MediaRef, check_refs, find_misfit
+from gatepost_sandbox.media import Media
+from gatepost_sandbox.messages.limits import LIMITS
+from gatepost_sandbox.messages.media import MediaRef, check_refs, find_misfit
 
 NOW = 1_700_000_000.0
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.sandbox.messages.limits import LIMITS
-from gatepost.sandbox.messages.template import check_fit, check_template, fill_in
-from gatepost.sandbox.templates import Template
+from gatepost_sandbox.messages.limits import LIMITS
+from gatepost_sandbox.messages.template import check_fit, check_template, fill_in
+from gatepost_sandbox.templates import Template
 
 HEADER_TEXT = {"type": "HEADER", "format": "TEXT", "text": "Order {{1}}"}
 IMAGE = {"type": "HEADER", "format": "IMAGE"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.sandbox.qr.files import FILE_MAX
-from gatepost.sandbox.qr.frames import CHUNK_MAX
+from gatepost_sandbox.qr.files import FILE_MAX
+from gatepost_sandbox.qr.frames import CHUNK_MAX
 from tests.sandbox.driver import Driver
 
 from .conftest import link_up

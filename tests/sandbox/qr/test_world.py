@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from gatepost.sandbox import SandboxSettings
+from gatepost_sandbox import SandboxSettings
 from tests.sandbox.conftest import running
 from tests.sandbox.driver import START, Driver
 

@@ -57,7 +57,12 @@ class FrameAnswer(msgspec.Struct, frozen=True):
         return said if said is not None else self.error is not None and self.error.code != 0
 
 
-class _Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower):
+def _event_name(class_name: str) -> str:
+    """What the protocol calls an event: `MessageFrame` is a `message`."""
+    return class_name.removesuffix("Frame").lower()
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="event", tag=_event_name):
     session: str
 
 

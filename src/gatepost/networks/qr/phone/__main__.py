@@ -66,7 +66,7 @@ def baileys() -> Callable[[], Any]:
         raise CouldNotLoad("The engine baileys keeps devices in PostgreSQL: qr.device_store has to be its address.")
     if len(key) != _KEY_BYTES:
         raise CouldNotLoad("The engine baileys needs the gateway's key to keep devices with (GATEPOST_QR_KEY).")
-    devices = import_module(f"{here}.devices").Devices(store, key)
+    devices = import_module(f"{here}.devices").DeviceStore(store, key)
     scratch = import_module(f"{here}.scratch").use_scratch()
     return partial(import_module(f"{here}.engine").Baileys, start, devices, scratch)
 

@@ -1,0 +1,47 @@
+"""A client of the REST API, blocking or awaiting, from one source.
+
+with Gatepost("https://gateway.example.com", "gpk_…") as gp:
+    sent = gp.send_text("5511999998888", "Hello")
+    print(gp.message(sent.id).status)
+
+async with AsyncGatepost("https://gateway.example.com", "gpk_…") as gp:
+    async for event in gp.events():
+        print(event.type)
+"""
+
+from gatepost_client import compose, errors, records, results
+from gatepost_client.awaiting import Awaiting
+from gatepost_client.blocking import Blocking
+from gatepost_client.errors import BadWebhook, GatepostApiError, GatepostError, NoAnswer
+from gatepost_client.events import Event
+from gatepost_client.files import File
+from gatepost_client.operations import Operations
+from gatepost_client.retry import NEVER, Retry
+from gatepost_client.verify import verify_webhook, verify_webhook_batch
+
+__all__ = [
+    "NEVER",
+    "AsyncGatepost",
+    "BadWebhook",
+    "Event",
+    "File",
+    "Gatepost",
+    "GatepostApiError",
+    "GatepostError",
+    "NoAnswer",
+    "Retry",
+    "compose",
+    "errors",
+    "records",
+    "results",
+    "verify_webhook",
+    "verify_webhook_batch",
+]
+
+
+class Gatepost(Operations, Blocking):
+    """A gateway and one key, for programs that wait for each answer."""
+
+
+class AsyncGatepost(Operations, Awaiting):
+    """A gateway and one key, for programs with an event loop."""

@@ -1,0 +1,119 @@
+"""The awaiting transport: runs the steps of a call in the running loop. All decisions are in `retry.py`."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import AsyncExitStack
+from typing import Self, TypeVar
+
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import ClientClosedError, RequestError
+from pyreqwest.request import RequestBuilder
+
+from gatepost_client.errors import NoAnswer
+from gatepost_client.events import Event
+from gatepost_client.http import Opened, dress, explain, headers_of, open_line, set_up
+from gatepost_client.retry import PATIENT, Retry, carry, play
+from gatepost_client.stream import EventReader
+from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
+
+T = TypeVar("T")
+
+
+class Awaiting:
+    """Runs calls in one event loop, as many at once as wanted; close it, or use it as a context."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        retry: Retry = PATIENT,
+        timeout: float = 30.0,
+        use_proxy: bool = False,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._line = open_line(url, timeout, use_proxy)
+        self._client = set_up(ClientBuilder(), self._line, key).build()
+        self._retry, self._sleep, self._now = retry, sleep, now
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def run(self, plan: Call[T] | Plan[T]) -> T:
+        """Carry out a call, or a plan of several."""
+        async with AsyncExitStack() as kept:
+            return await self._drive(play(plan, self._retry, self._now), kept)
+
+    async def items(self, listing: Listing[T]) -> AsyncIterator[T]:
+        """All items of a list, read page by page."""
+        page, cursor = await self.run(listing.call), listing.start
+        for item in page.items:
+            yield item
+        while (step := following(listing, page, cursor)) is not None:
+            call, cursor = step
+            page = await self.run(call)
+            for item in page.items:
+                yield item
+
+    async def news(self, call: Call[None]) -> AsyncIterator[Event]:
+        """Events as they happen. After a cut it comes back by itself and goes on behind the last one."""
+        reader = EventReader()
+        while True:
+            try:
+                async for piece in self.pieces(reader.resume(call)):
+                    for event in reader.read(piece):
+                        yield event
+            except NoAnswer:
+                if reader.silent:
+                    raise
+            await self._sleep(reader.retry)
+
+    async def pieces(self, call: Call[None]) -> AsyncIterator[bytes]:
+        """The body of an answer, piece by piece."""
+        async with AsyncExitStack() as kept:
+            answer = await self._drive(carry(call.request, self._retry, self._now), kept)
+            assert isinstance(answer, Opened)
+            try:
+                while (piece := await answer.reader.read_chunk()) is not None:
+                    yield bytes(piece)
+            except RequestError as error:
+                raise NoAnswer(f"The file broke off: {error.message}", sent=True) from None
+
+    async def _drive(self, steps: Generator[Step, Outcome, T], kept: AsyncExitStack) -> T:
+        outcome: Outcome = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                outcome = await (self._sleep(step.seconds) if isinstance(step, Wait) else self._exchange(step, kept))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _exchange(self, request: Request, kept: AsyncExitStack) -> Answer | Lost:
+        dressed = dress(self._client.request(request.method, self._line.target(request)), request, self._line)
+        try:
+            if request.streamed:
+                return await self._open(dressed, kept)
+            response = await dressed.build().send()
+            return Answer(response.status, headers_of(response), bytes(await response.bytes()))
+        except ClientClosedError:
+            raise
+        except RequestError as error:
+            return explain(error)
+
+    async def _open(self, dressed: RequestBuilder, kept: AsyncExitStack) -> Answer:
+        async with AsyncExitStack() as stack:
+            response = await stack.enter_async_context(dressed.build_streamed())
+            if response.status >= 300:
+                return Answer(response.status, headers_of(response), bytes(await response.bytes()))
+            await kept.enter_async_context(stack.pop_all())
+            return Opened(response.status, headers_of(response), b"", response.body_reader)

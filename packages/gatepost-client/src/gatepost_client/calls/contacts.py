@@ -1,0 +1,88 @@
+"""Contacts: list and search, make, change, merge, check, import, export."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from gatepost_client.calls.making import act, create, fetch, pages, remove, stream
+from gatepost_client.errors import BadAnswer
+from gatepost_client.records import CheckedNumber, Contact, ImportedLine, ImportReport, ReportLine
+from gatepost_client.wire import Answer, Call, Listing, Request, changed, given, path_of
+
+
+def contacts(
+    *, q: str | None = None, phone: str | None = None, label: str | None = None, opted_out: bool | None = None
+) -> Listing[Contact]:
+    """Contacts, the newest first; or those whose name or number begins with `q`."""
+    return pages(Contact, "contacts", query={"q": q, "phone": phone, "label": label, "opted_out": opted_out})
+
+
+def contact(contact_id: str) -> Call[Contact]:
+    """One contact."""
+    return fetch(Contact, "contacts", contact_id)
+
+
+def create_contact(
+    phone: str,
+    *,
+    name: str | None = None,
+    custom: Mapping[str, str] | None = None,
+    opted_out: bool | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Contact]:
+    """Make a contact for a number that is not known yet."""
+    new = given(phone=phone, name=name, custom=custom, opted_out=opted_out)
+    return create(Contact, "contacts", body=new, key=idempotency_key)
+
+
+def change_contact(
+    contact_id: str,
+    *,
+    name: str | UnsetType | None = UNSET,
+    custom: Mapping[str, str | None] | UnsetType = UNSET,
+    opted_out: bool | UnsetType = UNSET,
+) -> Call[Contact]:
+    """Change what is given; None takes the name or a custom field away."""
+    wishes = changed(name=name, custom=custom, opted_out=opted_out)
+    return act(Contact, "PATCH", "contacts", contact_id, body=wishes, repeatable=True)
+
+
+def delete_contact(contact_id: str) -> Call[None]:
+    """Delete a contact."""
+    return remove("contacts", contact_id)
+
+
+def merge_contacts(contact_id: str, other_id: str) -> Call[Contact]:
+    """Make one person of two; the first stays."""
+    return act(Contact, "POST", "contacts", contact_id, "merge", body={"with": other_id})
+
+
+def check_numbers(phones: Sequence[str]) -> Call[list[CheckedNumber]]:
+    """Which of these numbers are on the network; QR channels."""
+    return act(list[CheckedNumber], "POST", "contacts", "check", body={"phones": list(phones)}, repeatable=True)
+
+
+def import_contacts(table: Path | bytes) -> Call[ImportReport]:
+    """Take a table in CSV, and tell line by line what became of it. What is there already stays."""
+    request = Request("POST", path_of("contacts", "import"), body=table, content_type="text/csv", repeatable=True)
+    return Call(request, _report)
+
+
+def export_contacts(
+    *, format: Literal["csv", "ndjson"] = "csv", label: str | None = None, opted_out: bool | None = None
+) -> Call[None]:
+    """All contacts as a file, as it comes."""
+    return stream("contacts", "export", query={"format": format, "label": label, "opted_out": opted_out})
+
+
+def _report(answer: Answer) -> ImportReport:
+    try:
+        lines = [(line, msgspec.json.decode(line, type=ReportLine)) for line in answer.body.splitlines()]
+        told = [msgspec.json.decode(line, type=ImportedLine) for line, read in lines if read.line is not None]
+    except msgspec.DecodeError as error:
+        raise BadAnswer(f"The report could not be read: {error}") from None
+    end = lines[-1][1] if lines else ReportLine()
+    return ImportReport(lines=told, summary=end.summary or {}, error=end.error)

@@ -1,0 +1,62 @@
+"""The log of deliveries, retries and recoveries."""
+
+from collections.abc import Iterable, Sequence
+
+from gatepost_client.calls.making import act, create, fetch, pages
+from gatepost_client.calls.messages import Moment
+from gatepost_client.logged import LoggedDelivery, Recovery, Retried
+from gatepost_client.wire import Call, Listing, given, show_query
+
+
+def deliveries(
+    *,
+    webhook_id: str | None = None,
+    status: str | Iterable[str] | None = None,
+    type: str | Iterable[str] | None = None,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    tz: str | None = None,
+) -> Listing[LoggedDelivery]:
+    """Deliveries of events from `start` up to, but without, `end`, the newest first. Filters combine."""
+    query = {"endpoint": webhook_id, "status": status, "type": type, "from": start, "to": end, "tz": tz}
+    return pages(LoggedDelivery, "deliveries", query=query)
+
+
+def delivery(delivery_id: str) -> Call[LoggedDelivery]:
+    """One delivery with its attempts: request, answer, latency, what was wrong."""
+    return fetch(LoggedDelivery, "deliveries", delivery_id)
+
+
+def retry_delivery(delivery_id: str) -> Call[LoggedDelivery]:
+    """Make a delivery due now; its schedule begins anew."""
+    return act(LoggedDelivery, "POST", "deliveries", delivery_id, "retry")
+
+
+def retry_deliveries(delivery_ids: Sequence[str]) -> Call[Retried]:
+    """Make up to 100 deliveries due now, each with its own result."""
+    return act(Retried, "POST", "deliveries", "retry", body={"ids": list(delivery_ids)})
+
+
+def recover(
+    webhook_id: str,
+    since: Moment,
+    *,
+    until: Moment | None = None,
+    types: Sequence[str] | None = None,
+    statuses: Sequence[str] | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Recovery]:
+    """Have every event since a moment that never arrived delivered after all; it goes on by itself."""
+    times = show_query({"since": since, "until": until})
+    body = times | given(types=types, statuses=statuses)
+    return create(Recovery, "webhooks", webhook_id, "recover", body=body, key=idempotency_key)
+
+
+def recoveries(webhook_id: str) -> Listing[Recovery]:
+    """The recoveries of an endpoint, the newest first."""
+    return pages(Recovery, "webhooks", webhook_id, "recoveries")
+
+
+def recovery(webhook_id: str, recovery_id: str) -> Call[Recovery]:
+    """How far a recovery is."""
+    return fetch(Recovery, "webhooks", webhook_id, "recoveries", recovery_id)

@@ -1,0 +1,73 @@
+"""Templates: read, hand in, change, delete, preview."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gatepost_client.calls.making import act, create, fetch, pages, remove
+from gatepost_client.results import Preview, Template, TemplateSync
+from gatepost_client.wire import Call, Listing, given
+
+
+def templates(
+    *, status: str | None = None, category: str | None = None, language: str | None = None, name: str | None = None
+) -> Listing[Template]:
+    """The channel's templates, the newest first."""
+    return pages(
+        Template, "templates", query={"status": status, "category": category, "language": language, "name": name}
+    )
+
+
+def template(template_id: str) -> Call[Template]:
+    """One template."""
+    return fetch(Template, "templates", template_id)
+
+
+def create_template(
+    name: str,
+    language: str,
+    category: str,
+    components: Sequence[Mapping[str, Any]],
+    *,
+    parameter_format: str | None = None,
+    message_send_ttl_seconds: int | None = None,
+) -> Call[Template]:
+    """Hand a template in for review."""
+    new = given(
+        name=name,
+        language=language,
+        category=category,
+        components=components,
+        parameter_format=parameter_format,
+        message_send_ttl_seconds=message_send_ttl_seconds,
+    )
+    return create(Template, "templates", body=new)
+
+
+def edit_template(
+    template_id: str,
+    *,
+    components: Sequence[Mapping[str, Any]] | None = None,
+    category: str | None = None,
+    message_send_ttl_seconds: int | None = None,
+) -> Call[Template]:
+    """Change a template, which is then reviewed anew. Not repeated: the network counts edits."""
+    wishes = given(components=components, category=category, message_send_ttl_seconds=message_send_ttl_seconds)
+    return act(Template, "PATCH", "templates", template_id, body=wishes)
+
+
+def delete_template(template_id: str) -> Call[None]:
+    """Delete a template in its one language."""
+    return remove("templates", template_id)
+
+
+def sync_templates() -> Call[TemplateSync]:
+    """Read all templates of the business account anew."""
+    return act(TemplateSync, "POST", "templates", "sync", repeatable=True)
+
+
+def preview_template(
+    template_id: str, *, variables: Sequence[str] | Mapping[str, str] | None = None, header: str | None = None
+) -> Call[Preview]:
+    """A template with its variables filled in."""
+    wishes = given(variables=variables, header=header)
+    return act(Preview, "POST", "templates", template_id, "preview", body=wishes, repeatable=True)

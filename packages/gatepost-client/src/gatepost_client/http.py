@@ -1,0 +1,88 @@
+"""What both transports share: how the HTTP client is set up, how a request is dressed, what a failure means."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from pyreqwest.client import ClientBuilder, SyncClientBuilder
+from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.request import RequestBuilder, SyncRequestBuilder
+from pyreqwest.response import Response, SyncResponse
+
+from gatepost_client.wire import Answer, Lost, Request
+
+Builder = TypeVar("Builder", ClientBuilder, SyncClientBuilder)
+Dressed = TypeVar("Dressed", RequestBuilder, SyncRequestBuilder)
+_PIECE = 1 << 18
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Where the gateway is, and how long one try may take. Shown without the key."""
+
+    url: str
+    timeout: float
+    use_proxy: bool
+
+    def target(self, request: Request) -> str:
+        """The whole address of a request."""
+        return self.url + request.target
+
+
+def open_line(url: str, timeout: float, use_proxy: bool) -> Line:
+    """Check the address of a gateway: `https://host`, perhaps with a port and a folder."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("the gateway's address looks like https://gateway.example.com")
+    return Line(url.rstrip("/"), timeout, use_proxy)
+
+
+def set_up(builder: Builder, line: Line, key: str) -> Builder:
+    """An HTTP client for one gateway and one key. A redirect is an answer: the key goes nowhere else."""
+    seconds = timedelta(seconds=line.timeout)
+    builder = builder.default_headers({"authorization": f"Bearer {key}"}).user_agent("gatepost-client")
+    builder = builder.follow_redirects(False).connect_timeout(seconds).read_timeout(seconds)
+    return builder if line.use_proxy else builder.no_proxy()
+
+
+def dress(builder: Dressed, request: Request, line: Line) -> Dressed:
+    """A request with its headers and its body. Files take as long as they take, as long as bytes flow."""
+    if request.key is not None:
+        builder = builder.header("idempotency-key", request.key)
+    if isinstance(request.body, Path):
+        return builder.header("content-type", request.content_type).body_stream(read_pieces(request.body))
+    if request.body is not None:
+        builder = builder.header("content-type", request.content_type).body_bytes(request.body)
+    if request.live:
+        builder = builder.streamed_read_buffer_limit(0)
+    return builder.timeout(timedelta(seconds=line.timeout)) if request.brief else builder
+
+
+def read_pieces(path: Path) -> Iterator[bytes]:
+    """A file, a piece at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def headers_of(response: Response | SyncResponse) -> dict[str, str]:
+    """The headers of an answer, with names in lower case."""
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+class Opened(Answer, frozen=True):
+    """An answer whose body is still to be read, piece by piece."""
+
+    reader: Any = None
+
+
+def explain(error: PyreqwestError) -> Lost:
+    """What a failed exchange means for the request: had it left already?"""
+    details = error.details if isinstance(error, DetailedPyreqwestError) else {"causes": None}
+    causes = [cause["message"] for cause in details["causes"] or ()]
+    # The class of the error does not tell: a deadline while waiting for the answer counts as connecting there.
+    connecting = "client error (Connect)" in causes
+    last = causes[-1] if causes else error.message
+    return Lost(f"The gateway {'cannot be reached' if connecting else 'did not answer'}: {last}", sent=not connecting)

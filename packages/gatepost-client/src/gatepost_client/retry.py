@@ -1,0 +1,94 @@
+"""How a request is carried until it is answered: what is tried again, when, and for how long.
+
+        ┌──────────── Wait ◄── room left? ◄──┐
+        ▼                                    │ no answer and repeatable, or nothing was sent
+ Request ─► Answer │ Lost ───────────────────┤ 502, 504 and repeatable
+                │                            │ the gateway says: retryable (429, 503, …)
+                ▼                            └─ otherwise, or no room left ─► error
+             success
+
+A request that creates carries one idempotency key through all tries, which is what makes it repeatable.
+"""
+
+import random
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+import msgspec
+
+from gatepost_client.errors import GatepostError, NoAnswer, error_of
+from gatepost_client.wire import Answer, Call, Lost, Outcome, Plan, Request, Step, Wait
+
+T = TypeVar("T")
+_PROXY_GAVE_UP = (502, 504)
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """How much patience there is: tries in all, and seconds in all from the first try to the start of the last."""
+
+    attempts: int = 5
+    seconds: float = 60.0
+    first_wait: float = 0.25
+    longest_wait: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError("there is at least one attempt")
+
+
+PATIENT = Retry()
+NEVER = Retry(attempts=1)
+
+
+def carry(
+    request: Request, retry: Retry, now: Callable[[], float], jitter: Callable[[], float] = random.random
+) -> Generator[Step, Outcome, Answer]:
+    """Give the steps of a request until it has its answer; raise the error of the last try."""
+    started = now()
+    attempt = 1
+    while True:
+        outcome = yield request
+        assert outcome is not None
+        if isinstance(outcome, Answer) and outcome.status < 300:
+            return outcome
+        error, again, asked = judge(request, outcome)
+        wait = max(asked, back_off(retry, attempt, jitter()))
+        if not again or attempt >= retry.attempts or now() - started + wait > retry.seconds:
+            raise error
+        yield Wait(wait)
+        attempt += 1
+
+
+def judge(request: Request, outcome: Answer | Lost) -> tuple[GatepostError, bool, float]:
+    """The error of a try, whether to try again, and the seconds that the gateway asks to wait."""
+    if isinstance(outcome, Lost):
+        return NoAnswer(outcome.reason, sent=outcome.sent), request.repeatable or not outcome.sent, 0.0
+    error = error_of(outcome)
+    # The network may have taken what it did not answer to.
+    again = error.retryable and (request.repeatable or error.code != "network_unavailable")
+    again = again or (outcome.status in _PROXY_GAVE_UP and request.repeatable)
+    # A 503 of a proxy in front of the gateway has no code of ours, and has not passed the request on.
+    again = again or (outcome.status == 503 and error.code == "http_503")
+    return error, again, error.retry_after or 0.0
+
+
+def back_off(retry: Retry, attempt: int, jitter: float) -> float:
+    """The wait after a failed attempt: twice as long each time, and between half of it and all of it."""
+    longest: float = min(retry.first_wait * 2 ** (attempt - 1), retry.longest_wait)
+    return longest * (1 + jitter) / 2
+
+
+def play(plan: Call[T] | Plan[T], retry: Retry, now: Callable[[], float]) -> Generator[Step, Outcome, T]:
+    """Give the steps of a call, or of a plan of several calls; return what it comes to."""
+    if isinstance(plan, Call):
+        answer = yield from carry(plan.request, retry, now)
+        return plan.read(answer)
+    result: Any = None
+    while True:
+        try:
+            call = plan.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        answer = yield from carry(call.request, retry, now)
+        result = call.read(answer)

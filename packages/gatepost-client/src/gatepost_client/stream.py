@@ -1,0 +1,47 @@
+"""Server-sent events as they come off the wire, cut anywhere: bytes in, events out, and where to go on after a cut."""
+
+import msgspec
+
+from gatepost_client.events import Event
+from gatepost_client.wire import Call
+
+_decode = msgspec.json.Decoder(Event).decode
+
+
+class EventReader:
+    """Reads one stream, however often it has to be opened again."""
+
+    def __init__(self) -> None:
+        self.last: str | None = None  # the id to go on behind
+        self.retry = 2.0  # seconds to wait before coming back, as the gateway asks
+        self.silent = True  # nothing has come since it was opened last
+        self._rest = b""
+
+    def resume(self, call: Call[None]) -> Call[None]:
+        """The call that goes on where the stream was cut."""
+        self._rest, self.silent = b"", True
+        if self.last is None:
+            return call
+        request = msgspec.structs.replace(call.request, query=call.request.query | {"after": self.last})
+        return msgspec.structs.replace(call, request=request)
+
+    def read(self, piece: bytes) -> list[Event]:
+        """The events that this piece completes."""
+        self.silent = False
+        *blocks, self._rest = (self._rest + piece).split(b"\n\n")
+        return [event for block in blocks if (event := self._block(block)) is not None]
+
+    def _block(self, block: bytes) -> Event | None:
+        fields = dict(_field(line) for line in block.split(b"\n"))
+        if b"retry" in fields:
+            self.retry = int(fields[b"retry"]) / 1000
+        event = _decode(fields[b"data"]) if b"data" in fields else None
+        if b"id" in fields:
+            self.last = fields[b"id"].decode()
+        return event
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    """A line of a block; a comment has no name."""
+    name, _, value = line.partition(b":")
+    return name, value.removeprefix(b" ")

@@ -1,0 +1,32 @@
+"""The control door, /control/…: register numbers, direct people, break things, move time, read what happened."""
+
+from litestar.types import ControllerRouterHandler
+
+from gatepost_sandbox.control import (
+    clock,
+    faults,
+    incoming,
+    ledger,
+    media,
+    numbers,
+    people,
+    phones,
+    standing,
+    templates,
+)
+from gatepost_sandbox.control.problems import EXCEPTION_HANDLERS
+
+__all__ = ["EXCEPTION_HANDLERS", "ROUTES"]
+
+ROUTES: tuple[ControllerRouterHandler, ...] = (
+    *numbers.ROUTES,
+    *people.ROUTES,
+    *incoming.ROUTES,
+    *standing.ROUTES,
+    *faults.ROUTES,
+    *clock.ROUTES,
+    *ledger.ROUTES,
+    *phones.ROUTES,
+    *templates.ROUTES,
+    *media.ROUTES,
+)

@@ -1,0 +1,104 @@
+"""Time, and beginning anew."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.params import FromQuery, JSONBody, QueryParameter
+from msgspec import Meta
+
+from gatepost_sandbox.control.problems import ControlError
+from gatepost_sandbox.control.recording import changes
+from gatepost_sandbox.settings import Seconds
+from gatepost_sandbox.world import World
+
+Speed = Annotated[float, Meta(gt=0)]
+
+
+class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How time is to change: its pace first, then its place."""
+
+    advance: Seconds | None = None
+    set: float | None = None
+    speed: Speed | None = None
+    frozen: bool | None = None
+    ordered: bool = True
+
+
+class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A new beginning; what is left out is as it was when the sandbox was started."""
+
+    keep_numbers: bool = False
+    seed: int | None = None
+    start: float | None = None
+    frozen: bool | None = None
+    speed: Speed | None = None
+
+
+def show(world: World, fired: int = 0) -> dict[str, Any]:
+    """The clock's face."""
+    clock = world.network.clock
+    return {
+        "now": clock.now(),
+        "frozen": clock.frozen,
+        "speed": clock.speed,
+        "waiting": clock.waiting,
+        "fired": fired,
+    }
+
+
+def find_target(move: Move, now: float) -> float | None:
+    """The time to move to, if time is to move at all."""
+    if move.set is None:
+        return None if move.advance is None else now + move.advance
+    if move.advance is not None:
+        raise ControlError(400, "advance and set exclude each other")
+    if move.set < now:
+        raise ControlError(409, "time does not run backwards: begin anew with /control/reset and a start")
+    return move.set
+
+
+@get("/control/clock", sync_to_thread=False)
+def get_clock(world: NamedDependency[World]) -> dict[str, Any]:
+    """The sandbox time and how many timers wait for it."""
+    return show(world)
+
+
+@post("/control/clock", status_code=200)
+async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dict[str, Any]:
+    """Freeze, speed up, advance or set time; answers when everything that fell due has been posted."""
+    network = world.network
+    clock = network.clock
+    target = find_target(data, clock.now())
+    frozen = clock.frozen if data.frozen is None else data.frozen
+    clock.run_at(frozen=frozen, speed=data.speed or clock.speed)
+    fired = 0 if target is None else await clock.move_to(target, network.settled, ordered=data.ordered)
+    await world.followers.changed()
+    return show(world, fired)
+
+
+@get("/control/clock/follow")
+async def follow_clock(
+    world: NamedDependency[World],
+    follower: FromQuery[str],
+    seen: FromQuery[str | None] = None,
+    wait: Annotated[float, QueryParameter(ge=0, le=60)] = 20.0,
+) -> dict[str, Any]:
+    """Wait for the next change of the clock: ?follower=&seen=&wait=; moving the clock waits for its followers."""
+    await world.followers.wait(follower, seen, wait)
+    return {**show(world), "version": world.followers.version}
+
+
+@post("/control/reset", status_code=200)
+@changes
+async def reset(world: NamedDependency[World], data: JSONBody[Reset | None] = None) -> dict[str, Any]:
+    """Begin anew: no ledger, people, faults or timers; keeps the numbers if "keep_numbers"."""
+    changes = msgspec.to_builtins(data or Reset())
+    await world.reset(keep_numbers=changes.pop("keep_numbers", False), changes=changes)
+    if not world.network.clock.replaying:
+        await world.followers.changed()
+    return show(world)
+
+
+ROUTES = (move_clock, get_clock, follow_clock, reset)

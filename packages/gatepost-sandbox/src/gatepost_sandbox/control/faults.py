@@ -1,0 +1,56 @@
+"""Fault rules."""
+
+from typing import Any
+
+import msgspec
+from litestar import delete, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody
+
+from gatepost_sandbox.control.problems import ControlError, not_found
+from gatepost_sandbox.control.recording import changes
+from gatepost_sandbox.faults import Armed, Rule, check_rule
+from gatepost_sandbox.world import World
+
+
+def show(armed: Armed) -> dict[str, Any]:
+    """A rule and how often it matched and struck."""
+    return {**msgspec.structs.asdict(armed.rule), "seen": armed.seen, "struck": armed.struck, "held": len(armed.held)}
+
+
+@get("/control/faults", sync_to_thread=False)
+def list_faults(world: NamedDependency[World]) -> list[dict[str, Any]]:
+    """The rules in force."""
+    return [show(armed) for armed in world.network.faults.all()]
+
+
+@post("/control/faults", status_code=200, sync_to_thread=False)
+@changes
+def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, Any]:
+    """Put a rule in force."""
+    problem = check_rule(data)
+    if problem is not None:
+        raise ControlError(400, problem)
+    return show(world.network.faults.add(data))
+
+
+@delete("/control/faults/{rule_id:str}", status_code=200)
+@changes
+async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) -> dict[str, bool]:
+    """Take a rule out of force."""
+    if world.network.faults.remove(rule_id) is None:
+        raise not_found("fault rule", rule_id)
+    return {"success": True}
+
+
+@delete("/control/faults", status_code=200)
+@changes
+async def remove_faults(world: NamedDependency[World]) -> dict[str, int]:
+    """Take all rules out of force."""
+    rules = world.network.faults.all()
+    for armed in rules:
+        world.network.faults.remove(armed.rule.id)
+    return {"removed": len(rules)}
+
+
+ROUTES = (add_fault, list_faults, remove_fault, remove_faults)

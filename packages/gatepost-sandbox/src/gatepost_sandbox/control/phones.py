@@ -1,0 +1,273 @@
+"""Phones of the QR network: scanning, what people send to them, and what befalls their links."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec import Meta
+
+from gatepost_sandbox.control.problems import ControlError, not_found
+from gatepost_sandbox.control.recording import changes
+from gatepost_sandbox.qr import QrNetwork
+from gatepost_sandbox.qr.handset import FOREVER, Handset, PhoneSpec
+from gatepost_sandbox.qr.incoming import ContactNews, Incoming, LabelNews, check, deliver, tell_contact, tell_label
+from gatepost_sandbox.qr.sending import report
+from gatepost_sandbox.qr.session import Session
+from gatepost_sandbox.settings import Phone, Seconds
+from gatepost_sandbox.world import World
+
+
+class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class Scan(_Asked, frozen=True):
+    """What to scan: a code, or whatever a session shows; with `fail` the phone gives up half-way."""
+
+    code: str | None = None
+    session: str | None = None
+    fail: bool = False
+
+
+class Typed(_Asked, frozen=True):
+    """A pairing code."""
+
+    code: str
+
+
+class Drop(_Asked, frozen=True):
+    """Why the connection is lost, and after how many seconds it comes back by itself, if at all."""
+
+    reason: Literal["network_gone", "stream_error", "replaced", "outdated_client", "could_not_load"] = "network_gone"
+    seconds: Seconds | None = None
+
+
+class Term(_Asked, frozen=True):
+    """For how long; 0 ends it, nothing is for ever."""
+
+    seconds: Seconds | None = None
+
+
+class Receipt(_Asked, frozen=True):
+    """A receipt out of the ordinary: late, repeated, or for many at once."""
+
+    ids: Annotated[list[str], Meta(min_length=1)]
+    status: Literal["sent", "delivered", "read", "played"]
+    person: Phone
+
+
+def find_phone(qr: QrNetwork, phone: str) -> Handset:
+    """The phone with this number, or a 404."""
+    handset = qr.handsets.get(phone)
+    if handset is None:
+        raise not_found("phone", phone)
+    return handset
+
+
+def show_session(session: Session) -> dict[str, Any]:
+    """A session as it stands."""
+    return {
+        "session": session.id,
+        "phone": session.device.phone if session.device else None,
+        "state": session.state,
+        "reason": session.reason,
+        "code": session.code,
+        "pairing_code": session.pairing[1] if session.pairing else None,
+        "last_seq": session.outbox.last,
+        "waiting": session.outbox.waiting,
+    }
+
+
+def show(qr: QrNetwork, handset: Handset) -> dict[str, Any]:
+    """A phone, and the sessions linked to it."""
+    now = qr.clock.now()
+    return {
+        **msgspec.structs.asdict(handset.spec),
+        "lid": qr.directory.lid_of(handset.phone),
+        "locked_until": handset.locked_until if handset.is_locked(now) else None,
+        "banned": handset.is_banned(now),
+        "sessions": [session.id for session in qr.linked(handset)],
+    }
+
+
+@post("/control/phones", status_code=200, sync_to_thread=False)
+@changes
+def put_phone(world: NamedDependency[World], data: JSONBody[PhoneSpec]) -> dict[str, Any]:
+    """Make a phone known, or change it: {"phone", "name"?, "auto_scan"?}."""
+    return show(world.qr, world.qr.register(data))
+
+
+@get("/control/phones", sync_to_thread=False)
+def list_phones(world: NamedDependency[World]) -> list[dict[str, Any]]:
+    """All phones of the QR network."""
+    return [show(world.qr, handset) for handset in world.qr.handsets.values()]
+
+
+@get("/control/phones/{phone:str}", sync_to_thread=False)
+def get_phone(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
+    """One phone."""
+    return show(world.qr, find_phone(world.qr, phone))
+
+
+@get("/control/sessions", sync_to_thread=False)
+def list_sessions(world: NamedDependency[World]) -> list[dict[str, Any]]:
+    """Sessions of the QR network: state, code to scan, events not acknowledged."""
+    return [show_session(session) for session in world.qr.sessions.values()]
+
+
+@post("/control/phones/{phone:str}/scan", status_code=200)
+@changes
+async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Scan]) -> dict[str, Any]:
+    """Scan a code with a phone: {"code"} or {"session"}."""
+    qr = world.qr
+    if (data.code is None) == (data.session is None):
+        raise ControlError(400, "give a code or a session")
+    session = qr.waiting(data.code) if data.code is not None else qr.sessions.get(data.session or "")
+    if session is None or session.code is None:
+        raise ControlError(409, "no session shows this code: it has expired, was scanned, or never was")
+    qr.scan(session, qr.handset(phone), fail=data.fail)
+    return show_session(session)
+
+
+@post("/control/phones/{phone:str}/pair", status_code=200)
+@changes
+async def pair(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Typed]) -> dict[str, Any]:
+    """Type a pairing code on a phone: {"code"}."""
+    handset = world.qr.handset(phone)
+    session = world.qr.pairing(handset, data.code)
+    if session is None:
+        raise ControlError(409, "no session waits for this phone to type this code")
+    world.qr.scan(session, handset)
+    return show_session(session)
+
+
+@post("/control/phones/{phone:str}/incoming", status_code=200)
+@changes
+async def send_incoming(
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Incoming]
+) -> dict[str, Any]:
+    """Send a message of any type to a phone, or from it: {"from", "type", "content", …}."""
+    problem = check(data)
+    if problem is not None:
+        raise ControlError(400, problem)
+    handset = world.qr.handset(phone)
+    return {"id": deliver(world.qr, handset, data), "sessions": len(world.qr.linked(handset))}
+
+
+@post("/control/phones/{phone:str}/contacts", status_code=200)
+@changes
+async def send_contact(
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[ContactNews]
+) -> dict[str, bool]:
+    """Tell a phone's devices of somebody's name, number or private id."""
+    tell_contact(world.qr, world.qr.handset(phone), data)
+    return {"success": True}
+
+
+@post("/control/phones/{phone:str}/labels", status_code=200)
+@changes
+async def send_label(
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[LabelNews]
+) -> dict[str, bool]:
+    """Tell a phone's devices that a label was changed, deleted, assigned or removed."""
+    tell_label(world.qr, world.qr.handset(phone), data)
+    return {"success": True}
+
+
+@post("/control/phones/{phone:str}/receipts", status_code=200)
+@changes
+async def send_receipt(
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Receipt]
+) -> dict[str, bool]:
+    """Send a receipt out of the ordinary: {"ids", "status", "person"}."""
+    for session in world.qr.linked(find_phone(world.qr, phone)):
+        report(world.qr, session, data.ids, data.status, data.person)
+    return {"success": True}
+
+
+@post("/control/phones/{phone:str}/drop", status_code=200)
+@changes
+async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[Drop]) -> dict[str, Any]:
+    """Take a phone's sessions off the network: {"reason", "seconds"?}."""
+    handset = find_phone(world.qr, phone)
+    for session in world.qr.linked(handset):
+        session.drop(data.reason, back_after=data.seconds)
+    return show(world.qr, handset)
+
+
+@post("/control/phones/{phone:str}/cut", status_code=200)
+@changes
+async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
+    """Cut the WebSockets that hold a phone's sessions."""
+    handset = find_phone(world.qr, phone)
+    for session in world.qr.linked(handset):
+        if session.wire is not None:
+            session.wire.cut()
+    return show(world.qr, handset)
+
+
+@post("/control/phones/{phone:str}/logout", status_code=200)
+@changes
+async def log_out(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
+    """Log all sessions out from the phone."""
+    handset = find_phone(world.qr, phone)
+    for session in world.qr.linked(handset):
+        session.log_out()
+    return show(world.qr, handset)
+
+
+@post("/control/phones/{phone:str}/ban", status_code=200)
+@changes
+async def ban(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
+    """Ban a phone: {"seconds"?}, 0 lifts it."""
+    handset = world.qr.handset(phone)
+    world.qr.ban(handset, ends_at(world.qr, data))
+    return show(world.qr, handset)
+
+
+@post("/control/phones/{phone:str}/lock", status_code=200)
+@changes
+async def lock(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
+    """Time-lock a phone, so that it opens no conversations: {"seconds"?}, 0 lifts it."""
+    handset = world.qr.handset(phone)
+    world.qr.lock(handset, ends_at(world.qr, data))
+    return show(world.qr, handset)
+
+
+@get("/control/phones/{phone:str}/messages", sync_to_thread=False)
+def list_messages(
+    world: NamedDependency[World],
+    phone: FromPath[str],
+    skip: Annotated[int, QueryParameter(ge=0)] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = 1000,
+) -> dict[str, Any]:
+    """What a phone's sessions sent, oldest first, and how often each id was offered: ?skip=&limit=."""
+    handset = find_phone(world.qr, phone)
+    return {"messages": list(handset.messages.values())[skip : skip + limit], "refused": dict(handset.refused)}
+
+
+def ends_at(qr: QrNetwork, term: Term) -> float:
+    """When a term is over."""
+    return FOREVER if term.seconds is None else qr.clock.now() + term.seconds
+
+
+ROUTES = (
+    put_phone,
+    list_phones,
+    get_phone,
+    list_sessions,
+    scan,
+    pair,
+    send_incoming,
+    send_contact,
+    send_label,
+    send_receipt,
+    drop,
+    cut,
+    log_out,
+    ban,
+    lock,
+    list_messages,
+)

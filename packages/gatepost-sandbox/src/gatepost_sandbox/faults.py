@@ -1,0 +1,188 @@
+"""Faults on demand: which send or callback goes wrong, and how.
+
+a send     ─► refuse · http_error · drop              (not accepted)
+           ─► accept_drop · accept_hang               (accepted; the answer is lost or late)
+           ─► fail · hold                             (accepted; it fails later, or waits to be judged)
+an update  ─► suppress · drop_echo · delay · duplicate · reorder      (every rule that strikes applies)
+"""
+
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Literal
+
+import msgspec
+
+from gatepost_sandbox.ids import stream
+from gatepost_sandbox.wire import Update
+
+REFUSING = frozenset({"refuse", "http_error", "drop"})
+ACCEPTING = frozenset({"accept_drop", "accept_hang"})
+OUTCOMES = frozenset({"fail", "hold"})
+ON_UPDATES = frozenset({"suppress", "drop_echo", "delay", "duplicate", "reorder"})
+
+Fault = Literal[
+    "refuse",
+    "http_error",
+    "drop",
+    "accept_drop",
+    "accept_hang",
+    "fail",
+    "hold",
+    "suppress",
+    "drop_echo",
+    "delay",
+    "duplicate",
+    "reorder",
+]
+
+Held = tuple[Callable[[Update], None], Update]
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault and what it strikes; everything left out matches everything."""
+
+    fault: Fault
+    id: str = ""
+    phone_number_id: str | None = None
+    to: str | None = None  # digits, with * and ? as in file names
+    labels: tuple[str, ...] | None = None  # of updates: sent, delivered, read, played, failed, message, or a field
+    types: tuple[str, ...] | None = None  # of sends: text, image, template and so on
+    link: str | None = None  # of sends: a link to a file, with * and ? as in file names
+    nth: int | None = None  # only the nth match, counted from 1
+    every: int | None = None  # each nth match
+    probability: float | None = None
+    times: int | None = None  # strikes before the rule is spent
+    code: int | None = None
+    status: int | None = None
+    details: str | None = None
+    seconds: float | None = None
+    copies: int = 2
+    hold: int = 2
+    drop: bool = False  # what becomes of a template that is held: dropped, or released
+
+
+class Look(msgspec.Struct, frozen=True, gc=False):
+    """What a send looks like to a rule, besides from whom and to whom."""
+
+    type: str = ""
+    links: tuple[str, ...] = ()
+
+
+def check_rule(rule: Rule) -> str | None:
+    """What is wrong with a rule, in words, or None."""
+    if rule.fault in ("refuse", "fail") and rule.code is None:
+        return f"{rule.fault} needs a code"
+    if rule.fault in ("accept_hang", "delay") and rule.seconds is None:
+        return f"{rule.fault} needs seconds"
+    if rule.fault not in ON_UPDATES and rule.labels is not None:
+        return f"labels are of updates; {rule.fault} strikes a send"
+    if rule.fault in ON_UPDATES and (rule.types is not None or rule.link is not None):
+        return f"types and link are of sends; {rule.fault} strikes an update"
+    counts = {"nth": rule.nth, "every": rule.every, "times": rule.times, "copies": rule.copies, "hold": rule.hold}
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            return f"{name} must be at least 1"
+    if rule.probability is not None and not 0 <= rule.probability <= 1:
+        return "probability must be between 0 and 1"
+    if rule.status is not None and not 200 <= rule.status <= 599:
+        return "status must be between 200 and 599"
+    return "seconds must not be negative" if rule.seconds is not None and rule.seconds < 0 else None
+
+
+def concerns(rule: Rule, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
+    """Whether a rule is about this send or update at all."""
+    seen = look or Look()
+    return (
+        (rule.phone_number_id is None or rule.phone_number_id == phone_number_id)
+        and (rule.to is None or fnmatchcase(person, rule.to))
+        and (rule.labels is None or label in rule.labels)
+        and (rule.types is None or seen.type in rule.types)
+        and (rule.link is None or any(fnmatchcase(link, rule.link) for link in seen.links))
+    )
+
+
+def strikes(rule: Rule, seen: int, struck: int, draw: float) -> bool:
+    """Whether a rule strikes its `seen`-th match, having struck `struck` times before."""
+    return (
+        (rule.times is None or struck < rule.times)
+        and (rule.nth is None or seen == rule.nth)
+        and (rule.every is None or seen % rule.every == 0)
+        and (rule.probability is None or draw < rule.probability)
+    )
+
+
+class Armed:
+    """A rule in force: how often it matched and struck, and the updates it holds back."""
+
+    def __init__(self, rule: Rule, random: Random) -> None:
+        self.rule = rule
+        self.seen = 0
+        self.struck = 0
+        self.held: list[Held] = []
+        self._random = random
+
+    def strike(self, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
+        """Count a match, and say whether the fault happens."""
+        if not concerns(self.rule, phone_number_id, person, label, look):
+            return False
+        self.seen += 1
+        hit = strikes(self.rule, self.seen, self.struck, self._random.random())
+        self.struck += hit
+        return hit
+
+    def release(self, group: list[Held] | None = None) -> None:
+        """Let go of what is held back, last come first; with `group`, only if that very group is still held."""
+        if group is not None and group is not self.held:
+            return
+        held, self.held = self.held, []
+        for put, update in reversed(held):
+            put(update)
+
+
+class Faults:
+    """All rules in force, in the order they were made."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._serial = 0
+        self._armed: dict[str, Armed] = {}
+        self.refusing: list[Armed] = []
+        self.accepting: list[Armed] = []
+        self.outcomes: list[Armed] = []
+        self.on_updates: list[Armed] = []
+
+    def add(self, rule: Rule) -> Armed:
+        """Put a rule in force, with an id of its own if it has none."""
+        if not rule.id:
+            self._serial += 1
+            rule = msgspec.structs.replace(rule, id=f"f{self._serial}")
+        self._armed[rule.id] = armed = Armed(rule, stream(self._seed, "fault", rule.id))
+        self._sort()
+        return armed
+
+    def remove(self, rule_id: str) -> Armed | None:
+        """Take a rule out of force and let go of what it holds back."""
+        armed = self._armed.pop(rule_id, None)
+        if armed is not None:
+            armed.release()
+        self._sort()
+        return armed
+
+    def all(self) -> list[Armed]:
+        """The rules in force."""
+        return list(self._armed.values())
+
+    def _sort(self) -> None:
+        self.refusing = [armed for armed in self._armed.values() if armed.rule.fault in REFUSING]
+        self.accepting = [armed for armed in self._armed.values() if armed.rule.fault in ACCEPTING]
+        self.outcomes = [armed for armed in self._armed.values() if armed.rule.fault in OUTCOMES]
+        self.on_updates = [armed for armed in self._armed.values() if armed.rule.fault in ON_UPDATES]
+
+
+def first_strike(rules: Iterable[Armed], phone_number_id: str, person: str, look: Look | None = None) -> Rule | None:
+    """The first rule that strikes this send."""
+    for armed in rules:
+        if armed.strike(phone_number_id, person, look=look):
+            return armed.rule
+    return None

@@ -1,0 +1,101 @@
+"""The network's own door, /vN.0/…
+
+POST /{number}/messages ─► network             (the quick way: nothing is read that a send does not need)
+everything else ─► object ─► token ─► hourly limit ─► operation ─► JSON, bytes or a refusal
+"""
+
+import re
+from collections.abc import Awaitable
+
+import msgspec
+
+from gatepost_sandbox.errors import Refusal, unknown_object
+from gatepost_sandbox.graph.access import Target, find_target
+from gatepost_sandbox.graph.asgi import Receive, Scope, Send, give, read_body, write
+from gatepost_sandbox.graph.call import Call, Outcome, Raw, read_call
+from gatepost_sandbox.graph.messages import post_marketing, post_message
+from gatepost_sandbox.graph.routes import find_open, find_operation
+from gatepost_sandbox.network import Answer, Network
+from gatepost_sandbox.numbers import Number
+
+_VERSION = re.compile(r"v[0-9]+\.[0-9]+\Z")
+_SENDING = {"messages": post_message, "marketing_messages": post_marketing}
+_TOO_MANY = Refusal(80008, details="There were too many calls to this business account within an hour.")
+
+
+async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one request to the network."""
+    body = await read_body(receive)
+    request_id = network.next_request_id()
+    parts = scope["path"].split("/")[1:]
+    if parts and _VERSION.match(parts[0]):
+        del parts[0]
+    number = find_sender(network, scope, parts)
+    if number is not None:
+        if network.clock.recorder is not None:
+            network.clock.begin()
+            network.clock.record("send", number.id, parts[1], body, request_id)
+        await give(network, take(network, number, parts[1], body, request_id), scope, receive, send)
+        return
+    result = await perform(network, read_call(scope, parts, body), request_id)
+    if isinstance(result, Raw):
+        await write(send, 200, result.mime_type.encode(), result.content, request_id)
+    else:
+        await give(network, result, scope, receive, send)
+
+
+def take(network: Network, number: Number, edge: str, body: bytes, request_id: str) -> Answer:
+    """Take a message of a number, or refuse it."""
+    return _SENDING[edge](network, number, body, request_id)
+
+
+async def perform(network: Network, call: Call, request_id: str) -> Answer | Raw:
+    """Do anything but a send."""
+    body = await network.keep_body(call.body)
+    network.clock.begin()
+    network.media.root = call.root
+    outcome = operate(network, call)
+    result = await outcome if isinstance(outcome, Awaitable) else outcome
+    # An operation that waits (for the handshake of a callback address) changes things after the wait: it is in order.
+    if network.clock.recorder is not None:
+        done = not isinstance(result, Refusal)
+        network.clock.record("call", msgspec.structs.replace(call, body=b""), body, request_id, done)
+    if isinstance(result, Refusal):
+        return network.refuse(call.object_id, result, request_id)
+    return result if isinstance(result, Raw) else Answer(200, msgspec.json.encode(result), request_id)
+
+
+def find_sender(network: Network, scope: Scope, parts: list[str]) -> Number | None:
+    """The number that a send comes from, if this is one and its token is right."""
+    if len(parts) != 2 or scope["method"] != "POST" or parts[1] not in _SENDING:
+        return None
+    number = network.numbers.get(parts[0])
+    if number is None:
+        return None
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            scheme, _, token = value.decode("latin-1").partition(" ")
+            return number if token.strip() == number.spec.token and scheme.lower() == "bearer" else None
+    return None
+
+
+def operate(network: Network, call: Call) -> Outcome:
+    """Find the object and the operation that a request is about, and do it."""
+    path = "/".join(filter(None, (call.object_id, call.path)))
+    free = find_open(call.method, path)
+    if free is not None:
+        return free(network, call)
+    target = find_target(network, call)
+    if isinstance(target, Refusal):
+        return target
+    operation = find_operation(target.kind, call.method, call.path)
+    if operation is None:
+        return unknown_object(call.method, path)
+    return operation(network, target.thing, call) if within_limit(network, target, call) else _TOO_MANY
+
+
+def within_limit(network: Network, target: Target, call: Call) -> bool:
+    """Whether an account may be asked once more this hour; files and profiles are not counted."""
+    if target.waba_id is None or (target.kind == "number" and call.path):
+        return True
+    return network.accounts.take_call(target.waba_id, network.clock.now(), network.settings.management.calls_per_hour)

@@ -1,0 +1,47 @@
+"""Resumable uploads: /{app}/uploads and /upload:…"""
+
+from gatepost_sandbox.errors import Refusal, parameter, unknown_object
+from gatepost_sandbox.graph.call import Call, Raw, Result
+from gatepost_sandbox.network import Network
+
+PICTURES = "uploads/"
+
+
+def begin(network: Network, _: str, call: Call) -> Result:
+    """POST /{app}/uploads."""
+    length, kind = call.query.get("file_length", ""), call.query.get("file_type", "")
+    if not length.isdigit() or int(length) == 0:
+        return parameter("The parameter file_length is required.")
+    if not kind:
+        return parameter("The parameter file_type is required.")
+    return {"id": network.uploads.begin(int(length), kind)}
+
+
+def add(network: Network, session_id: str, call: Call) -> Result:
+    """POST /upload:…: a piece of the file, from where the last one ended."""
+    session = network.uploads.find(session_id)
+    if session is None:
+        return unknown_object(call.method, session_id)
+    offset = call.headers.get("file_offset", "")
+    if offset != str(len(session.content)):
+        return parameter(f"The header file_offset must be {len(session.content)} - got {offset[:32]!r}.")
+    if len(session.content) + len(call.body) > session.length:
+        return parameter(f"The file has more than the {session.length} bytes it was to have.")
+    handle = network.uploads.add(session_id, call.body)
+    return {"h": handle} if handle else {"id": session_id, "file_offset": len(session.content)}
+
+
+def show(network: Network, session_id: str, call: Call) -> Result:
+    """GET /upload:…: how far it is."""
+    session = network.uploads.find(session_id)
+    if session is None:
+        return unknown_object(call.method, session_id)
+    return {"id": session_id, "file_offset": len(session.content)}
+
+
+def fetch(network: Network, call: Call) -> Result:
+    """A finished file, such as a profile picture; pictures are for everybody."""
+    session = network.uploads.finished.get(call.query.get("h", ""))
+    if session is None:
+        return Refusal(100, status=404, message="There is no such file.")
+    return Raw(session.content, session.mime_type)

@@ -1,0 +1,11 @@
+"""What people send to a business, and what they do when the business writes to them.
+
+control door ─► read ─┐
+                      ├─► compose (the network's own JSON) ─► arrive ─► ledger, window, callback
+script ─► react ──────┘
+"""
+
+from gatepost_sandbox.incoming.arrive import arrive, plan_reply
+from gatepost_sandbox.incoming.read import Incoming, read_incoming
+
+__all__ = ["Incoming", "arrive", "plan_reply", "read_incoming"]

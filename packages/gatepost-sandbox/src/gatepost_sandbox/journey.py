@@ -1,0 +1,41 @@
+"""What becomes of an accepted message: which statuses, and how long after acceptance each."""
+
+from random import Random
+from typing import NamedTuple
+
+from gatepost_sandbox.people import Character
+from gatepost_sandbox.settings import Delays
+
+
+class Step(NamedTuple):
+    """One status on the way."""
+
+    label: str
+    after: float
+    priced: bool
+
+
+def plan_journey(delays: Delays, character: Character, random: Random, kind: str = "text") -> list[Step]:
+    """The statuses of a message that can be delivered, in order; later ones never come before earlier ones.
+
+    A reaction is only ever sent; a voice message is also played.
+    """
+    # Four draws whatever the outcome, so that one person's character does not shift another's delays.
+    sent = _spread(delays.sent, delays, character, random.random())
+    delivered = max(sent, _spread(delays.delivered, delays, character, random.random()))
+    read = max(delivered, _spread(delays.read, delays, character, random.random()))
+    in_chat = (random.random() < delays.skip_delivered or character.in_chat) and character.read
+    steps = [Step("sent", sent, True)]
+    if kind == "reaction":
+        return steps
+    if character.delivered and not in_chat:
+        steps.append(Step("delivered", delivered, True))
+    if character.read:
+        steps.append(Step("read", read, in_chat))
+        if kind == "voice":
+            steps.append(Step("played", max(read, delays.played * character.pace), False))
+    return steps
+
+
+def _spread(delay: float, delays: Delays, character: Character, draw: float) -> float:
+    return delay * character.pace * (1.0 + delays.jitter * (2.0 * draw - 1.0))

@@ -1,0 +1,131 @@
+"""Files the network keeps: what a business uploaded, for 30 days, and what people sent, for 7.
+
+put ─► id ─► url (5 minutes, signed) ─► bytes
+       │
+       └─ gone when its time is up, when it is deleted, or when the shelf is full and it is the oldest
+"""
+
+import hashlib
+import hmac
+from urllib.parse import urlencode
+
+import msgspec
+
+from gatepost_sandbox.ids import node_id, stream
+
+UPLOADED_SECONDS = 30 * 86_400
+INCOMING_SECONDS = 7 * 86_400
+URL_SECONDS = 300
+DOWNLOAD_PATH = "/whatsapp_business/attachments/"
+
+KB, MB = 1024, 1024 * 1024
+STATIC_STICKER_MAX, ANIMATED_STICKER_MAX = 100 * KB, 500 * KB
+MAX_BY_TYPE: dict[str, int] = {
+    **dict.fromkeys(("audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg"), 16 * MB),
+    **dict.fromkeys(("image/jpeg", "image/png"), 5 * MB),
+    **dict.fromkeys(("video/mp4", "video/3gpp"), 16 * MB),
+    **dict.fromkeys(("text/plain", "application/pdf", "application/msword", "application/vnd.ms-excel"), 100 * MB),
+    "application/vnd.ms-powerpoint": 100 * MB,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": 100 * MB,
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": 100 * MB,
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": 100 * MB,
+    "image/webp": ANIMATED_STICKER_MAX,
+}
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """One file with everything the network knows of it."""
+
+    id: str
+    mime_type: str
+    size: int
+    sha256: str
+    filename: str | None
+    content: bytes
+    phone_number_id: str
+    expires: float
+
+
+def bare_type(mime_type: str) -> str:
+    """A MIME type without its parameters."""
+    return mime_type.partition(";")[0].strip().lower()
+
+
+def largest(mime_type: str, content: bytes) -> int | None:
+    """How many bytes a file of this type may have; None when the network does not take the type."""
+    kind = bare_type(mime_type)
+    if kind == "image/webp" and b"ANIM" not in content[:64]:
+        return STATIC_STICKER_MAX
+    return MAX_BY_TYPE.get(kind)
+
+
+class Media:
+    """All files of one network, in memory; the oldest give way when there is no more room."""
+
+    def __init__(self, seed: int, capacity: int) -> None:
+        self.root = "http://127.0.0.1"  # where the sandbox was last spoken to; callbacks carry addresses too
+        self.capacity = capacity
+        self._ids = stream(seed, "media")
+        self._key = f"media/{seed}".encode()
+        self._stored: dict[str, Stored] = {}
+        self._held = 0
+
+    def put(
+        self, phone_number_id: str, content: bytes, mime_type: str, filename: str | None, now: float, *, incoming: bool
+    ) -> Stored:
+        """Keep a file."""
+        stored = Stored(
+            id=node_id(self._ids),
+            mime_type=mime_type,
+            size=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            filename=filename,
+            content=content,
+            phone_number_id=phone_number_id,
+            expires=now + (INCOMING_SECONDS if incoming else UPLOADED_SECONDS),
+        )
+        self._stored[stored.id] = stored
+        self._held += stored.size
+        self._make_room(stored.id)
+        return stored
+
+    def find(self, media_id: str, now: float) -> Stored | None:
+        """The file with this id, if there is one and its time is not up."""
+        stored = self._stored.get(media_id)
+        if stored is not None and now >= stored.expires:
+            self.remove(media_id)
+            return None
+        return stored
+
+    def remove(self, media_id: str) -> bool:
+        """Forget a file."""
+        stored = self._stored.pop(media_id, None)
+        if stored is not None:
+            self._held -= stored.size
+        return stored is not None
+
+    def url(self, stored: Stored, now: float, root: str | None = None) -> str:
+        """An address of the file's bytes, good for five minutes."""
+        until = int(now + URL_SECONDS)
+        query = {"mid": stored.id, "ext": until, "hash": self._sign(stored.id, str(until))}
+        return f"{root or self.root}{DOWNLOAD_PATH}?{urlencode(query)}"
+
+    def open_url(self, query: dict[str, str], now: float) -> Stored | None:
+        """The file that an address leads to; None when the address was made up or is too old."""
+        media_id, until = query.get("mid", ""), query.get("ext", "")
+        if not hmac.compare_digest(self._sign(media_id, until).encode(), query.get("hash", "").encode()):
+            return None
+        return self.find(media_id, now) if now < float(until) else None
+
+    def all(self, now: float) -> list[Stored]:
+        """Every file whose time is not up, oldest first."""
+        return [stored for stored in list(self._stored.values()) if self.find(stored.id, now) is not None]
+
+    def _sign(self, media_id: str, until: str) -> str:
+        return hmac.digest(self._key, f"{media_id}/{until}".encode(), "sha256").hex()
+
+    def _make_room(self, newest: str) -> None:
+        for media_id in list(self._stored):
+            if self._held <= self.capacity or media_id == newest:
+                return
+            self.remove(media_id)

@@ -1,0 +1,204 @@
+"""The people at the other end: how each one treats a message, and what each one answers."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from gatepost_sandbox.number_forms import network_form
+from gatepost_sandbox.settings import CharacterName, Phone, Seconds
+
+UserId = Annotated[str, Meta(pattern=r"^[A-Z]{2}\.[A-Za-z0-9.]+$", max_length=256)]
+
+
+class Character(msgspec.Struct, frozen=True):
+    """How a person's phone and thumb behave."""
+
+    pace: float = 1.0  # multiplies every delay
+    delivered: bool = True
+    read: bool = True
+    reachable: bool = True
+    in_chat: bool = False  # has the chat open: reads at once, and `delivered` is never reported
+
+
+CHARACTERS: dict[CharacterName, Character] = {
+    "normal": Character(),
+    "quick": Character(pace=0.2),
+    "slow": Character(pace=10.0),
+    "in_chat": Character(in_chat=True),
+    "silent": Character(read=False),  # read receipts are off
+    "offline": Character(delivered=False, read=False),  # the phone never comes back
+    "absent": Character(reachable=False),  # not on the network
+    "blocked": Character(reachable=False),  # the network does not tell it from absent
+}
+
+
+class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a person's script: when it applies, and the one thing the person then does.
+
+    `{text}` in `text` stands for what was received. A line that cannot be done, such as a tap on a button that is not
+    there, is passed over.
+    """
+
+    text: str = ""  # write this
+    pattern: str = ""  # regular expression, searched for in the text; "" matches any text
+    on: str = ""  # type of what was received, as "image", "interactive" or "interactive.list"; "" is any but a reaction
+    delay: Seconds = 1.0  # seconds after the message was read (or delivered, by a silent person)
+    times: int | None = None
+    tap: int | str | None = None  # tap the button in this place, with this id, or with this title
+    pick: int | str | None = None  # choose the row of a list, likewise
+    react: str | None = None  # react with this emoji
+    order: dict[str, Any] | None = None  # order the products that were shown: quantity, item_price, currency, text
+    submit: dict[str, Any] | None = None  # fill in the flow or address form like this
+    send: dict[str, Any] | None = None  # send any message, as at the control door: type and content
+
+
+class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Somebody with a phone."""
+
+    phone: Phone
+    name: str
+    character: CharacterName = "normal"
+    replies: tuple[Reply, ...] = ()
+    user_id: UserId | None = None  # what businesses know a person by who may hide the phone number
+    username: str | None = None
+    phone_hidden: bool = False
+    identity_hash: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "phone", network_form(self.phone))
+
+
+class Received(msgspec.Struct, frozen=True):
+    """A message as the person sees it: its type, its words, and what there is to tap, pick or buy."""
+
+    type: str
+    text: str
+    wamid: str = ""
+    buttons: tuple[dict[str, str], ...] = ()  # id, title, and kind: reply or quick_reply
+    rows: tuple[dict[str, str], ...] = ()
+    catalog_id: str | None = None
+    products: tuple[str, ...] = ()
+    form: str | None = None  # flow or address_message
+
+
+def check_person(person: Person) -> str | None:
+    """What is wrong with a person, in words, or None."""
+    if person.phone_hidden and person.user_id is None:
+        return "somebody with a hidden phone number needs a user_id"
+    for reply in person.replies:
+        try:
+            re.compile(reply.pattern)
+        except re.error as error:
+            return f"pattern {reply.pattern!r} is not a regular expression: {error}"
+        actions = (reply.text or None, reply.tap, reply.pick, reply.react, reply.order, reply.submit, reply.send)
+        if sum(action is not None for action in actions) != 1:
+            return "a reply does exactly one of text, tap, pick, react, order, submit and send"
+    return None
+
+
+def matches(reply: Reply, received: Received) -> bool:
+    """Whether a line of a script is about this message."""
+    kind = received.type
+    of_kind = kind != "reaction" if not reply.on else kind == reply.on or kind.startswith(f"{reply.on}.")
+    return of_kind and re.search(reply.pattern, received.text) is not None
+
+
+def default_name(phone: str) -> str:
+    """The profile name of somebody nobody introduced."""
+    return f"Person {phone[-4:]}"
+
+
+def default_user_id(phone: str) -> str:
+    """The user id of somebody nobody introduced."""
+    return f"US.{int(f'1{phone}') * 31}"
+
+
+def phone_behind(user_id: str) -> str | None:
+    """The phone number that a default user id was made from."""
+    digits = user_id.removeprefix("US.")
+    number, rest = divmod(int(digits), 31) if digits.isdigit() else (0, 1)
+    return None if rest else str(number)[1:]
+
+
+class People:
+    """Everybody with a script or a character of their own; all others are strangers with the default one."""
+
+    def __init__(self, default_character: CharacterName, echo_suffix: str) -> None:
+        self.default_character = default_character
+        self.echo_suffix = echo_suffix
+        self.user_ids = False  # whether strangers have user ids
+        self._known: dict[str, Person] = {}
+        self._phones: dict[str, str] = {}  # by user id
+        self._answered: Counter[tuple[str, int]] = Counter()
+
+    def put(self, person: Person) -> None:
+        """Introduce a person, or change one; the script starts anew."""
+        self.remove(person.phone)
+        self._known[person.phone] = person
+        if person.user_id is not None:
+            self._phones[person.user_id] = person.phone
+
+    def remove(self, phone: str) -> bool:
+        """Make a person a stranger again."""
+        phone = network_form(phone)
+        for key in [key for key in self._answered if key[0] == phone]:
+            del self._answered[key]
+        person = self._known.pop(phone, None)
+        if person is not None and person.user_id is not None:
+            self._phones.pop(person.user_id, None)
+        return person is not None
+
+    def known(self) -> Iterable[Person]:
+        """Everybody who was introduced."""
+        return self._known.values()
+
+    def introduced(self, phone: str) -> Person | None:
+        """The person with this number, if anybody introduced them or strangers are as good as introduced."""
+        return self.find(phone) if self.user_ids else self._known.get(phone)
+
+    def find(self, phone: str) -> Person:
+        """The person with this number, stranger or not."""
+        phone = network_form(phone)
+        person = self._known.get(phone)
+        if person is None:
+            echo = (Reply(text="echo: {text}"),) if self._echoes(phone) else ()
+            person = Person(phone=phone, name=default_name(phone), character=self.default_character, replies=echo)
+        if self.user_ids and person.user_id is None:
+            return msgspec.structs.replace(person, user_id=default_user_id(phone))
+        return person
+
+    def phone_of(self, user_id: str) -> str | None:
+        """The phone number behind a user id."""
+        return self._phones.get(user_id) or (phone_behind(user_id) if self.user_ids else None)
+
+    def character(self, phone: str) -> Character:
+        """How the person with this number behaves."""
+        person = self._known.get(phone)
+        return CHARACTERS[self.default_character if person is None else person.character]
+
+    def answers(self, phone: str) -> bool:
+        """Whether this person may say anything at all."""
+        return phone in self._known or self._echoes(phone)
+
+    def reply_to(self, phone: str, text: str) -> Reply | None:
+        """The line this person's script has for a plain text, already filled in; None for silence."""
+        return self.react_to(phone, Received("text", text), lambda reply, _: bool(reply.text))
+
+    def react_to(self, phone: str, received: Received, possible: Callable[[Reply, Received], bool]) -> Reply | None:
+        """The first line of a person's script for a message that has times left and can be done; None for silence."""
+        if not self.answers(phone):
+            return None
+        for index, reply in enumerate(self.find(phone).replies):
+            if reply.times is not None and self._answered[phone, index] >= reply.times:
+                continue
+            if matches(reply, received) and possible(reply, received):
+                self._answered[phone, index] += reply.times is not None
+                return msgspec.structs.replace(reply, text=reply.text.replace("{text}", received.text))
+        return None
+
+    def _echoes(self, phone: str) -> bool:
+        return bool(self.echo_suffix) and phone.endswith(self.echo_suffix)

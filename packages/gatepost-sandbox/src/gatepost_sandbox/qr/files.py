@@ -1,0 +1,102 @@
+"""The files that the QR network holds, put and fetched in pieces.
+
+put … put(last) ─► handle         get ─► piece … piece(last)
+"""
+
+import hashlib
+from base64 import b64decode, b64encode
+from binascii import Error as BadBase64
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from gatepost_sandbox.qr.frames import CHUNK_MAX, Frame, Get, Put, answer, error
+
+FILE_MAX = 100 * 1024 * 1024
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A file, and the phone that it was sent by or to."""
+
+    phone: str
+    mime: str
+    data: bytes
+    filename: str | None = None
+
+
+class Files:
+    """Everything that was uploaded or sent."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, Stored] = {}
+
+    def keep(self, stored: Stored) -> str:
+        """Hold a file; returns its handle."""
+        digest = hashlib.sha256(stored.data).hexdigest()
+        handle = f"{stored.phone}-{len(self._stored) + 1}-{digest[:16]}"
+        self._stored[handle] = stored
+        return handle
+
+    def find(self, phone: str, handle: str) -> Stored | None:
+        """A file of this phone; the handles of others do not exist."""
+        stored = self._stored.get(handle)
+        return stored if stored is not None and stored.phone == phone else None
+
+
+def describe(handle: str, stored: Stored) -> dict[str, Any]:
+    """A file as an event tells of it."""
+    digest = hashlib.sha256(stored.data).hexdigest()
+    told = {"handle": handle, "mime_type": stored.mime, "sha256": digest, "size": len(stored.data)}
+    return told if stored.filename is None else {**told, "filename": stored.filename}
+
+
+def fetch(stored: Stored | None, get: Get) -> Iterator[Frame]:
+    """The pieces of a file, or why there are none."""
+    if stored is None:
+        yield error(get.ref, 404, "Not found", "there is no such file, or it has been forgotten")
+        return
+    if len(stored.data) > get.most:
+        yield error(get.ref, 413, "Too large", f"the file has {len(stored.data)} bytes, more than {get.most}")
+        return
+    pieces = [stored.data[start : start + CHUNK_MAX] for start in range(0, len(stored.data), CHUNK_MAX)] or [b""]
+    for piece in pieces[:-1]:
+        yield {"re": get.ref, "data": b64encode(piece).decode(), "last": False}
+    yield answer(get.ref, data=b64encode(pieces[-1]).decode(), last=True, mime=stored.mime)
+
+
+class Uploads:
+    """The files that are arriving on one wire."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, list[bytes]] = {}
+        self._failed: set[int] = set()  # their further pieces are swallowed: a ref is answered once
+
+    def take(self, put: Put) -> bytes | str | None:
+        """Add one piece; returns the whole file, or what is wrong, or None while more is to come."""
+        if put.ref in self._failed:
+            self._failed.difference_update({put.ref} if put.last else ())
+            return None
+        parts = self._parts.setdefault(put.ref, [])
+        problem = _add(parts, put)
+        if problem is not None and not put.last:
+            self._failed.add(put.ref)
+        if problem is not None or put.last:
+            del self._parts[put.ref]
+        return problem or (b"".join(parts) if put.last else None)
+
+
+def _add(parts: list[bytes], put: Put) -> str | None:
+    try:
+        piece = b64decode(put.data, validate=True)
+    except (BadBase64, ValueError):
+        return "data is not base64"
+    parts.append(piece)
+    total = sum(map(len, parts))
+    if put.size > FILE_MAX:
+        return f"a file may have {FILE_MAX} bytes at most"
+    if len(piece) > CHUNK_MAX:
+        return f"a piece may have {CHUNK_MAX} bytes at most"
+    if total > put.size or (put.last and total < put.size):
+        return f"{put.size} bytes were announced and {total} came"
+    return None

@@ -1,0 +1,63 @@
+"""A phone in somebody's hand: what was sent in its name, whom it talks with, and whether the network still lets it."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from gatepost_sandbox.ids import stream
+from gatepost_sandbox.settings import Phone, Seconds
+
+FOREVER = float("inf")
+
+
+class PhoneSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A phone as registered; with `auto_scan` it scans by itself so many seconds after the first code."""
+
+    phone: Phone
+    name: str = "Sandbox Phone"
+    auto_scan: Seconds | None = None
+
+
+class Message(msgspec.Struct):
+    """A message that was accepted from a session, and how often it was offered."""
+
+    id: str
+    to: str
+    type: str
+    content: dict[str, Any]
+    at: float
+    session: str
+    quote: str | None = None
+    target: str | None = None
+    offered: int = 1
+    edits: int = 0
+    deleted: bool = False
+    statuses: list[str] = []
+
+
+class Handset:
+    """One phone at work."""
+
+    def __init__(self, spec: PhoneSpec, seed: int) -> None:
+        self.spec = spec
+        self.phone = spec.phone
+        self.ids = stream(seed, "qr", spec.phone, "ids")
+        self.jitter = stream(seed, "qr", spec.phone, "jitter")
+        self.messages: dict[str, Message] = {}
+        self.refused: Counter[str] = Counter()  # by message id
+        self.talks_with: set[str] = set()
+        self.locked_until = 0.0
+        self.banned_until = 0.0
+
+    def is_locked(self, now: float) -> bool:
+        """Whether it may not open conversations."""
+        return now < self.locked_until
+
+    def is_banned(self, now: float) -> bool:
+        """Whether the network shuts it out."""
+        return now < self.banned_until
+
+    def next_id(self, *, from_me: bool) -> str:
+        """The id of a message that was typed on a phone."""
+        return f"{'3EB0' if from_me else '3A'}{self.ids.getrandbits(72):018X}"

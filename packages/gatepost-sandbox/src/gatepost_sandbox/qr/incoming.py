@@ -1,0 +1,187 @@
+"""What people do, told to every device of the phone they do it to: messages, names, numbers and labels."""
+
+from base64 import b64decode
+from binascii import Error as BadBase64
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gatepost_sandbox.number_forms import network_form
+from gatepost_sandbox.qr.content import FILES
+from gatepost_sandbox.qr.files import Stored, describe
+from gatepost_sandbox.qr.handset import Handset
+from gatepost_sandbox.qr.incoming_content import TARGETED, check_incoming
+from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.settings import Phone
+from gatepost_sandbox.wire import Update
+
+
+class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class Sender(_Asked, frozen=True):
+    """Somebody; when `hidden`, the network shows their private id alone until a contact event tells more."""
+
+    phone: Phone
+    name: str | None = None
+    hidden: bool | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "phone", network_form(self.phone))
+
+
+class Quoted(_Asked, frozen=True):
+    """The message that another one answers."""
+
+    id: str
+    from_me: bool = True
+
+
+class Attachment(_Asked, frozen=True):
+    """A file in base64."""
+
+    data: str
+    mime_type: Annotated[str, Meta(min_length=1)]
+    filename: str | None = None
+
+
+class Chat(_Asked, frozen=True):
+    """Where a message was said, if not between two."""
+
+    kind: Literal["group", "status", "newsletter"]
+    id: str
+    name: str | None = None
+
+
+class Incoming(_Asked, frozen=True, rename={"sender": "from"}):
+    """Something a person sends; with `from_me` the phone's owner sends it to that person from the phone itself."""
+
+    sender: Sender
+    type: Annotated[str, Meta(min_length=1, max_length=64)] = "text"
+    content: dict[str, Any] = {}
+    media: Attachment | None = None
+    id: str | None = None
+    from_me: bool = False
+    quote: Quoted | None = None
+    target: str | None = None
+    context: dict[str, Any] | None = None
+    chat: Chat | None = None
+
+
+class ContactNews(_Asked, frozen=True):
+    """Somebody's name, number or private id became known, or changed."""
+
+    phone: Phone
+    name: str | None = None
+    username: str | None = None
+    old_phone: Phone | None = None
+    hidden: bool = False
+
+
+class LabelNews(_Asked, frozen=True):
+    """A label of the phone was changed, deleted, put on somebody or taken off."""
+
+    id: Annotated[str, Meta(min_length=1)]
+    action: Literal["changed", "deleted", "assigned", "removed"]
+    name: str | None = None
+    color: int | None = None
+    person: Phone | None = None
+
+
+def check(said: Incoming) -> str | None:
+    """What is wrong with it, in words, or None."""
+    if (said.type in FILES) != (said.media is not None):
+        return f"media belongs to {', '.join(FILES)}, and each of them needs it"
+    if said.type in TARGETED and said.target is None:
+        return f"{said.type} needs a target: the id of the message it is about"
+    if said.media is not None:
+        try:
+            b64decode(said.media.data, validate=True)
+        except (BadBase64, ValueError):
+            return "media.data is not base64"
+    return check_incoming(said.type, said.content)
+
+
+def reply_of(person: str, message_id: str, *, text: str, emoji: str | None) -> Incoming:
+    """What somebody answers to a message: a text that quotes it, or a reaction to it."""
+    if emoji is not None:
+        content = {"reaction": {"emoji": emoji}}
+        return Incoming(sender=Sender(phone=person), type="reaction", content=content, target=message_id)
+    quote = Quoted(id=message_id, from_me=True)
+    return Incoming(sender=Sender(phone=person), content={"body": text}, quote=quote)
+
+
+def deliver(qr: QrNetwork, handset: Handset, said: Incoming) -> str:
+    """Tell the phone's devices what a person sent; returns the id of the message."""
+    person, message_id = said.sender.phone, said.id or handset.next_id(from_me=said.from_me)
+    _introduce(qr, said.sender)
+    if said.chat is None:
+        handset.talks_with.add(person)
+    qr.count(handset, "incoming")
+    row = {"from": person, "type": said.type, "content": said.content, "wamid": message_id}
+    qr.note("incoming", handset, handset.phone, **row)
+    _tell_all(qr, handset, "message", message_id, person, _message(qr, handset, said, message_id))
+    return message_id
+
+
+def tell_contact(qr: QrNetwork, handset: Handset, news: ContactNews) -> None:
+    """Tell the phone's devices who somebody is."""
+    if news.old_phone is not None:
+        qr.directory.move(news.old_phone, news.phone)
+    _introduce(qr, Sender(phone=news.phone, name=news.name, hidden=news.hidden))
+    person = qr.directory.show(news.phone, named=news.name is not None)
+    item: dict[str, Any] = {"event": "contact", "person": {**person, **_given(username=news.username)}}
+    item |= _given(old_phone=news.old_phone)
+    _tell_all(qr, handset, "contact", "", news.phone, item | {"at": int(qr.clock.now())})
+
+
+def tell_label(qr: QrNetwork, handset: Handset, news: LabelNews) -> None:
+    """Tell the phone's devices what became of a label."""
+    person = None if news.person is None else qr.directory.show(news.person)
+    item = {"event": "label", "id": news.id, "action": news.action}
+    item |= _given(name=news.name, color=news.color, person=person)
+    _tell_all(qr, handset, "label", news.id, news.person or "", item | {"at": int(qr.clock.now())})
+
+
+def _introduce(qr: QrNetwork, sender: Sender) -> None:
+    if sender.name is not None:
+        qr.directory.rename(sender.phone, sender.name)
+    if sender.hidden is not None:
+        (qr.directory.hidden.add if sender.hidden else qr.directory.hidden.discard)(sender.phone)
+
+
+def _message(qr: QrNetwork, handset: Handset, said: Incoming, message_id: str) -> dict[str, Any]:
+    content = said.content
+    media = None
+    if said.media is not None:
+        file = said.media
+        stored = Stored(handset.phone, file.mime_type, b64decode(file.data), file.filename)
+        media, content = describe(qr.files.keep(stored), stored), {"media": {}, **content}
+    item = {
+        "event": "message",
+        "id": message_id,
+        "from": qr.directory.show(said.sender.phone, named=True),
+        "from_me": said.from_me,
+        "type": said.type,
+        "content": content,
+        "at": int(qr.clock.now()),
+    }
+    quote, chat = said.quote, said.chat
+    return item | _given(
+        quote=None if quote is None else msgspec.structs.asdict(quote),
+        target=said.target,
+        context=said.context,
+        media=media,
+        chat=None if chat is None else _given(**msgspec.structs.asdict(chat)),
+    )
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _tell_all(qr: QrNetwork, handset: Handset, label: str, news_id: str, person: str, item: dict[str, Any]) -> None:
+    for session in qr.linked(handset):
+        qr.publish(session, Update(label=label, wamid=news_id, person=person, item=item))

@@ -1,0 +1,168 @@
+"""The QR network: its phones, its sessions, and everything that may happen to a link.
+
+phone ── scans ──► session ◄── wire ── the business's program
+  │                   ▲
+  └── what people do ─┘   (faults on updates strike here too)
+"""
+
+from functools import partial
+
+from gatepost_sandbox.ids import stream
+from gatepost_sandbox.ledger import FIELDS
+from gatepost_sandbox.network import Network
+from gatepost_sandbox.qr.directory import Directory
+from gatepost_sandbox.qr.files import Files
+from gatepost_sandbox.qr.handset import Handset, PhoneSpec
+from gatepost_sandbox.qr.outbox import Outbox
+from gatepost_sandbox.qr.session import Session, Wire
+from gatepost_sandbox.troubles import Troubles
+from gatepost_sandbox.wire import Update
+
+
+class Addressee:
+    """A session as the fault rules see it: they know it by its phone."""
+
+    def __init__(self, phone: str, outbox: Outbox) -> None:
+        self.id = phone
+        self.outbox = outbox
+
+
+class QrNetwork:
+    """All phones and sessions of one world; it shares clock, people, faults and ledger with the official side."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.clock = network.clock
+        self.directory = Directory(network.settings.seed, network.people)
+        self.files = Files()
+        self.handsets: dict[str, Handset] = {}
+        self.sessions: dict[str, Session] = {}
+        self.links: dict[int, Wire] = {}
+        self._link_serial = 0
+        self._troubles = Troubles(network.clock, network.faults)
+
+    # -- phones and sessions -------------------------------------------------------------------------------------------
+
+    def register(self, spec: PhoneSpec) -> Handset:
+        """Make a phone known, or change it."""
+        handset = self.handsets.get(spec.phone)
+        if handset is None:
+            handset = self.handsets[spec.phone] = Handset(spec, self.network.settings.seed)
+        handset.spec = spec
+        return handset
+
+    def handset(self, phone: str) -> Handset:
+        """The phone with this number; everybody with a number has one."""
+        return self.handsets.get(phone) or self.register(PhoneSpec(phone=phone))
+
+    def session(self, session_id: str) -> Session:
+        """The session with this name, new or not."""
+        if session_id not in self.sessions:
+            random = stream(self.network.settings.seed, "qr", "session", session_id)
+            self.sessions[session_id] = Session(session_id, self.clock, random)
+        return self.sessions[session_id]
+
+    def linked(self, handset: Handset) -> list[Session]:
+        """The sessions that are devices of a phone."""
+        return [session for session in self.sessions.values() if session.device is handset]
+
+    def adopt(self, old: "QrNetwork") -> None:
+        """Take over the phones of an earlier world, and who is linked to them."""
+        for handset in old.handsets.values():
+            self.register(handset.spec)
+        for session in old.sessions.values():
+            if session.device is not None:
+                self.session(session.id).device = self.handset(session.device.phone)
+
+    def close(self) -> None:
+        """Lose all links."""
+        for link in list(self.links.values()):
+            link.cut()
+
+    def keep_link(self, link: Wire, auto_scan: float | None) -> int:
+        """Note a new connection; returns its number."""
+        self._link_serial += 1
+        self.clock.begin()
+        self.clock.record("link", auto_scan)
+        self.links[self._link_serial] = link
+        return self._link_serial
+
+    def drop_link(self, number: int) -> None:
+        """A connection is gone."""
+        if self.links.pop(number, None) is not None:
+            self.clock.record("unlink", number)
+
+    # -- linking -------------------------------------------------------------------------------------------------------
+
+    def open(self, session: Session, phone: str | None, wire: Wire, auto_scan: float | None) -> None:
+        """Begin a session on a wire, or tell how it stands if it has begun."""
+        begun = session.wire is wire and (session.online or session.state in ("connecting", "waiting_for_scan"))
+        session.attach(wire)
+        if begun:
+            session.repeat()
+            return
+        session.begin()
+        if phone is not None and session.device is None:
+            handset = self.handset(phone)
+            after = auto_scan if handset.spec.auto_scan is None else handset.spec.auto_scan
+            if after is not None:
+                self.clock.at(self.clock.now() + after, partial(self._scan_by_itself, session, handset, session.turn))
+
+    def waiting(self, code: str) -> Session | None:
+        """The session that shows this code."""
+        return next((session for session in self.sessions.values() if session.code == code), None)
+
+    def pairing(self, handset: Handset, code: str) -> Session | None:
+        """The session that waits for this phone to type this code."""
+        return next((each for each in self.sessions.values() if each.pairing == (handset.phone, code)), None)
+
+    def scan(self, session: Session, handset: Handset, *, fail: bool = False) -> None:
+        """A phone has scanned or typed the session's code; a banned one, or one that fails, gets nowhere."""
+        if fail or handset.is_banned(self.clock.now()):
+            session.drop("pair_failed")
+        else:
+            session.link_to(handset, self.directory.lid_of(handset.phone))
+
+    def _scan_by_itself(self, session: Session, handset: Handset, turn: int) -> None:
+        if session.turn == turn:
+            self.scan(session, handset)
+
+    # -- standing ------------------------------------------------------------------------------------------------------
+
+    def ban(self, handset: Handset, until: float) -> None:
+        """Shut a phone out until a time; a time in the past lets it in again."""
+        handset.banned_until = until
+        self._review(handset, until)
+
+    def lock(self, handset: Handset, until: float) -> None:
+        """Let a phone open no conversations until a time."""
+        handset.locked_until = until
+        self._review(handset, until)
+
+    def _review(self, handset: Handset, until: float) -> None:
+        """Show the phone's sessions where it stands, now and when that ends."""
+        for session in self.linked(handset):
+            if session.online or session.state == "banned":
+                session.resume("started")
+        if self.clock.now() < until < float("inf"):
+            self.clock.at(until, partial(self._ended, handset, until))
+
+    def _ended(self, handset: Handset, until: float) -> None:
+        if until in (handset.banned_until, handset.locked_until):
+            self._review(handset, 0.0)
+
+    # -- events and ledger ---------------------------------------------------------------------------------------------
+
+    def publish(self, session: Session, update: Update) -> None:
+        """Send an event on its way to one session."""
+        phone = session.device.phone if session.device is not None else ""
+        self._troubles.pass_on(Addressee(phone, session.outbox), update)
+
+    def note(self, kind: str, handset: Handset, to: str | None, **values: object) -> None:
+        """Write one row into the ledger that both sides of the network share."""
+        row = {"at": self.clock.now(), "phone_number_id": handset.phone, "to": to, **values}
+        self.network.ledger.put(kind, tuple(row.get(name) for name in FIELDS[kind]))
+
+    def count(self, handset: Handset, what: str) -> None:
+        """Count one thing of one phone."""
+        self.network.ledger.count(handset.phone, what)

@@ -1,0 +1,141 @@
+"""What may be asked of an open session, each operation one function."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+from gatepost_sandbox.qr.files import Stored, Uploads, fetch
+from gatepost_sandbox.qr.frames import (
+    Check,
+    Close,
+    Delete,
+    Edit,
+    Get,
+    Logout,
+    Pair,
+    Put,
+    Read,
+    Send,
+    Typing,
+    answer,
+    error,
+)
+from gatepost_sandbox.qr.handset import Handset
+from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.qr.sending import take_delete, take_edit, take_send
+from gatepost_sandbox.qr.session import Session, Wire
+
+
+class Out(Wire, Protocol):
+    """The side of a link that operations see."""
+
+    uploads: Uploads
+
+
+def close(qr: QrNetwork, out: Out, session: Session, asked: Close) -> None:
+    """End the connection and keep the device."""
+    out.put(answer(asked.ref))
+    session.drop("closed")
+
+
+def logout(qr: QrNetwork, out: Out, session: Session, asked: Logout) -> None:
+    """Unlink the device."""
+    out.put(answer(asked.ref))
+    session.log_out()
+
+
+def pair(qr: QrNetwork, out: Out, session: Session, asked: Pair) -> None:
+    """Give a code to type."""
+    if session.state == "waiting_for_scan":
+        out.put(answer(asked.ref, code=session.new_pairing_code(asked.phone)))
+    else:
+        out.put(error(asked.ref, 0, "Not waiting", f"the session is {session.state}, not waiting for a scan"))
+
+
+def send(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Send) -> None:
+    """Take a message, and answer now, later or never."""
+    verdict = take_send(qr, session, handset, asked)
+    if verdict.how == "cut":
+        out.cut()
+    elif verdict.how == "hang":
+        qr.clock.at(qr.clock.now() + verdict.seconds, partial(out.put, verdict.frame))
+    else:
+        out.put(verdict.frame)
+
+
+def edit(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Edit) -> None:
+    """Change a message."""
+    out.put(take_edit(qr, handset, asked))
+
+
+def delete(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Delete) -> None:
+    """Take a message back."""
+    out.put(take_delete(qr, handset, asked))
+
+
+def read(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Read) -> None:
+    """Write down that messages were read."""
+    for message_id in asked.ids:
+        qr.count(handset, "reads")
+        qr.note("read", handset, qr.directory.find(asked.person), message_id=message_id, typing=False)
+    out.put(answer(asked.ref))
+
+
+def typing(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Typing) -> None:
+    """Show, or no longer show, that an answer is being written."""
+    qr.count(handset, "typing")
+    out.put(answer(asked.ref))
+
+
+def check(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Check) -> None:
+    """Tell which numbers are on the network."""
+    members = [phone for phone in asked.phones if qr.directory.is_member(phone)]
+    known = [{"phone": phone, "lid": qr.directory.lid_of(phone)} for phone in members]
+    out.put(answer(asked.ref, known=known))
+
+
+def put(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Put) -> None:
+    """Take a piece of a file."""
+    done = out.uploads.take(asked)
+    if isinstance(done, str):
+        out.put(error(asked.ref, 0, "Bad upload", done))
+    elif done is not None:
+        out.put(answer(asked.ref, handle=qr.files.keep(Stored(handset.phone, asked.mime, done, asked.filename))))
+
+
+def get(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Get) -> None:
+    """Give a file, piece by piece."""
+    for frame in fetch(qr.files.find(handset.phone, asked.handle), asked):
+        out.put(frame)
+
+
+def _online(do: Callable[[QrNetwork, Out, Session, Handset, Any], None]) -> Callable[..., None]:
+    """The same operation, refused while nothing flows: what is refused so has certainly not left."""
+
+    def guarded(qr: QrNetwork, out: Out, session: Session, asked: Any) -> None:
+        if session.online and session.device is not None:
+            do(qr, out, session, session.device, asked)
+        else:
+            out.put(error(asked.ref, 0, "Not connected", f"the session is {session.state} ({session.reason})"))
+
+    return guarded
+
+
+OPERATIONS: dict[type, Callable[..., None]] = {
+    Close: close,
+    Logout: logout,
+    Pair: pair,
+    **{
+        kind: _online(do)
+        for kind, do in (
+            (Send, send),
+            (Edit, edit),
+            (Delete, delete),
+            (Read, read),
+            (Typing, typing),
+            (Check, check),
+            (Put, put),
+            (Get, get),
+        )
+    },
+}

@@ -1,0 +1,191 @@
+"""A message on its way from a session to a person.
+
+send ─► form ─► refusing faults ─► seen before? ─► on the network? time-lock? ─► accepted ─► accepting faults ─► answer
+                                        │ yes: counted, not shown again             │
+                                        └───────────────────────► answer            └► receipts, replies, on the clock
+"""
+
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from gatepost_sandbox.faults import Look, Rule, first_strike
+from gatepost_sandbox.journey import plan_journey
+from gatepost_sandbox.people import Received, Reply
+from gatepost_sandbox.qr import incoming
+from gatepost_sandbox.qr.content import FILES, check_outgoing
+from gatepost_sandbox.qr.frames import Delete, Edit, Frame, Send, answer, error
+from gatepost_sandbox.qr.handset import Handset, Message
+from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.qr.session import Session
+from gatepost_sandbox.wire import Update
+
+MALFORMED, NOT_MEMBER, TIME_LOCKED, TOO_FAST = 479, 404, 463, 429
+_TITLES = {
+    MALFORMED: "Malformed message",
+    NOT_MEMBER: "Not on the network",
+    TIME_LOCKED: "Reach-out time-lock",
+    TOO_FAST: "Rate overlimit",
+}
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The answer to a send, or how it is kept from arriving."""
+
+    frame: Frame
+    how: Literal["answer", "cut", "hang"] = "answer"
+    seconds: float = 0.0
+
+
+def take_send(qr: QrNetwork, session: Session, handset: Handset, send: Send) -> Verdict:
+    """Take a message, or refuse it; the same id twice is the same message."""
+    to = qr.directory.find(send.to)
+    problem = _check(qr, handset, send)
+    if problem is not None:
+        return _refuse(qr, handset, send, MALFORMED, problem)
+    rule = first_strike(qr.network.faults.refusing, handset.phone, to or send.to.phone or "", Look(send.type))
+    if rule is not None:
+        return _break(qr, handset, send, rule)
+    known = handset.messages.get(send.id)
+    if known is not None:
+        known.offered += 1
+        qr.count(handset, "repeated")
+    elif to is None:
+        return _refuse(qr, handset, send, NOT_MEMBER, "the recipient has no account here")
+    elif handset.is_locked(qr.clock.now()) and to not in handset.talks_with:
+        return _refuse(qr, handset, send, TIME_LOCKED, "this phone may not open conversations for a while")
+    else:
+        known = _accept(qr, session, handset, send, to)
+    return _answer(qr, handset, known, send.ref)
+
+
+def take_edit(qr: QrNetwork, handset: Handset, edit: Edit) -> Frame:
+    """Change a message that was sent."""
+    message = _sent(qr, handset, edit)
+    if message is None:
+        return error(edit.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
+    problem = check_outgoing(edit.type, edit.content)
+    if problem is None and edit.type != message.type:
+        problem = f"the message is of type {message.type}, not {edit.type}"
+    if problem is not None:
+        return error(edit.ref, MALFORMED, _TITLES[MALFORMED], problem)
+    message.content, message.edits = edit.content, message.edits + 1
+    qr.count(handset, "edits")
+    return answer(edit.ref, id=message.id, at=int(qr.clock.now()))
+
+
+def take_delete(qr: QrNetwork, handset: Handset, delete: Delete) -> Frame:
+    """Take a message back; twice is once."""
+    message = _sent(qr, handset, delete)
+    if message is None:
+        return error(delete.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
+    qr.count(handset, "repeated" if message.deleted else "deletes")
+    message.deleted = True
+    return answer(delete.ref, id=message.id, at=int(qr.clock.now()))
+
+
+def _sent(qr: QrNetwork, handset: Handset, asked: Edit | Delete) -> Message | None:
+    message = handset.messages.get(asked.id)
+    return message if message is not None and message.to == qr.directory.find(asked.to) else None
+
+
+def _check(qr: QrNetwork, handset: Handset, send: Send) -> str | None:
+    if (send.to.phone is None) == (send.to.lid is None):
+        return "to must have a phone or a lid"
+    if (send.type == "reaction") != (send.target is not None):
+        return "a reaction has a target, and nothing else has one"
+    problem = check_outgoing(send.type, send.content)
+    if problem is not None or send.type not in FILES:
+        return problem
+    stored = qr.files.find(handset.phone, send.content["media"]["handle"])
+    if stored is None:
+        return "there is no file with this handle"
+    fits = stored.mime.startswith(FILES[send.type])
+    return None if fits else f"a file of type {stored.mime} cannot be sent as {send.type}"
+
+
+def _refuse(
+    qr: QrNetwork, handset: Handset, send: Send, code: int, details: str, *, fault: str | None = None, sure: bool = True
+) -> Verdict:
+    handset.refused[send.id] += 1
+    qr.count(handset, "refused")
+    qr.count(handset, f"refused.{code or 'fault'}")
+    to = qr.directory.find(send.to) or send.to.phone
+    qr.note("refused", handset, to, code=code, http_status=0, details=details, fault=fault)
+    return Verdict(error(send.ref, code, _TITLES.get(code, "Refused"), details, sure=sure))
+
+
+def _break(qr: QrNetwork, handset: Handset, send: Send, rule: Rule) -> Verdict:
+    if rule.fault == "refuse":
+        details = rule.details or "refused by a rule of the sandbox"
+        return _refuse(qr, handset, send, rule.code or 0, details, fault=rule.id)
+    code = rule.status or 500 if rule.fault == "http_error" else 0
+    details = rule.details or "the network does not say what became of it"
+    verdict = _refuse(qr, handset, send, code, details, fault=rule.id, sure=False)
+    return verdict if rule.fault == "http_error" else Verdict(verdict.frame, "cut")
+
+
+def _accept(qr: QrNetwork, session: Session, handset: Handset, send: Send, to: str) -> Message:
+    message = Message(
+        id=send.id,
+        to=to,
+        type=send.type,
+        content=send.content,
+        at=qr.clock.now(),
+        session=session.id,
+        quote=send.quote.id if send.quote else None,
+        target=send.target.id if send.target else None,
+    )
+    handset.messages[send.id] = message
+    handset.talks_with.add(to)
+    qr.count(handset, "accepted")
+    row = {"type": send.type, "content": send.content, "wamid": send.id, "context": message.quote}
+    qr.note("accepted", handset, to, **row)
+    _plan(qr, session, handset, message)
+    return message
+
+
+def _answer(qr: QrNetwork, handset: Handset, message: Message, ref: int) -> Verdict:
+    frame = answer(ref, id=message.id, at=int(message.at))
+    rule = first_strike(qr.network.faults.accepting, handset.phone, message.to, Look(message.type))
+    if rule is None:
+        return Verdict(frame)
+    return Verdict(frame, "cut") if rule.fault == "accept_drop" else Verdict(frame, "hang", rule.seconds or 0.0)
+
+
+def _plan(qr: QrNetwork, session: Session, handset: Handset, message: Message) -> None:
+    """Let receipts and the answer follow, as the person's character has it."""
+    character = qr.network.people.character(message.to)
+    kind = "voice" if message.content.get("voice") else message.type
+    steps = plan_journey(qr.network.settings.delays, character, handset.jitter, kind)
+    if not character.reachable:  # the network does not tell that somebody blocked us: it never gets there
+        del steps[1:]
+    for step in steps:
+        qr.clock.at(message.at + step.after, partial(report, qr, session, [message.id], step.label, message.to))
+    if steps[-1].label != "sent":
+        _plan_reply(qr, handset, message, message.at + steps[-1].after)
+
+
+def _plan_reply(qr: QrNetwork, handset: Handset, message: Message, seen_at: float) -> None:
+    words = message.content.get("body") or message.content.get("caption") or ""
+    reply = qr.network.people.react_to(message.to, Received(message.type, words), _possible)
+    if reply is not None:
+        said = incoming.reply_of(message.to, message.id, text=reply.text, emoji=reply.react)
+        qr.clock.at(seen_at + reply.delay, partial(incoming.deliver, qr, handset, said))
+
+
+def _possible(reply: Reply, _: Received) -> bool:
+    """Here people write and react; there is nothing to tap."""
+    return bool(reply.text) or reply.react is not None
+
+
+def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person: str) -> None:
+    """A receipt for messages that a session sent."""
+    for message_id in ids:
+        message = session.device.messages.get(message_id) if session.device else None
+        if message is not None:
+            message.statuses = [*message.statuses, status]
+    shown, at = qr.directory.show(person), int(qr.clock.now())
+    item = {"event": "receipt", "ids": ids, "status": status, "from": shown, "at": at}
+    qr.publish(session, Update(label=status, wamid=ids[0], person=person, item=item))

@@ -1,0 +1,172 @@
+"""One session: the device that a link holds, from its first code to its logging out.
+
+open ─► connecting ─┬─ device known ──────────────────────────────► connected · limited · banned
+                    └─ none ─► waiting_for_scan ─ 160 s ─► disconnected (scan_expired)
+                                     │ scanned, or typed
+                                     ▼
+             linked ─► disconnected (restart_required) ─► connecting ─► connected (linked)
+
+The device outlives the connection: only logging out forgets it.
+"""
+
+from functools import partial
+from math import ceil
+from random import Random
+from typing import Protocol
+
+from gatepost_sandbox.clock import Clock
+from gatepost_sandbox.qr.codes import CODES, code_seconds, pairing_code, scan_code
+from gatepost_sandbox.qr.frames import Frame
+from gatepost_sandbox.qr.handset import FOREVER, Handset
+from gatepost_sandbox.qr.outbox import Outbox
+
+RESTART_SECONDS = 0.5
+ONLINE = frozenset({"connected", "limited"})
+
+
+class Wire(Protocol):
+    """The way to the other side."""
+
+    def put(self, frame: Frame) -> None:
+        """Send one frame."""
+
+    def cut(self) -> None:
+        """Lose the connection without a word."""
+
+
+class Session:
+    """What the sandbox knows of one session; every change of its state is told."""
+
+    def __init__(self, session_id: str, clock: Clock, random: Random) -> None:
+        self.id = session_id
+        self.outbox = Outbox(session_id)
+        self.wire: Wire | None = None
+        self.device: Handset | None = None
+        self.state, self.reason = "disconnected", "closed"
+        self.code: str | None = None
+        self.code_until = 0.0
+        self.pairing: tuple[str, str] | None = None  # who may type what
+        self.turn = 0  # timers of an earlier turn find themselves stale
+        self._until: float | None = None
+        self._served: str | None = None  # the phone whose events are kept, also after logging out
+        self._clock = clock
+        self._random = random
+
+    @property
+    def online(self) -> bool:
+        """Whether messages flow."""
+        return self.state in ONLINE
+
+    def attach(self, wire: Wire) -> None:
+        """Continue on this wire; whoever had the session before is told so."""
+        if self.wire is not None and self.wire is not wire:
+            self.drop("replaced")
+        self.wire = wire
+
+    def detach(self, wire: Wire) -> None:
+        """The wire is gone, and nobody is left to tell."""
+        if self.wire is wire:
+            self.wire = None
+            self.drop("driver_gone")
+
+    def begin(self) -> None:
+        """Connect the device, or show codes until somebody scans one."""
+        self._end_turn()
+        self._become("connecting", "started")
+        if self.device is None:
+            self._become("waiting_for_scan", "started")
+            self._show_code(self.turn, 0)
+        else:
+            self.resume("started")
+
+    def resume(self, reason: str) -> None:
+        """Be what the phone's standing allows."""
+        device, now = self.device, self._clock.now()
+        if device is None:
+            return
+        if device.is_banned(now):
+            self.shut("banned", "banned", until=device.banned_until)
+        elif device.is_locked(now):
+            self._become("limited", "time_locked", until=device.locked_until)
+        else:
+            self._become("connected", reason)
+        if self.online:
+            self.outbox.go_online(self.tell)
+
+    def repeat(self) -> None:
+        """Tell once more how things stand."""
+        self._become(self.state, self.reason, until=self._until)
+        if self.code is not None:
+            self._tell_code(max(0.0, self.code_until - self._clock.now()))
+
+    def new_pairing_code(self, phone: str) -> str:
+        """A code that this phone may type instead of scanning."""
+        code = pairing_code(self._random)
+        self.pairing = (phone, code)
+        return code
+
+    def link_to(self, handset: Handset, lid: str) -> None:
+        """The phone has accepted: become a device of it, tell so, and restart as the network demands."""
+        self._end_turn()
+        if self._served not in (None, handset.phone):
+            self.outbox.forget()
+        self.device, self._served, spec = handset, handset.phone, handset.spec
+        self.tell({"event": "linked", "session": self.id, "phone": spec.phone, "lid": lid, "name": spec.name})
+        self._become("disconnected", "restart_required")
+        self._become("connecting", "restart_required")
+        self._clock.at(self._clock.now() + RESTART_SECONDS, partial(self._restarted, self.turn))
+
+    def drop(self, reason: str, *, back_after: float | None = None) -> None:
+        """Lose the connection, for a while or until it is opened again; the device stays."""
+        self.shut("disconnected", reason)
+        if back_after is not None:
+            self._clock.at(self._clock.now() + back_after, partial(self._back, self.turn))
+
+    def log_out(self) -> None:
+        """Forget the device."""
+        self.shut("logged_out", "logged_out")
+        self.device = None
+
+    def shut(self, state: str, reason: str, *, until: float | None = None) -> None:
+        """Be in a state in which nothing flows."""
+        self._end_turn()
+        self._become(state, reason, until=until)
+
+    def tell(self, frame: Frame) -> None:
+        """Tell the other side, if there is one."""
+        if self.wire is not None:
+            self.wire.put(frame)
+
+    def _end_turn(self) -> None:
+        self.turn += 1
+        self.code = self.pairing = None
+        self.outbox.go_offline()
+
+    def _become(self, state: str, reason: str, *, until: float | None = None) -> None:
+        self.state, self.reason, self._until = state, reason, until
+        frame: Frame = {"event": "connection", "session": self.id, "state": state, "reason": reason}
+        if until is not None and until != FOREVER:
+            frame["until"] = ceil(until)
+        self.tell(frame)
+
+    def _show_code(self, turn: int, number: int) -> None:
+        if turn != self.turn:
+            return
+        if number == CODES:
+            self.drop("scan_expired")
+            return
+        self.code = scan_code(self._random)
+        self.code_until = self._clock.now() + code_seconds(number)
+        self._tell_code(code_seconds(number))
+        self._clock.at(self.code_until, partial(self._show_code, turn, number + 1))
+
+    def _tell_code(self, seconds: float) -> None:
+        self.tell({"event": "qr", "session": self.id, "code": self.code, "seconds": seconds})
+
+    def _restarted(self, turn: int) -> None:
+        if turn == self.turn:
+            self.resume("linked")
+
+    def _back(self, turn: int) -> None:
+        if turn == self.turn and self.wire is not None:
+            self.begin()

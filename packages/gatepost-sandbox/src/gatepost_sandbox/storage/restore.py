@@ -1,0 +1,55 @@
+"""From the folder to a running network: the newest snapshot, every input since, and on from there."""
+
+import logging
+import time
+
+from gatepost_sandbox.control.problems import ControlError
+from gatepost_sandbox.storage.folder import Folder
+from gatepost_sandbox.storage.log import Record
+from gatepost_sandbox.storage.replay import replay
+from gatepost_sandbox.storage.snapshot import State
+from gatepost_sandbox.world import World
+
+log = logging.getLogger("gatepost_sandbox")
+
+
+def restore(world: World, folder: Folder) -> None:
+    """Put the network of this folder in place of the new one, and record everything from here on."""
+    state = _load(world, folder)
+    if state is not None:
+        world.settings = state.settings
+        world.put(state.network, state.qr)
+        _replay_all(world, folder, state)
+    folder.start(lambda: State(world.settings, world.network, world.qr, time.time()))
+    world.record_to(folder)
+
+
+def _load(world: World, folder: Folder) -> State | None:
+    try:
+        return folder.load(world.courier)
+    except Exception as error:  # other code, or a file that the machine did not write to its end
+        old = folder.set_aside()
+        told = (
+            "The sandbox starts with an empty network: what it kept was written by another version (%s). It is in %s."
+        )
+        log.warning(told, type(error).__name__, old)
+        return None
+
+
+def _replay_all(world: World, folder: Folder, state: State) -> None:
+    wall = state.wall
+    for record in folder.records():
+        _replay_one(world, folder, record)
+        wall = record.wall
+    for link in list(world.qr.links.values()):
+        link.cut()
+    world.network.resume(time.time() - wall)
+
+
+def _replay_one(world: World, folder: Folder, record: Record) -> None:
+    try:
+        replay(world, record, folder.read_file)
+    except ControlError:
+        return  # it was refused the first time too
+    except Exception as error:
+        log.error("The sandbox could not replay a recorded %s: %s: %s", record.kind, type(error).__name__, error)

@@ -1,0 +1,84 @@
+"""A snapshot: the whole network as one file, readable only by the code that wrote it.
+
+first line: a fingerprint of the sandbox's code │ the pickled state
+"""
+
+import io
+import os
+import pickle
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatepost_sandbox.courier import Courier
+from gatepost_sandbox.network import Network
+from gatepost_sandbox.qr import QrNetwork
+from gatepost_sandbox.settings import SandboxSettings
+
+_COURIER = "courier"
+
+
+class OtherCode(Exception):
+    """The file was written by another version of the sandbox."""
+
+
+class State(msgspec.Struct):
+    """The network at one moment of real time."""
+
+    settings: SandboxSettings  # of the first start: a reset goes back to them
+    network: Network
+    qr: QrNetwork
+    wall: float
+
+
+@cache
+def fingerprint() -> bytes:
+    """What tells one version of the sandbox's code from another."""
+    root, digest = Path(__file__).parents[1], sha256()
+    for source in sorted(root.rglob("*.py")):
+        digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest().encode()
+
+
+def write_snapshot(path: Path, state: State) -> None:
+    """Write a snapshot, whole or not at all."""
+    content = io.BytesIO()
+    content.write(fingerprint() + b"\n")
+    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump(msgspec.structs.astuple(state))
+    draft = path.with_suffix(".tmp")
+    with open(draft, "wb", opener=_private) as file:
+        file.write(content.getbuffer())
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def read_snapshot(path: Path, courier: Courier) -> State:
+    """Read a snapshot of this version."""
+    with path.open("rb") as file:
+        if file.readline().strip() != fingerprint():
+            raise OtherCode(path.name)
+        return State(*_Unpickler(file, courier).load())
+
+
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, thing: Any) -> str | None:
+        return _COURIER if isinstance(thing, Courier) else None
+
+
+class _Unpickler(pickle.Unpickler):  # the file is our own, in a folder that only its owner can write
+    def __init__(self, file: Any, courier: Courier) -> None:
+        super().__init__(file)
+        self._courier = courier
+
+    def persistent_load(self, name: str) -> Courier:
+        if name != _COURIER:
+            raise pickle.UnpicklingError(name)
+        return self._courier
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

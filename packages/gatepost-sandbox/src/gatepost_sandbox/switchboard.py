@@ -1,0 +1,108 @@
+"""What every part of the network shares: its clock, numbers, people, files and ledger, and the ways out of it.
+
+refuse ─► an answer and a row of the ledger        emit ─► faults on updates ─► the number's outbox
+announce ─► every callback address of an account
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from gatepost_sandbox import errors, wire
+from gatepost_sandbox.accounts import Accounts
+from gatepost_sandbox.clock import Clock
+from gatepost_sandbox.courier import Courier
+from gatepost_sandbox.errors import Refusal
+from gatepost_sandbox.faults import Faults
+from gatepost_sandbox.ids import stream, trace_id
+from gatepost_sandbox.ledger import Ledger
+from gatepost_sandbox.media import Media
+from gatepost_sandbox.numbers import Number
+from gatepost_sandbox.people import People
+from gatepost_sandbox.settings import Management, NumberSpec, SandboxSettings
+from gatepost_sandbox.templates import Templates
+from gatepost_sandbox.troubles import Troubles
+from gatepost_sandbox.uploads import Uploads
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What goes back to the business, or how it is kept from getting there."""
+
+    status: int
+    body: bytes
+    request_id: str
+    how: Literal["answer", "drop", "hang"] = "answer"
+    seconds: float = 0.0
+
+
+class Switchboard:
+    """The state of one simulated network."""
+
+    def __init__(self, settings: SandboxSettings, courier: Courier) -> None:
+        self.settings = settings
+        self.clock = Clock(settings.start, frozen=settings.frozen, speed=settings.speed)
+        self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap)
+        self.people = People(settings.default_character, settings.echo_suffix)
+        self.people.user_ids = settings.user_ids
+        self.faults = Faults(settings.seed)
+        self.courier = courier
+        self.numbers: dict[str, Number] = {}
+        self.accounts = Accounts()
+        self.media = Media(settings.seed, settings.management.media_bytes)
+        self.uploads = Uploads(settings.seed)
+        self.templates = Templates(settings.seed, self.clock, self._management, self.announce)
+        self._troubles = Troubles(self.clock, self.faults)
+        self._traces = stream(settings.seed, "traces")
+
+    def _management(self) -> Management:
+        return self.settings.management
+
+    def register(self, spec: NumberSpec) -> Number:
+        """Add a number, or change one; a changed number keeps its pace, windows and streams."""
+        number = self.numbers.get(spec.phone_number_id)
+        if number is None:
+            number = Number(spec, self.settings, self.clock, self.ledger, self.courier.post, self.accounts.address)
+            self.numbers[spec.phone_number_id] = number
+        else:
+            number.tune(spec, self.settings)
+        return number
+
+    async def keep_body(self, body: bytes) -> bytes | str:
+        """The body of a request as it is to be recorded: a large one goes to a file of its own, off the event loop."""
+        recorder = self.clock.recorder
+        return body if recorder is None or len(body) <= recorder.inline_max else await recorder.keep_file(body)
+
+    def next_request_id(self) -> str:
+        """The id of the next request."""
+        return trace_id(self._traces)
+
+    def refuse(
+        self, phone_number_id: str, refusal: Refusal, request_id: str, to: str | None = None, fault: str | None = None
+    ) -> Answer:
+        """Refuse a request, and write it down."""
+        status = errors.http_status(refusal, self.settings.throttle_status)
+        self.note_refusal(phone_number_id, to, refusal.code, status, refusal.details, fault, request_id)
+        return Answer(status, errors.refusal_body(refusal, request_id), request_id)
+
+    def note_refusal(self, phone_number_id: str, to: str | None, code: int | None, status: int, *rest: Any) -> None:
+        """Write down that something was refused."""
+        whose = phone_number_id if phone_number_id in self.numbers else "unknown"
+        self.ledger.count(whose, "refused")
+        self.ledger.count(whose, f"refused.{code or 'fault'}")
+        self.ledger.put("refused", (self.clock.now(), phone_number_id, to, code, status, *rest))
+
+    def emit(self, number: Number, update: wire.Update) -> None:
+        """Send an update on its way to a number's callback address."""
+        if self.faults.on_updates:
+            self._troubles.pass_on(number, update)
+        else:
+            number.outbox.put(update)
+
+    def announce(self, waba_id: str, field: str, value: dict[str, Any]) -> None:
+        """Tell an account's callback addresses, each of them once, of news other than messages."""
+        update, told = wire.news_update(field, value, self.clock.now()), set()
+        for number in self.numbers.values():
+            address = self.accounts.address(number.spec, field)
+            if number.spec.waba_id == waba_id and address not in told:
+                told.add(address)
+                self.emit(number, update)

@@ -1,0 +1,51 @@
+"""Resumable uploads: samples for templates and profile pictures come in pieces and become a handle."""
+
+from base64 import urlsafe_b64encode
+
+import msgspec
+
+from gatepost_sandbox.ids import stream
+
+KEPT = 200  # finished files; the oldest give way
+
+
+class Session(msgspec.Struct):
+    """A file on its way in."""
+
+    length: int
+    mime_type: str
+    content: bytes = b""
+
+
+class Uploads:
+    """All uploads of one network."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = stream(seed, "uploads")
+        self._sessions: dict[str, Session] = {}
+        self.finished: dict[str, Session] = {}  # by handle
+
+    def begin(self, length: int, mime_type: str) -> str:
+        """Open a session; returns its id."""
+        session_id = "upload:" + self._draw()
+        self._sessions[session_id] = Session(length, mime_type)
+        return session_id
+
+    def find(self, session_id: str) -> Session | None:
+        """A session that is not finished."""
+        return self._sessions.get(session_id)
+
+    def add(self, session_id: str, piece: bytes) -> str | None:
+        """Take in a piece; returns the handle when the file is whole."""
+        session = self._sessions[session_id]
+        session.content += piece
+        if len(session.content) < session.length:
+            return None
+        handle = f"4::{self._draw()}:{self._draw()}"
+        self.finished[handle] = self._sessions.pop(session_id)
+        while len(self.finished) > KEPT:
+            del self.finished[next(iter(self.finished))]
+        return handle
+
+    def _draw(self) -> str:
+        return urlsafe_b64encode(self._random.randbytes(24)).decode().rstrip("=")

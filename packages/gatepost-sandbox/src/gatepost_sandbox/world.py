@@ -1,0 +1,78 @@
+"""The network in use, which a reset replaces by a new one."""
+
+import msgspec
+
+from gatepost_sandbox.clock import Recorder
+from gatepost_sandbox.courier import Courier
+from gatepost_sandbox.followers import Followers
+from gatepost_sandbox.network import Network
+from gatepost_sandbox.qr import QrNetwork
+from gatepost_sandbox.settings import SandboxSettings
+
+
+class World:
+    """Holds the one network from start to stop."""
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        self.settings = settings
+        self.courier = Courier()
+        self.followers = Followers()
+        self._network: Network | None = None
+        self._qr: QrNetwork | None = None
+
+    @property
+    def network(self) -> Network:
+        """The network of this moment."""
+        if self._network is None:
+            raise RuntimeError("the sandbox has not been started: its ASGI lifespan has not run")
+        return self._network
+
+    @property
+    def qr(self) -> QrNetwork:
+        """The same network's side for phones that are linked by a QR code."""
+        if self._qr is None:
+            raise RuntimeError("the sandbox has not been started: its ASGI lifespan has not run")
+        return self._qr
+
+    async def open(self) -> None:
+        """Begin with the settings of the start."""
+        self.put(Network(self.settings, self.courier))
+
+    def put(self, network: Network, qr: QrNetwork | None = None) -> None:
+        """Use this network from now on."""
+        self._network, self._qr = network, qr or QrNetwork(network)
+
+    def record_to(self, recorder: Recorder) -> None:
+        """Have every input of the network recorded."""
+        self.network.clock.recorder = recorder
+
+    async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
+        """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
+        old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
+        self.put(Network(settings, self.courier))
+        self._take_over_clock(old)
+        if keep_numbers:
+            for number in old.numbers.values():
+                self.network.register(number.spec)
+            self.qr.adopt(old_qr)
+        old_qr.close()
+        await old.close()
+
+    def _take_over_clock(self, old: Network) -> None:
+        clock, before = self.network.clock, old.clock
+        if before.replaying:
+            clock.replay_at(before.now())
+        before.recorder, clock.recorder = None, before.recorder
+        clock.record("pace", clock.frozen, clock.speed)
+
+    async def release(self) -> None:
+        """Let go of requests that hang and of everything that waits for its time."""
+        self.followers.close()
+        if self._network is not None:
+            self._network.clock.close()
+
+    async def close(self) -> None:
+        """Stop."""
+        if self._network is not None:
+            await self._network.close()
+        await self.courier.close()

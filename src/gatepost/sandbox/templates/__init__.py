@@ -1,6 +1,0 @@
-"""Message templates: the rules they are held to, the review they go through, and what becomes of them."""
-
-from gatepost.sandbox.templates.library import Templates
-from gatepost.sandbox.templates.template import Template
-
-__all__ = ["Template", "Templates"]
