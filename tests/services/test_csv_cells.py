@@ -67,3 +67,14 @@ def test_json_stays_the_same_json(content: dict[str, str]) -> None:
     safe = safe_json(written)
     assert msgspec.json.decode(safe) == content
     assert safe_cell(safe) == safe
+
+
+@pytest.mark.parametrize("filler", ["x", " ", "'", ";", "\n"])
+@pytest.mark.parametrize("before", range(-3, 4))
+def test_a_part_across_the_end_of_a_slice_is_made_safe(filler: str, before: int) -> None:
+    text = filler * (65_536 + before) + ";  '=1+1;x" + filler * 70_000 + "\t@SUM(A1)"
+    safe = safe_cell(text)
+    assert ";'  '=1+1;x" in safe
+    assert safe.endswith("\t'@SUM(A1)")
+    assert bare_cell(safe) == text
+    assert len(safe) == len(text) + (3 if filler == "\n" else 2)  # a cell that begins with a line break runs, too

@@ -1,41 +1,69 @@
-"""Cells of CSV files that no spreadsheet takes for a formula, and the way back.
+"""CSV cells that no spreadsheet runs as a formula, and the way back.
 
-A spreadsheet runs a cell that begins with = + - @ (or their wide forms), a tab or a line break. One that is set to
+A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One that is set to
 semicolons or tabs also splits our cells at these, whatever quotes are around them, and so does one that ignores quotes
-at line breaks: each such part is looked at as a cell of its own. A part that would run gets an apostrophe in front.
+at line breaks: each such part is treated as a cell of its own. A part that would run gets an apostrophe in front.
+
+These functions run in a worker thread on texts of any length. One call of `re` or `csv` keeps the interpreter lock until
+it returns, so that long texts are taken in slices.
 """
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _FORMULA = "=+\\-@＝＋－＠﹦﹢﹣﹫"
 _SKIPPED = r"(?:['\"]|[^\S\t\r\n])*+"  # what may stand before a formula: quotes and spaces
-_CELL = rf"\A(?={_SKIPPED}[{_FORMULA}\t\r\n])"
-_PART = rf"(?<=[;\t\r\n])(?={_SKIPPED}[{_FORMULA}])"
-_RUNS = re.compile(f"{_CELL}|{_PART}")
-_MADE_SAFE = re.compile(f"{_CELL}'|{_PART}'")
+_SEPARATOR = re.compile(r"[;\t\r\n]")
+_CELL_RUNS = re.compile(rf"{_SKIPPED}[{_FORMULA}\t\r\n]")  # at the start of the cell
+_PART_RUNS = re.compile(rf"[;\t\r\n](?={_SKIPPED}[{_FORMULA}])")
+_EACH_RUNS = [(re.compile(rf"{one}(?={_SKIPPED}[{_FORMULA}])"), f"{one}'") for one in ";\t\r\n"]
+_SAFE_CELL = re.compile(rf"'(?={_SKIPPED}[{_FORMULA}\t\r\n])")
+_SAFE_PART = re.compile(rf"([;\t\r\n])'(?={_SKIPPED}[{_FORMULA}])")
+_SLICE = 65_536  # characters
 
 
 def safe_cell(text: str) -> str:
-    """A cell with an apostrophe in front of each part that would run; spreadsheets do not show one at the beginning."""
-    return _RUNS.sub("'", text)
+    """Return a cell with an apostrophe in front of each part that would run."""
+    start = "'" if _CELL_RUNS.match(text) else ""
+    return start + "".join([_safe_part(part) for part in _slices(text)])
+
+
+def _safe_part(text: str) -> str:
+    if _PART_RUNS.search(text):
+        for runs, safe in _EACH_RUNS:  # a constant replacement for each separator: four times faster than a template
+            text = runs.sub(safe, text)
+    return text
 
 
 def safe_json(text: str) -> str:
-    """The same for JSON, which stays the same JSON: there a semicolon stands in texts only, and can be escaped."""
-    return text.replace(";", "\\u003b") if _RUNS.search(text) else text
+    """Do the same for JSON, and keep its value: there a semicolon stands in strings only, and can be escaped."""
+    runs = _CELL_RUNS.match(text) or any(_PART_RUNS.search(part) for part in _slices(text))
+    return text.replace(";", "\\u003b") if runs else text
 
 
 def bare_cell(text: str) -> str:
-    """The text behind a cell that was made safe."""
-    return _MADE_SAFE.sub("", text)
+    """Return the text that `safe_cell` was given."""
+    bare = text[1:] if _SAFE_CELL.match(text) else text
+    return "".join([_SAFE_PART.sub(r"\1", part) for part in _slices(bare)])
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Cut a long text in front of separators: no part that would run is cut in two."""
+    start = 0
+    while len(text) - start > _SLICE:
+        cut = _SEPARATOR.search(text, start + _SLICE)
+        if cut is None:
+            break
+        yield text[start : cut.start()]
+        start = cut.start()
+    yield text[start:]
 
 
 def csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
-    """Rows as RFC 4180 has them. The cells are safe already, or harmless."""
-    return b"".join([_csv_line(row) for row in rows])  # one call for all of them would keep the interpreter lock
+    """Return rows in the format of RFC 4180. The cells are safe already, or harmless."""
+    return b"".join([_csv_line(row) for row in rows])
 
 
 def _csv_line(row: Sequence[str]) -> bytes:
@@ -45,5 +73,5 @@ def _csv_line(row: Sequence[str]) -> bytes:
 
 
 def safe_lines(rows: Sequence[Sequence[str]]) -> bytes:
-    """Rows whose cells are made safe."""
+    """Return rows in the format of RFC 4180, with safe cells."""
     return csv_lines([[safe_cell(cell) for cell in row] for row in rows])
