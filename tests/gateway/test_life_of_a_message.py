@@ -22,8 +22,13 @@ async def _accepted_at_network(house: House) -> list[str]:
     return [entry["content"]["body"] for entry in entries]
 
 
-async def test_a_scheduled_message_leaves_at_its_time(house: House) -> None:
-    at = _soon(0.6)
+async def test_a_scheduled_message_leaves_at_its_time(database_url: str) -> None:
+    clock = MovableClock(START)
+    async with running_house(database_url, clock=clock) as house:
+        await _schedule_and_send(house, clock, times.show(START + timedelta(hours=1)))
+
+
+async def _schedule_and_send(house: House, clock: MovableClock, at: str) -> None:
     answer = (await house.call("POST", SEND, TEXT | {"send_at": at, "body": "Later"})).json()
     assert answer["message"] == "Message scheduled"
     assert answer["data"]["status"] == "SCHEDULED"
@@ -35,6 +40,7 @@ async def test_a_scheduled_message_leaves_at_its_time(house: House) -> None:
     assert trace["waiting"] == shown["waiting"] == waiting
     await house.until_status(await house.send(**TEXT | {"body": "Now"}), "READ")
     assert await _accepted_at_network(house) == ["Now"]
+    clock.advance(3600)
     await house.until_status(message_id, "READ")
     assert await _accepted_at_network(house) == ["Now", "Later"]
     sent = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
