@@ -8,12 +8,13 @@ BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 
-.PHONY: run test check bench lock clean
+.PHONY: run test check bench lock packages clean
 
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
 test: export PYTHONDONTWRITEBYTECODE :=
+test: export UV := $(UV)
 test: .venv/dev
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -52,6 +53,10 @@ lock: $(UV)
 	@$(BIN)/gatepost qr install > /dev/null
 	@$(BIN)/python -m tests.node
 	@touch $@
+
+# Installs each package alone into a virtual environment of its own, and runs it.
+packages: .venv/dev
+	@UV=$(UV) $(BIN)/python -m tests.packages.install
 
 .uv/bin/uv:
 	@echo "Installing uv into .uv"

@@ -15,6 +15,7 @@ import typer
 
 from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load_settings
 from gatepost.cli.output import failing
+from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def up(
     from gatepost.cli.sandbox.child import running_sandbox
 
     with failing():
+        require_sandbox()
         free_port = check_port(HOST, port, "--port (make run PORT=…)")
         check_port(HOST, sandbox_port, "--sandbox-port (make run SANDBOX_PORT=…)")
         places = {"server.host": HOST, "server.port": free_port}

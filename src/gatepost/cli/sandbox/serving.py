@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.output import failing
+from gatepost.cli.sandbox.package import require_sandbox
 
 
 def sandbox(
@@ -29,8 +30,7 @@ def sandbox(
 
 
 def _serve(host: str, port: int, seed: int, data: Path | None, allow_hosts: list[str], with_parent: bool) -> None:
-    try:
-        from gatepost_sandbox.__main__ import run
-    except ModuleNotFoundError:
-        raise OSError("The sandbox is not installed: run `pip install gatepost-sandbox`.") from None
+    require_sandbox()
+    from gatepost_sandbox.__main__ import run
+
     run(host, port, seed, data, allow_hosts, with_parent=with_parent)
