@@ -67,7 +67,7 @@ class Gatepost:
         self.count_answer = self._metrics.answered  # for what is answered before the application
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._metrics.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
-        self._resolver = Resolver(meter=self._metrics)
+        self._resolver = Resolver(metrics=self._metrics)
         self._guard = Guard(settings.webhooks.allow, self._resolver)
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout

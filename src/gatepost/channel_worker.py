@@ -80,7 +80,7 @@ class ChannelWorkers:
             parts.poster,
             webhooks.linger,
             total=webhooks.total_in_flight,
-            meter=parts.metrics,
+            metrics=parts.metrics,
             wake=parts.wake_waiters,
         )
         room = {"most": files.most_bytes, "in_flight": files.in_flight}

@@ -16,7 +16,7 @@ from gatepost.clock import Clock
 from gatepost.services.media import forget_old_media, sweep_orphans
 from gatepost.settings import Settings
 from gatepost.store import cleanup, partitions
-from gatepost.store.deliveries.recover import forget_recoveries
+from gatepost.store.deliveries.recover import delete_old_recoveries
 from gatepost.store.devices import forget_devices
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
@@ -80,7 +80,7 @@ class Housekeeper:
         await self._do("parked statuses", partial(cleanup.forget_parked_statuses, db, now))
         await self._do("lost retries", self._forget_lost_retries)
         await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
-        await self._do("old recoveries", partial(forget_recoveries, db, now, retention.events_days))
+        await self._do("old recoveries", partial(delete_old_recoveries, db, now, retention.events_days))
         await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
         await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
         await self._do("storage reservations", partial(forget_reservations, db, now))

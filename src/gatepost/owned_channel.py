@@ -165,7 +165,7 @@ class OwnedChannel:
 
     async def save(self) -> None:
         """Notes how far each endpoint is and how it fares, if that has changed."""
-        marks = {id_: deliverer.mark for id_, (deliverer, _) in self._deliverers.items()}
+        marks = {id_: deliverer.progress for id_, (deliverer, _) in self._deliverers.items()}
         changed = {id_: mark for id_, mark in marks.items() if self._marks.get(id_) != mark}
         if changed and self.alive():
             await save_cursors(self._db, self.lease, changed)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gatepost.admin import channels, demo, keys, users
-from gatepost.admin.demo import DemoWishes, Quickstart, make_demo
+from gatepost.admin.demo import DemoOptions, Quickstart, make_demo
 from gatepost.admin.vault import Vault
 from gatepost.model.account import check_access, check_key, key_hash
 from gatepost.store import accounts
@@ -25,7 +25,7 @@ def own(own_db: Database) -> Database:
     return own_db
 
 
-WISHES = DemoWishes("starter", 14, {"throughput": 80, "tier": 1000}, {"throughput": 1})
+WISHES = DemoOptions("starter", 14, {"throughput": 80, "tier": 1000}, {"throughput": 1})
 
 
 async def make(db: Database, vault: Vault, folder: Path, port: int = 8080) -> Quickstart:

@@ -14,7 +14,7 @@ from tests.faults.books import until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import set_stage
 
-MANNERS = {
+OPTIONS = {
     "batches": DeliveryOptions(batch=100, batch_wait=0.05),
     "order": DeliveryOptions(ordered=True),
     "ordered batches": DeliveryOptions(ordered=True, batch=3, batch_wait=0.02),
@@ -27,14 +27,14 @@ def events_in(request: Received) -> list[str]:
 
 
 @pytest.mark.parametrize("point", ["Poster.post:after:2", "record_attempts:before:3"])
-@pytest.mark.parametrize("name", MANNERS)
+@pytest.mark.parametrize("name", OPTIONS)
 async def test_what_was_answered_but_not_recorded_comes_again(
     name: str, point: str, database_url: str, receiver: Receiver
 ) -> None:
     async with set_stage(database_url, receiver) as stage:
         await stage.furnish(throughput=150)
         (hook,) = await list_endpoints(stage.db, stage.channel_id)
-        change = EndpointChange(manner=MANNERS[name])
+        change = EndpointChange(options=OPTIONS[name])
         await update_endpoint(stage.db, stage.channel_id, hook.id, change, hook.updated_at)
         clients, orders = Clients(stage), plan(recipients=3, each=3)
         doomed = await stage.start(point=point)
@@ -51,7 +51,7 @@ async def test_what_was_answered_but_not_recorded_comes_again(
         for request in receiver.requests:
             prefix = "bat_" if "events" in request.json() else "evt_"
             assert request.headers["webhook-id"].startswith(prefix)
-        if MANNERS[name].ordered:
+        if OPTIONS[name].ordered:
             lines: dict[object, list[str]] = defaultdict(list)
             about = {ids.show("evt", row["id"]): row["about"] for row in rows}
             for event in dict.fromkeys(came):

@@ -11,7 +11,7 @@ from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
 from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, ends_of, release_channel
-from gatepost.store.deliveries.retry import wake
+from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.messages.cancel import cancel_message
 from gatepost.store.messages.send import Intent, mark_sending
 from tests.conftest import run_apart
@@ -134,7 +134,9 @@ async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None
     await stage.take_over()
     before = await seen()
     async with stage.db.transaction() as conn:
-        await wake(conn, stage.channel_id, stage.clock.now())  # a delivery is asked for again: no event tells of it
+        await schedule_work(
+            conn, stage.channel_id, stage.clock.now()
+        )  # a delivery is asked for again: no event tells of it
     assert not await release_channel(stage.db, stage.lease, seen=before, work_at=None)
     asked = await seen()
     await stage.accept(PHONES[0])

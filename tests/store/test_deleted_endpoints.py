@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 
 from gatepost.model.delivery import EXHAUSTED, PENDING
-from gatepost.services.deliveries import judge
+from gatepost.services.deliveries import check_retry
 from gatepost.store.deliveries.queue import DeliveryState
-from gatepost.store.deliveries.record import AttemptRecord, Note, OrderedWait, record_attempts
-from gatepost.store.deliveries.recover import recover_piece
+from gatepost.store.deliveries.record import AttemptRecord, DeliveryRecord, OrderedWait, record_attempts
+from gatepost.store.deliveries.recover import recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoints import delete_endpoint
 from tests.outbound.stage import NOW, Stage
@@ -89,7 +89,7 @@ async def test_a_delivery_that_somebody_asks_for_again_in_this_moment_leaves_non
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
-    work = retry_deliveries(stage.db, stage.channel_id, [(hook, event)], judge, NOW)
+    work = retry_deliveries(stage.db, stage.channel_id, [(hook, event)], check_retry, NOW)
     await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
     assert await stage.rows("delivery_retries") == []
 
@@ -100,7 +100,7 @@ async def test_a_recovery_in_this_moment_leaves_none(stage: Stage, common_url: s
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     recovery = await begin(stage, hook)
-    work = recover_piece(stage.db, stage.lease, recovery.id, NOW)
+    work = recover_next(stage.db, stage.lease, recovery.id, NOW)
     await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
     assert await stage.rows("delivery_retries") == []
 
@@ -114,7 +114,7 @@ async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage
     for hook in (gone, left):
         await told.add_deliveries(stage.db, stage.channel_id, hook, events, PENDING, attempts=0)
     assert await delete_endpoint(stage.db, stage.channel_id, gone)
-    notes: list[Note] = [failed(hook, events[0]) for hook in (gone, left)]
+    notes: list[DeliveryRecord] = [failed(hook, events[0]) for hook in (gone, left)]
     if ordered:
         notes += [OrderedWait(hook, events[1], UUID(int=5)) for hook in (gone, left)]
     await record_attempts(stage.db, stage.lease, notes, NOW)

@@ -19,8 +19,14 @@ from gatepost.store.deliveries.queue import (
     read_targets,
     save_cursors,
 )
-from gatepost.store.deliveries.record import AttemptRecord, OrderedWait, OrphanedRetry, break_lines, record_attempts
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_probe, tell_standing
+from gatepost.store.deliveries.record import (
+    AttemptRecord,
+    OrderedWait,
+    OrphanedRetry,
+    record_attempts,
+    release_ordered_waits,
+)
+from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_probe, save_state_change
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
@@ -105,7 +111,7 @@ async def look_ahead(s: Scene) -> None:
 
 
 async def leave_lines(s: Scene) -> None:
-    assert await break_lines(s.stage.db, s.stage.lease, ENDPOINT, NOW + timedelta(hours=9), 20) == 20
+    assert await release_ordered_waits(s.stage.db, s.stage.lease, ENDPOINT, NOW + timedelta(hours=9), 20) == 20
 
 
 async def change_state(s: Scene) -> None:
@@ -113,10 +119,10 @@ async def change_state(s: Scene) -> None:
     (target,) = await read_targets(db, s.stage.channel_id)
     await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
     told = [EndpointNotice("paused", "It failed")]
-    assert await tell_standing(
+    assert await save_state_change(
         db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
     )
-    assert not await tell_standing(
+    assert not await save_state_change(
         db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
     )
     await save_probe(db, lease, ENDPOINT, health)

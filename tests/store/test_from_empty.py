@@ -16,7 +16,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import EXHAUSTED, PENDING
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.message import State
-from gatepost.services.deliveries import judge
+from gatepost.services.deliveries import check_retry
 from gatepost.store.channel_head import ends_of, save_pace, wanting_owner
 from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.attempts import list_attempts
@@ -29,17 +29,29 @@ from gatepost.store.deliveries.queue import (
     read_targets,
     save_cursors,
 )
-from gatepost.store.deliveries.record import AttemptRecord, OrderedWait, OrphanedRetry, break_lines, record_attempts
+from gatepost.store.deliveries.record import (
+    AttemptRecord,
+    OrderedWait,
+    OrphanedRetry,
+    record_attempts,
+    release_ordered_waits,
+)
 from gatepost.store.deliveries.recover import (
     RecoveryFilter,
     add_recovery,
     get_recovery,
     list_recoveries,
     open_recoveries,
-    recover_piece,
+    recover_next,
 )
-from gatepost.store.deliveries.retry import pull_forward, retry_deliveries
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, clear_probe, save_probe, tell_standing
+from gatepost.store.deliveries.retry import make_retries_due, retry_deliveries
+from gatepost.store.endpoint_state import (
+    EndpointNotice,
+    EndpointStateChange,
+    clear_probe,
+    save_probe,
+    save_state_change,
+)
 from gatepost.store.endpoints import count_retries, delete_endpoint
 from gatepost.store.events import newest_event, read_feed_page
 from gatepost.store.idempotency import NEVER
@@ -173,7 +185,7 @@ async def ask_again(s: Scene) -> None:
     for event, at in zip(behind, [NOW + timedelta(hours=1), told.INFINITY, told.INFINITY], strict=True):
         await told.add_retry(s.db, s.channel_id, s.hook, event, at, line)
     keys = [(s.hook, event) for event in (*settled, *behind[1:])]
-    refused = await retry_deliveries(s.db, s.channel_id, keys, judge, NOW)
+    refused = await retry_deliveries(s.db, s.channel_id, keys, check_retry, NOW)
     assert not any(refused.values())
 
 
@@ -183,7 +195,7 @@ async def recover(s: Scene) -> None:
     wish = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
     made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
     assert await open_recoveries(s.db, s.channel_id) == [made.id]
-    assert await recover_piece(s.db, s.stage.lease, made.id, NOW, piece=20) == "done"
+    assert await recover_next(s.db, s.stage.lease, made.id, NOW, piece=20) == "done"
     await get_recovery(s.db, s.channel_id, s.hook, made.id)
     await list_recoveries(s.db, s.channel_id, s.hook, None, 20)
 
@@ -194,11 +206,11 @@ async def change_endpoints(s: Scene) -> None:
     await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
     told_of = [EndpointNotice("paused", "It failed")]
     ref, lease = s.stage.ref, s.stage.lease
-    await tell_standing(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)
+    await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)
     await save_probe(s.db, lease, s.hook, health)
-    await tell_standing(s.db, lease, ref, s.hook, EndpointStateChange("paused", "active", health), told_of, NOW)
-    assert await break_lines(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
-    assert await pull_forward(s.db, lease, s.hook, NOW, 5) == 5
+    await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("paused", "active", health), told_of, NOW)
+    assert await release_ordered_waits(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
+    assert await make_retries_due(s.db, lease, s.hook, NOW, 5) == 5
     await clear_probe(s.db, lease, s.hook, NOW)
     gone = await told.add_endpoint(s.db, s.channel_id)
     await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)

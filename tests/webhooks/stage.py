@@ -72,7 +72,7 @@ class Stage:
 
     # -- what people do -----------------------------------------------------------------------------------------------
 
-    async def add(self, path: str = "/hook", *, url: str = "", operational: bool = False, **manner: Any) -> UUID:
+    async def add(self, path: str = "/hook", *, url: str = "", operational: bool = False, **options: Any) -> UUID:
         """A new endpoint at the receiver; gives its id."""
         made = await insert_endpoint(
             self.db,
@@ -82,7 +82,7 @@ class Stage:
             events=ALL_TYPES if operational else TYPES,
             headers={},
             secret=b"",
-            manner=DeliveryOptions(**manner),
+            options=DeliveryOptions(**options),
             most=20,
             now=self.clock.now(),
         )
@@ -129,7 +129,7 @@ class Stage:
     async def save(self) -> None:
         """Notes the cursors, as the owner does each second."""
         assert self.lease is not None
-        await save_cursors(self.db, self.lease, {id_: one.mark for id_, one in self.deliverers.items()})
+        await save_cursors(self.db, self.lease, {id_: one.progress for id_, one in self.deliverers.items()})
 
     async def drive(self, seconds: float) -> None:
         """Does everything that falls due within this time, moving the clock from one thing to the next."""
@@ -154,7 +154,7 @@ class Stage:
 
     async def _turn(self, one: EndpointDeliverer) -> float | None:
         wait = await one.step()
-        if not one.flying:
+        if not one.in_flight:
             return wait
         await one.settled()
         return 0.0

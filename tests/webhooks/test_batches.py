@@ -9,7 +9,7 @@ from standardwebhooks import Webhook
 
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.deliveries.queue import DueDelivery
-from gatepost.webhooks.event_batch import BatchCollector, batch_id, pack
+from gatepost.webhooks.event_batch import BatchCollector, batch_id, build_body
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, shown
 
@@ -28,26 +28,26 @@ def sizes(stage: Stage, path: str = "/hook") -> list[int]:
 
 
 def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
-    manner, gather = DeliveryOptions(batch=3, batch_wait=0.5), BatchCollector()
+    options, gather = DeliveryOptions(batch=3, batch_wait=0.5), BatchCollector()
     for number in (2, 1):
         gather.add(due(number), 10.0)
-    assert gather.take(manner, 10.49) == ()
+    assert gather.take(options, 10.49) == ()
     gather.add(due(3), 10.49)
-    assert [one.event_id.int for one in gather.take(manner, 10.49)] == [1, 2, 3]
-    assert gather.ripe_at(manner) is None
+    assert [one.event_id.int for one in gather.take(options, 10.49)] == [1, 2, 3]
+    assert gather.ripe_at(options) is None
     gather.add(due(4), 11.0)
-    assert gather.ripe_at(manner) == 11.5
-    assert (gather.take(manner, 11.49), len(gather.take(manner, 11.5))) == ((), 1)
+    assert gather.ripe_at(options) == 11.5
+    assert (gather.take(options, 11.49), len(gather.take(options, 11.5))) == ((), 1)
 
 
 def test_what_a_batch_looks_like() -> None:
     items = [due(1), due(2)]
-    parcel = pack(DeliveryOptions(batch=2), items)
+    parcel = build_body(DeliveryOptions(batch=2), items)
     assert parcel.body == b'{"events":[{"n":1},{"n":2}]}'
     names = ".".join(f"evt_{number:032x}" for number in (1, 2))
     assert parcel.id == "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]
     assert parcel.id != batch_id([UUID(int=2), UUID(int=1)])
-    assert pack(DeliveryOptions(), items[:1]).body == b'{"n":1}'
+    assert build_body(DeliveryOptions(), items[:1]).body == b'{"n":1}'
 
 
 # -- with a receiver --------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ async def test_one_probe_carries_one_event(stage: Stage) -> None:
 async def test_ordered_batches(stage: Stage, restarted: bool) -> None:
     """Several of a conversation in one batch, in their order; and never two batches with the same one at a time."""
     await stage.add(ordered=True, batch=4, batch_wait=0.1)
-    flying: set[str] = set()
+    in_flight: set[str] = set()
     told: dict[str, list[str]] = defaultdict(list)
     for _ in range(6):
         for name, about in (("ana", ANA), ("bob", BOB)):
@@ -167,12 +167,12 @@ async def test_ordered_batches(stage: Stage, restarted: bool) -> None:
         nonlocal requests
         requests += 1
         names = {who[event["id"]] for event in request.json()["events"]}
-        assert not names & flying
-        flying.update(names)
+        assert not names & in_flight
+        in_flight.update(names)
         try:
             return DOWN if requests in (2, 3) else UP
         finally:
-            flying.difference_update(names)
+            in_flight.difference_update(names)
 
     stage.receiver.answer = answer
     await stage.take_over()

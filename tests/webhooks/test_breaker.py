@@ -7,8 +7,16 @@ import pytest
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
 from gatepost.model.event import OPERATIONAL
-from gatepost.store.endpoints import EndpointChange, switch_endpoint, update_endpoint
-from gatepost.webhooks.breaker import FailureWindow, ObservedPost, brakes, decide, opens, probe_wait, recovers
+from gatepost.store.endpoints import EndpointChange, set_endpoint_state, update_endpoint
+from gatepost.webhooks.breaker import (
+    FailureWindow,
+    ObservedPost,
+    decide,
+    ends_outage,
+    is_throttled,
+    probe_delay,
+    should_open,
+)
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import DAY, Stage, near, shown
 
@@ -35,7 +43,7 @@ def test_it_opens_at_ten_attempts_of_which_seven_in_ten_failed_and_thirty_second
     finished: int, failed: int, outage: float, failures: int, opened: bool
 ) -> None:
     seen, health = ObservedPost(False, finished, failed), HealthCounters(NOW - timedelta(seconds=outage), failures - 1)
-    assert opens(seen, failures, timedelta(seconds=outage)) is opened
+    assert should_open(seen, failures, timedelta(seconds=outage)) is opened
     assert decide(ACTIVE, health, seen, NOW, 0.5).state == (PAUSED if opened else ACTIVE)
     assert decide(ACTIVE, health, ObservedPost(True, finished, failed), NOW, 0.5).state == ACTIVE
 
@@ -45,14 +53,19 @@ def test_it_opens_at_ten_attempts_of_which_seven_in_ten_failed_and_thirty_second
 )
 def test_a_success_ends_an_outage_of_some_failures_over_some_seconds(failures: int, seconds: float, over: bool) -> None:
     health = HealthCounters(NOW - timedelta(seconds=seconds) if failures else None, failures)
-    assert recovers(ACTIVE, health, NOW, probe=False) is over
-    assert recovers(PAUSED, health, NOW, probe=True) is True
-    assert recovers(PAUSED, health, NOW, probe=False) is False
+    assert ends_outage(ACTIVE, health, NOW, probe=False) is over
+    assert ends_outage(PAUSED, health, NOW, probe=True) is True
+    assert ends_outage(PAUSED, health, NOW, probe=False) is False
 
 
 def test_it_brakes_after_ten_failures_in_a_row() -> None:
-    assert [brakes(ACTIVE, HealthCounters(NOW, failures)) for failures in (0, 9, 10, 99)] == [False, False, True, True]
-    assert not brakes(PAUSED, HealthCounters(NOW, 99))
+    assert [is_throttled(ACTIVE, HealthCounters(NOW, failures)) for failures in (0, 9, 10, 99)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert not is_throttled(PAUSED, HealthCounters(NOW, 99))
 
 
 def test_the_tally_forgets_after_five_minutes() -> None:
@@ -64,8 +77,8 @@ def test_the_tally_forgets_after_five_minutes() -> None:
 
 
 def test_the_waits_between_probes() -> None:
-    assert [probe_wait(n, 0.5).total_seconds() for n in range(7)] == [30, 60, 120, 240, 300, 300, 300]
-    assert [probe_wait(4, dice).total_seconds() for dice in (0.0, 1.0)] == [240, 360]
+    assert [probe_delay(n, 0.5).total_seconds() for n in range(7)] == [30, 60, 120, 240, 300, 300, 300]
+    assert [probe_delay(4, dice).total_seconds() for dice in (0.0, 1.0)] == [240, 360]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +204,9 @@ async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(s
     assert stage.deliverers == {}
     await stage.tell(3)  # nobody is to hear of these
     stage.receiver.answer = UP
-    await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now())
+    await set_endpoint_state(
+        stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now()
+    )
     stage.receiver.requests.clear()
     await stage.take_over()
     await stage.drive(4 * DAY)
@@ -246,7 +261,7 @@ async def test_a_hand_on_the_switch_ends_the_pause_and_all_waits(stage: Stage, p
     for state in (ACTIVE,) if pause else (DISABLED, ACTIVE):
         stage.clock.advance(1)
         change, now = EndpointChange(state=state), stage.clock.now()
-        await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, change, now)
+        await set_endpoint_state(stage.db, stage.ref, stage.channel_id, hook, change, now)
     await (stage.refresh() if pause else stage.take_over())
     await stage.drive(1)
     await stage.settle()
@@ -261,7 +276,7 @@ async def test_a_change_by_hand_is_not_undone(stage: Stage) -> None:
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
     await stage.tell(20)
-    await switch_endpoint(
+    await set_endpoint_state(
         stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=DISABLED), stage.clock.now()
     )
     told = len(await stage.operational())

@@ -236,7 +236,7 @@ async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
     stage.receiver.answer = fail(ana[0])
     await stage.settle()
     assert len(await stage.rows("delivery_retries")) == 5
-    plain = EndpointChange(manner=DeliveryOptions(ordered=False))
+    plain = EndpointChange(options=DeliveryOptions(ordered=False))
     await update_endpoint(stage.db, stage.channel_id, hook, plain, stage.clock.now())
     await stage.refresh()
     await stage.settle()
@@ -251,7 +251,7 @@ async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:
     ana = shown(await stage.tell(1, ANA))
     stage.receiver.answer = fail(ana[0])
     await stage.settle()
-    ordered = EndpointChange(manner=DeliveryOptions(ordered=True))
+    ordered = EndpointChange(options=DeliveryOptions(ordered=True))
     await update_endpoint(stage.db, stage.channel_id, hook, ordered, stage.clock.now())
     await stage.refresh()
     await stage.drive(7)

@@ -14,7 +14,7 @@ from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.owned_channel import OwnedChannel
 from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import EndpointTarget, read_targets
-from gatepost.store.endpoints import EndpointChange, delete_endpoint, switch_endpoint
+from gatepost.store.endpoints import EndpointChange, delete_endpoint, set_endpoint_state
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from tests.conftest import Answer
 from tests.outbound import stage as outbound
@@ -96,12 +96,12 @@ async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(h
     ((deliverer, _),) = held.owned._deliverers.values()
     await stage.tell(1)
     held.owned.wake()
-    await until(lambda: deliverer.flying == 1)
+    await until(lambda: deliverer.in_flight == 1)
     assert await delete_endpoint(stage.db, stage.channel_id, hook)
     held.owned.refresh()
     await until(lambda: deliverer._stopping)
     await held.owned.end()
-    assert deliverer.flying == 0
+    assert deliverer.in_flight == 0
 
 
 async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: Stage) -> None:
@@ -112,7 +112,7 @@ async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: S
     await stage.settle()
     stage.clock.advance(1)
     on = EndpointChange(state="active")
-    await switch_endpoint(stage.db, stage.ref, stage.channel_id, hook, on, stage.clock.now())
+    await set_endpoint_state(stage.db, stage.ref, stage.channel_id, hook, on, stage.clock.now())
     await stage.save()  # by a round that has not heard of it
     health = (await stage.endpoint(hook)).health
     assert (health.failures, health.failing_since) == (0, None)
@@ -124,7 +124,7 @@ async def test_a_row_that_was_read_before_our_own_change_is_not_taken_over(stage
     one, (target,) = stage.deliverers[hook], await read_targets(stage.db, stage.channel_id)
     old = msgspec.structs.replace(target, health=HealthCounters(stage.clock.now(), 7), updated_at=stage.clock.now())
     assert not one.change(old, one.writes - 1)
-    assert one.mark.health.failures == 0
+    assert one.progress.health.failures == 0
     later = msgspec.structs.replace(old, updated_at=stage.clock.now() + timedelta(seconds=1))
     assert one.change(later, one.writes)
-    assert one.mark.health.failures == 7
+    assert one.progress.health.failures == 7

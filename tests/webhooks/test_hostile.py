@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 import psutil
 import pytest
 
-from gatepost.services.deliveries import shown_answer
+from gatepost.services.deliveries import show_answer
 from gatepost.store.deliveries.attempts import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
@@ -66,7 +66,7 @@ async def test_a_header_that_looks_like_an_escape_is_logged_as_it_came(stage: St
     await stage.tell(1)
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
-    answer = shown_answer(attempt.answer_headers, attempt.answer_body)
+    answer = show_answer(attempt.answer_headers, attempt.answer_body)
     assert dict(answer["headers"])["x-odd"] == odd
 
 

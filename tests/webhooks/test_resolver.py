@@ -14,7 +14,7 @@ from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import fetch_guarded
-from gatepost.webhooks.lookup_share import LookupShare
+from gatepost.webhooks.lookup_limiter import LookupLimiter
 from gatepost.webhooks.resolver import FAILED_SECONDS, LONGEST, REMEMBERED, SHORTEST, Resolver, Result
 from tests.conftest import Receiver
 from tests.patience import PATIENCE
@@ -167,7 +167,7 @@ async def test_a_failure_is_remembered_for_a_moment() -> None:
         asked += 1
         raise NotResolved("none")
 
-    resolver = Resolver(nobody, clock=lambda: now, meter=figures)
+    resolver = Resolver(nobody, clock=lambda: now, metrics=figures)
     for at, questions in ((0.0, 1), (FAILED_SECONDS - 0.1, 1), (FAILED_SECONDS, 2)):
         now = at
         with pytest.raises(NotResolved):
@@ -213,7 +213,7 @@ async def test_those_who_ask_at_once_share_a_question_and_none_can_end_it_for_th
 
 async def test_a_channel_waits_for_its_own_lookups_only() -> None:
     book, figures = Book(), Figures()
-    resolver = Resolver(book, per_channel=2, total=8, meter=figures)
+    resolver = Resolver(book, per_channel=2, total=8, metrics=figures)
     dead = [asyncio.create_task(resolver(f"{number}.dead", ANA)) for number in range(5)]
     behind = asyncio.create_task(resolver("shop.example", ANA))
     await turn()
@@ -256,7 +256,7 @@ async def test_the_first_lookup_of_a_channel_has_room_that_others_cannot_take() 
 
 
 async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
-    share = LookupShare(per_channel=4, total=4)
+    share = LookupLimiter(per_channel=4, total=4)
     for channel in (ANA, ANA, BOB):
         await share.acquire(channel)
     order: list[str] = []
@@ -278,7 +278,7 @@ async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
 
 
 async def test_whoever_gives_up_as_it_gets_its_place_gives_it_back() -> None:
-    share = LookupShare(per_channel=1, total=1)
+    share = LookupLimiter(per_channel=1, total=1)
     await share.acquire(ANA)
     waiting = asyncio.create_task(share.acquire(BOB))
     await turn()
@@ -296,7 +296,7 @@ async def test_a_name_that_is_never_answered_is_given_up() -> None:
     figures = Figures()
     async with asking() as (_, lookup):
         with pytest.raises(NotResolved):
-            await Resolver(lookup, seconds=0.2, meter=figures)("a.dead", ANA)
+            await Resolver(lookup, seconds=0.2, metrics=figures)("a.dead", ANA)
         async with asyncio.timeout(PATIENCE):
             while figures.ended != ["timeout"]:
                 await asyncio.sleep(0.01)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.webhooks.retry import ATTEMPTS, SCHEDULE, AttemptOutcome, Failure, RetryDecision, after, asked_wait
+from gatepost.webhooks.retry import (
+    ATTEMPTS,
+    SCHEDULE,
+    AttemptOutcome,
+    Failure,
+    RetryDecision,
+    decide_retry,
+    parse_retry_after,
+)
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 BROKEN = AttemptOutcome(status=500)
@@ -31,10 +39,10 @@ outcomes = st.builds(AttemptOutcome, status=statuses, retry_after=st.none() | hi
 
 
 def seconds(attempt: int, outcome: AttemptOutcome, random: float) -> float:
-    verdict = after(attempt, outcome, NOW, random)
-    assert verdict.fate == "retry"
-    assert verdict.at is not None
-    return (verdict.at - NOW).total_seconds()
+    decision = decide_retry(attempt, outcome, NOW, random)
+    assert decision.fate == "retry"
+    assert decision.at is not None
+    return (decision.at - NOW).total_seconds()
 
 
 def test_the_schedule_is_the_documented_one_and_ends_at_72_hours() -> None:
@@ -100,7 +108,7 @@ def test_a_sensible_retry_after_is_never_undercut(ask: float, random: float) -> 
 
 @given(hint=hints)
 def test_reading_a_retry_after_never_fails(hint: str) -> None:
-    assert asked_wait(hint, NOW) >= 0
+    assert parse_retry_after(hint, NOW) >= 0
 
 
 @pytest.mark.parametrize(
@@ -114,23 +122,23 @@ def test_an_overloaded_endpoint_is_given_a_minute(outcome: AttemptOutcome, rando
 
 @given(attempt=st.integers(1, ATTEMPTS + 5), status=st.integers(100, 999), random=dice)
 def test_every_status_has_its_fate(attempt: int, status: int, random: float) -> None:
-    verdict = after(attempt, AttemptOutcome(status=status), NOW, random)
+    decision = decide_retry(attempt, AttemptOutcome(status=status), NOW, random)
     if 200 <= status < 300:
-        assert verdict == RetryDecision("delivered")
+        assert decision == RetryDecision("delivered")
     elif status == 410:
-        assert verdict == RetryDecision("gone")
+        assert decision == RetryDecision("gone")
     else:
-        assert verdict.fate == ("retry" if attempt < ATTEMPTS else "exhausted")
-    assert (verdict.at is not None) == (verdict.fate == "retry")
-    assert verdict.at is None or verdict.at > NOW + timedelta(seconds=3)
+        assert decision.fate == ("retry" if attempt < ATTEMPTS else "exhausted")
+    assert (decision.at is not None) == (decision.fate == "retry")
+    assert decision.at is None or decision.at > NOW + timedelta(seconds=3)
 
 
 def test_a_failure_outweighs_a_status_that_was_seen_before_it() -> None:
-    assert after(1, AttemptOutcome(status=200, failure="timeout"), NOW, 0.5).fate == "retry"
-    assert after(1, AttemptOutcome(status=410, failure="protocol"), NOW, 0.5).fate == "retry"
+    assert decide_retry(1, AttemptOutcome(status=200, failure="timeout"), NOW, 0.5).fate == "retry"
+    assert decide_retry(1, AttemptOutcome(status=410, failure="protocol"), NOW, 0.5).fate == "retry"
 
 
 def test_a_forbidden_address_is_not_tried_again_but_an_unresolved_name_is() -> None:
-    assert after(1, AttemptOutcome(failure="forbidden"), NOW, 0.5) == RetryDecision("exhausted")
-    assert after(1, AttemptOutcome(failure="unresolved"), NOW, 0.5).fate == "retry"
-    assert after(ATTEMPTS, AttemptOutcome(failure="unresolved"), NOW, 0.5) == RetryDecision("exhausted")
+    assert decide_retry(1, AttemptOutcome(failure="forbidden"), NOW, 0.5) == RetryDecision("exhausted")
+    assert decide_retry(1, AttemptOutcome(failure="unresolved"), NOW, 0.5).fate == "retry"
+    assert decide_retry(ATTEMPTS, AttemptOutcome(failure="unresolved"), NOW, 0.5) == RetryDecision("exhausted")

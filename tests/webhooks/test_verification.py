@@ -51,9 +51,9 @@ def test_a_public_key_alone_verifies() -> None:
 def test_a_key_fits_until_its_time_is_over() -> None:
     for later, valid in ((timedelta(hours=1) - timedelta(seconds=1), True), (timedelta(hours=1), False)):
         moment = NOW + later
-        verdict = verify(KEPT, signed(PREVIOUS, at=int(moment.timestamp())), BODY, moment)
-        assert (verdict.valid, verdict.by) == (valid, 1)
-        assert valid or "time is over" in (verdict.reason or "")
+        decision = verify(KEPT, signed(PREVIOUS, at=int(moment.timestamp())), BODY, moment)
+        assert (decision.valid, decision.by) == (valid, 1)
+        assert valid or "time is over" in (decision.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_a_key_fits_until_its_time_is_over() -> None:
     [(-TOLERANCE - 1, False), (-TOLERANCE, True), (TOLERANCE, True), (TOLERANCE + 1, False)],
 )
 def test_aged_and_early_deliveries_are_refused_though_signed(age: int, valid: bool) -> None:
-    verdict = verify(KEPT, signed(CURRENT, at=STAMP - age), BODY, NOW)
-    assert (verdict.valid, verdict.by, verdict.timestamp, verdict.age) == (valid, 0, STAMP - age, age)
+    decision = verify(KEPT, signed(CURRENT, at=STAMP - age), BODY, NOW)
+    assert (decision.valid, decision.by, decision.timestamp, decision.age) == (valid, 0, STAMP - age, age)
     if not valid:
-        assert f"{TOLERANCE + 1} seconds {'old' if age > 0 else 'ahead'}" in (verdict.reason or "")
+        assert f"{TOLERANCE + 1} seconds {'old' if age > 0 else 'ahead'}" in (decision.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_aged_and_early_deliveries_are_refused_though_signed(age: int, valid: bo
     ],
 )
 def test_what_is_wrong_is_said(spoil: dict[str, str], words: str) -> None:
-    verdict = verify(KEPT, signed(CURRENT, PRIVATE) | spoil, BODY, NOW)
-    assert (verdict.valid, verdict.by) == (False, None)
-    assert words in (verdict.reason or "")
+    decision = verify(KEPT, signed(CURRENT, PRIVATE) | spoil, BODY, NOW)
+    assert (decision.valid, decision.by) == (False, None)
+    assert words in (decision.reason or "")
 
 
 def test_a_newline_too_much_or_too_little_is_named() -> None:
@@ -104,6 +104,6 @@ def test_a_newline_too_much_or_too_little_is_named() -> None:
 
 @given(headers=st.dictionaries(st.sampled_from(list(signed(CURRENT))), st.text()), body=st.binary())
 def test_nothing_makes_it_stumble(headers: dict[str, str], body: bytes) -> None:
-    verdict = verify(KEPT, signed(CURRENT) | headers, body, NOW)
-    assert verdict.valid == (verdict.reason is None)
-    assert not verdict.valid or (body == BODY)
+    decision = verify(KEPT, signed(CURRENT) | headers, body, NOW)
+    assert decision.valid == (decision.reason is None)
+    assert not decision.valid or (body == BODY)

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.deliveries.record import break_lines
+from gatepost.store.deliveries.record import release_ordered_waits
 from gatepost.webhooks import endpoint_deliverer
 from tests.conftest import Answer, Received
 from tests.patience import PATIENCE
@@ -51,7 +51,7 @@ async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
     await stage.take_over(in_flight=2)
     async with running(stage):
         await stage.receiver.wait_for(2)
-        await until(lambda: stage.deliverers[hook].flying == 1)  # the second one ended, and the rate has no room yet
+        await until(lambda: stage.deliverers[hook].in_flight == 1)  # the second one ended, and the rate has no room yet
         stage.clock.advance(1.1)
         try:
             await stage.receiver.wait_for(3)
@@ -75,7 +75,7 @@ async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: St
         await stage.receiver.wait_for(2)
         await asyncio.sleep(0.1)
         first.set()
-        await until(lambda: stage.deliverers[hook].flying == 1)
+        await until(lambda: stage.deliverers[hook].in_flight == 1)
         stage.clock.advance(0.06)
         try:
             await stage.receiver.wait_for(3)
@@ -189,5 +189,5 @@ async def test_who_owns_no_more_breaks_no_lines(stage: Stage) -> None:
     before = await stage.rows("delivery_retries", "ORDER BY event_id")
     await stage.take_over()
     with pytest.raises(StaleOwner):
-        await break_lines(stage.db, stale, hook, stage.clock.now(), 10)
+        await release_ordered_waits(stage.db, stale, hook, stage.clock.now(), 10)
     assert await stage.rows("delivery_retries", "ORDER BY event_id") == before

@@ -63,7 +63,7 @@ class Quickstart(msgspec.Struct, frozen=True):
     channels: tuple[DemoChannel, ...]
 
 
-class DemoWishes(msgspec.Struct, frozen=True):
+class DemoOptions(msgspec.Struct, frozen=True):
     """What the settings say about new accounts and numbers."""
 
     plan: str
@@ -79,7 +79,7 @@ async def make_demo(
     folder: Path,
     base_url: str,
     sandbox_url: str,
-    wishes: DemoWishes,
+    wishes: DemoOptions,
     now: datetime,
 ) -> Quickstart:
     """Makes what is missing of the demo, and writes down how to use it."""
@@ -121,7 +121,7 @@ def read_quickstart(folder: Path) -> Quickstart | None:
         return None
 
 
-async def _ensure_account(db: Database, wishes: DemoWishes, now: datetime) -> None:
+async def _ensure_account(db: Database, wishes: DemoOptions, now: datetime) -> None:
     if await account_rows.get_account(db, ACCOUNT_ID) is None:
         ends = now + timedelta(days=wishes.trial_days)
         await account_rows.insert_account(db, Account(ACCOUNT_ID, "Demo", wishes.plan, False, ends, now))
@@ -137,7 +137,7 @@ async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) 
     return (await users.change_password(db, ACCOUNT_ID, user.id)).password
 
 
-async def _ensure_channels(db: Database, vault: Vault, wishes: DemoWishes, now: datetime) -> list[ChannelConfig]:
+async def _ensure_channels(db: Database, vault: Vault, wishes: DemoOptions, now: datetime) -> list[ChannelConfig]:
     known = {channel.phone: channel for channel in await channels.list_channels(db, ACCOUNT_ID)}
     official = known.get(OFFICIAL_PHONE) or await _make_official(db, vault, wishes, now)
     qr = known.get(QR_PHONE) or await channels.create_qr(
@@ -146,7 +146,7 @@ async def _ensure_channels(db: Database, vault: Vault, wishes: DemoWishes, now: 
     return [await _readable(db, vault, official), qr]
 
 
-async def _make_official(db: Database, vault: Vault, wishes: DemoWishes, now: datetime) -> ChannelConfig:
+async def _make_official(db: Database, vault: Vault, wishes: DemoOptions, now: datetime) -> ChannelConfig:
     fresh = _new_secrets()
     return await channels.create_official(
         db,

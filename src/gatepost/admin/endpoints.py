@@ -23,7 +23,7 @@ from gatepost.admin.signing import (
 )
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
-from gatepost.model.endpoint import ACTIVE, DISABLED, PLAIN, DeliveryOptions, check_manner
+from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, DeliveryOptions, check_options
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
 from gatepost.model.problem_collector import ProblemCollector
@@ -67,14 +67,14 @@ async def create_endpoint(
     *,
     events: Sequence[str] = TYPES,
     headers: Mapping[str, str] | None = None,
-    manner: DeliveryOptions = PLAIN,
+    options: DeliveryOptions = DEFAULT_OPTIONS,
     signing: str = V1,
     now: datetime,
     once: IdempotentRequest[NewEndpoint] = NEVER,
 ) -> NewEndpoint:
     """Makes an endpoint that gets events from now on, and the secret that signs them."""
     endpoint_id, fresh = ids.new_id(now), make_secret(signing)
-    change = check_endpoint(url=url, events=events, headers=headers or {}, manner=manner)
+    change = check_endpoint(url=url, events=events, headers=headers or {}, options=options)
     try:
         endpoint = await store.insert_endpoint(
             db,
@@ -84,7 +84,7 @@ async def create_endpoint(
             events=change.events or (),
             headers=seal_headers(vault, endpoint_id, change.headers or {}),
             secret=seal_secrets(vault, endpoint_id, (fresh,)),
-            manner=manner,
+            options=options,
             most=ENDPOINTS_MAX,
             now=now,
             once=once.through(lambda endpoint: NewEndpoint(endpoint, fresh)),
@@ -115,12 +115,12 @@ async def change_endpoint(
     url: str | None = None,
     events: Sequence[str] | None = None,
     headers: Mapping[str, str] | None = None,
-    manner: DeliveryOptions | None = None,
+    options: DeliveryOptions | None = None,
     state: str | None = None,
     now: datetime,
 ) -> Endpoint:
     """Changes what is given and leaves the rest; a change of state is told by an event."""
-    change = check_endpoint(url=url, events=events, headers=headers, manner=manner, state=state)
+    change = check_endpoint(url=url, events=events, headers=headers, options=options, state=state)
     if change.headers is not None:
         change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
     if state is None:
@@ -129,7 +129,7 @@ async def change_endpoint(
     if config is None:
         raise _unknown(endpoint_id)
     channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
-    return _known(await store.switch_endpoint(db, channel, channel_id, endpoint_id, change, now), endpoint_id)
+    return _known(await store.set_endpoint_state(db, channel, channel_id, endpoint_id, change, now), endpoint_id)
 
 
 async def rotate_secret(
@@ -176,7 +176,7 @@ def check_endpoint(
     url: str | None = None,
     events: Sequence[str] | None = None,
     headers: Mapping[str, str] | None = None,
-    manner: DeliveryOptions | None = None,
+    options: DeliveryOptions | None = None,
     state: str | None = None,
 ) -> EndpointChange:
     """What is given, if all of it may be so; or one error that names every wrong field."""
@@ -185,7 +185,7 @@ def check_endpoint(
         url=None if url is None else problems.read(check_url, url),
         events=None if events is None else problems.read(check_events, events),
         headers=None if headers is None else problems.read(check_headers, headers),
-        manner=None if manner is None else problems.read(check_manner, manner),
+        options=None if options is None else problems.read(check_options, options),
         state=None if state is None else problems.read(check_state, state),
         reason=SWITCHED_OFF if state == DISABLED else None,
     )

@@ -31,7 +31,7 @@ _retry = msgspec.json.Decoder(RetryRequest)
 async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Deliveries to webhook endpoints, the newest event first; filters combine. A short page may have a next one."""
     given = read_parameters(request.query_params.multi_items(), (*desk.FILTERS, "limit", "cursor"))
-    wanted, most = desk.read_wanted(given), read_limit(given.get("limit"))
+    wanted, most = desk.read_filter(given), read_limit(given.get("limit"))
     before, now = read_cursor(given.get("cursor"), tuple[UUID, UUID]), gateway.clock.now()
     page = await desk.find_deliveries(gateway.db, caller.channel_id, wanted, before, most)
     following = show_cursor(page.reached) if page.reached else None
@@ -42,7 +42,7 @@ async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, cal
 async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
     """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
     found = await desk.access_delivery(gateway.db, caller.channel_id, delivery_id)
-    return answer(await desk.show_whole(gateway.db, caller.channel_id, found, gateway.clock.now()))
+    return answer(await desk.show_with_attempts(gateway.db, caller.channel_id, found, gateway.clock.now()))
 
 
 @post(_ONE + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry a delivery")
@@ -58,9 +58,9 @@ async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: P
 async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
     """Makes up to 100 deliveries due now, each with its own result."""
     wish, _ = await read_body(request, _retry)
-    if not 1 <= len(wish.ids) <= desk.SELECTION_MOST:
-        raise invalid_field("ids", f"must hold 1 to {desk.SELECTION_MOST} ids, but holds {len(wish.ids):,}")
-    done = await desk.retry_some(gateway.db, caller.channel_id, wish.ids, gateway.clock.now())
+    if not 1 <= len(wish.ids) <= desk.SELECTION_MAX:
+        raise invalid_field("ids", f"must hold 1 to {desk.SELECTION_MAX} ids, but holds {len(wish.ids):,}")
+    done = await desk.retry_many(gateway.db, caller.channel_id, wish.ids, gateway.clock.now())
     gateway.wake(caller.channel_id)
     results = [_result(id_, done[id_]) for id_ in wish.ids]
     taken = sum(result["success"] for result in results)

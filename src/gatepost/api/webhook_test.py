@@ -17,7 +17,7 @@ from gatepost.model.account import Caller
 from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ALL_TYPES, ChannelRef
 from gatepost.store.endpoints import Endpoint
-from gatepost.webhooks.endpoint_test import EndpointTest, choose_type, make_parcel, post_test
+from gatepost.webhooks.endpoint_test import EndpointTest, choose_type, make_test_body, post_test
 from gatepost.webhooks.signature import decode_secret
 
 TRIALS = 10  # to one endpoint in a minute
@@ -63,9 +63,9 @@ async def _try(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: s
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
-    parcel = make_parcel(type_, channel, endpoint.manner, now)
+    body = make_test_body(type_, channel, endpoint.options, now)
     headers = admin.headers_of(gateway.vault, endpoint)
-    return await post_test(gateway.poster, caller.channel_id, endpoint.url, headers, keys, parcel, now)
+    return await post_test(gateway.poster, caller.channel_id, endpoint.url, headers, keys, body, now)
 
 
 def show_trial(trial: EndpointTest) -> dict[str, Any]:

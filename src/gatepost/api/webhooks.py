@@ -30,7 +30,7 @@ from gatepost.model.endpoint import (
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
-from gatepost.services.deliveries import shown_answer, shown_headers
+from gatepost.services.deliveries import show_answer, show_headers
 from gatepost.store.deliveries.attempts import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.idempotency import IdempotentRequest
@@ -162,7 +162,7 @@ async def _create_endpoint(
         wishes.url,
         events=_switched(TYPES, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
-        manner=_manner(DeliveryOptions(version=wishes.version), wishes),
+        options=_options(DeliveryOptions(version=wishes.version), wishes),
         signing=wishes.signing,
         now=gateway.clock.now(),
         once=once,
@@ -181,7 +181,7 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, wishes: Change
         if wishes.events is None and wishes.operational is None
         else _switched(before.events, wishes.events or {}, operational=wishes.operational),
         headers=wishes.headers,
-        manner=None if (manner := _manner(before.manner, wishes)) == before.manner else manner,
+        options=None if (options := _options(before.options, wishes)) == before.options else options,
         state=None if wishes.active is None else (ACTIVE if wishes.active else DISABLED),
         now=gateway.clock.now(),
     )
@@ -206,7 +206,7 @@ async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
         return
 
 
-def _manner(before: DeliveryOptions, wishes: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
+def _options(before: DeliveryOptions, wishes: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
     """How the endpoint is to get its deliveries after a change."""
     changes: dict[str, Any] = {}
     if wishes.ordered is not None:
@@ -254,17 +254,17 @@ def _show_to(gateway: ApiContext, caller: Caller, endpoint: Endpoint) -> dict[st
 
 def _show(gateway: ApiContext, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
     headers = masked(endpoint.headers) if secret else admin.headers_of(gateway.vault, endpoint)
-    manner, health = endpoint.manner, endpoint.health
+    options, health = endpoint.options, endpoint.health
     return {
         "id": ids.show("we", endpoint.id),
         "url": endpoint.url,
         "events": {type_: type_ in endpoint.events for type_ in TYPES},
         "operational": OPERATIONAL in endpoint.events,
         "headers": headers,
-        "ordered": manner.ordered,
-        "batch": {"most": manner.batch, "wait": round(manner.batch_wait, 3)} if manner.batch > 1 else None,
-        "rate_limit": manner.rate,
-        "version": manner.version,
+        "ordered": options.ordered,
+        "batch": {"most": options.batch, "wait": round(options.batch_wait, 3)} if options.batch > 1 else None,
+        "rate_limit": options.rate,
+        "version": options.version,
         **_show_secrets(gateway, endpoint),
         "active": endpoint.state != DISABLED,
         "state": endpoint.state,
@@ -289,8 +289,8 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
         "request": {
             "url": attempt.url,
-            "headers": shown_headers(attempt.request_headers),
+            "headers": show_headers(attempt.request_headers),
             "body": attempt.request_body,
         },
-        "answer": shown_answer(attempt.answer_headers, attempt.answer_body),
+        "answer": show_answer(attempt.answer_headers, attempt.answer_body),
     }

@@ -51,11 +51,11 @@ async def deliveries(
 ) -> CommandResult:
     """List deliveries to a webhook, the newest event first."""
     from gatepost.cli.arguments import read_id
-    from gatepost.services.deliveries import read_wanted, show_delivery
+    from gatepost.services.deliveries import read_filter, show_delivery
 
     asked = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
     endpoint_id = read_id("we", webhook)
-    wanted = read_wanted({name: value for name, value in asked.items() if value is not None})
+    wanted = read_filter({name: value for name, value in asked.items() if value is not None})
     found = await _read(session, await _channel_of(session, endpoint_id, channel), wanted, limit)
     shown = [show_delivery(one, session.now) for one in found]
     return CommandResult(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
@@ -63,11 +63,13 @@ async def deliveries(
 
 async def delivery(session: CommandSession, delivery: DeliveryId, channel: Channel = None) -> CommandResult:
     """Show a delivery with every attempt: what was sent, what was answered, what was wrong."""
-    from gatepost.services.deliveries import access_delivery, show_whole
+    from gatepost.services.deliveries import access_delivery, show_with_attempts
 
     channel_id = await _channel_of(session, _endpoint_of(delivery), channel)
     return CommandResult(
-        await show_whole(session.db, channel_id, await access_delivery(session.db, channel_id, delivery), session.now)
+        await show_with_attempts(
+            session.db, channel_id, await access_delivery(session.db, channel_id, delivery), session.now
+        )
     )
 
 
@@ -179,11 +181,11 @@ def _row(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _retry(session: CommandSession, channel_id: "UUID", texts: Sequence[str]) -> list[dict[str, Any]]:
-    from gatepost.services.deliveries import SELECTION_MOST, retry_some
+    from gatepost.services.deliveries import SELECTION_MAX, retry_many
 
     results: list[dict[str, Any]] = []
-    for start in range(0, len(texts), SELECTION_MOST):
-        done = await retry_some(session.db, channel_id, texts[start : start + SELECTION_MOST], session.now)
+    for start in range(0, len(texts), SELECTION_MAX):
+        done = await retry_many(session.db, channel_id, texts[start : start + SELECTION_MAX], session.now)
         results += [
             {"id": text, "retried": refusal is None, "reason": refusal and refusal.message}
             for text, refusal in done.items()

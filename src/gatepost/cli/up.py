@@ -19,7 +19,7 @@ from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 
 if TYPE_CHECKING:
-    from gatepost.admin.demo import DemoWishes, Quickstart
+    from gatepost.admin.demo import DemoOptions, Quickstart
     from gatepost.settings import Settings
 
 HOST = "127.0.0.1"
@@ -164,11 +164,11 @@ Read its status, with the id of the answer in place of ID:
 """
 
 
-def _wishes(settings: "Settings") -> "DemoWishes":
-    from gatepost.admin.demo import DemoWishes
+def _wishes(settings: "Settings") -> "DemoOptions":
+    from gatepost.admin.demo import DemoOptions
     from gatepost.cli.channels import official_limits
 
-    return DemoWishes(
+    return DemoOptions(
         plan="starter" if "starter" in settings.plans else next(iter(settings.plans)),
         trial_days=settings.trial.days,
         limits={**official_limits(settings), "window": 0},  # so that a first try works with any number

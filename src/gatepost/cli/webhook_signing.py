@@ -64,7 +64,7 @@ async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None)
     from gatepost.model import ids
     from gatepost.model.event import ChannelRef
     from gatepost.store.channels import get_config
-    from gatepost.webhooks.endpoint_test import choose_type, make_parcel, post_test
+    from gatepost.webhooks.endpoint_test import choose_type, make_test_body, post_test
     from gatepost.webhooks.guard import Guard
     from gatepost.webhooks.http_post import Poster
     from gatepost.webhooks.resolver import Resolver
@@ -75,13 +75,13 @@ async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None)
     channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
     live = live_secrets(endpoints.signing_secrets(session.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
-    parcel = make_parcel(choose_type(type_, endpoint.events), channel, endpoint.manner, now)
+    body = make_test_body(choose_type(type_, endpoint.events), channel, endpoint.options, now)
     resolver = Resolver()
     guard = Guard(limits.allow, resolver)
     poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)
     try:
         headers = endpoints.headers_of(session.vault, endpoint)
-        return await post_test(poster, config.id, endpoint.url, headers, keys, parcel, now)
+        return await post_test(poster, config.id, endpoint.url, headers, keys, body, now)
     finally:
         await poster.close()
         await resolver.close()

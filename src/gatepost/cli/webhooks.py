@@ -48,7 +48,7 @@ async def create(
     from gatepost.admin import endpoints
     from gatepost.cli.arguments import read_headers, read_words
     from gatepost.cli.views import endpoint_view, secrets_view
-    from gatepost.model.endpoint import PLAIN
+    from gatepost.model.endpoint import DEFAULT_OPTIONS
     from gatepost.model.event import OPERATIONAL, TYPES
 
     found = await find_channel(session, channel)
@@ -60,7 +60,7 @@ async def create(
         url,
         events=(*(TYPES if events is None else read_words(events)), *((OPERATIONAL,) if operational else ())),
         headers=read_headers(header or []),
-        manner=_manner(PLAIN, ordered, batch, batch_wait, rate_limit, payload),
+        options=_options(DEFAULT_OPTIONS, ordered, batch, batch_wait, rate_limit, payload),
         signing=signing,
         now=session.now,
     )
@@ -132,7 +132,7 @@ async def change(
         url=url,
         events=_switches(found.events, events, operational),
         headers=read_headers(header or []) if header or no_headers else None,
-        manner=_manner(found.manner, ordered, batch, batch_wait, rate_limit, payload),
+        options=_options(found.options, ordered, batch, batch_wait, rate_limit, payload),
         state=state,
         now=session.now,
     )
@@ -177,7 +177,7 @@ def _switches(before: "Sequence[str]", events: str | None, operational: bool | N
     return (*on, *((OPERATIONAL,) if wanted else ()))
 
 
-def _manner(
+def _options(
     before: "DeliveryOptions",
     ordered: bool | None,
     batch: int | None,

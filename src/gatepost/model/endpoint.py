@@ -24,7 +24,7 @@ class DeliveryOptions(msgspec.Struct, frozen=True):
     version: int = VERSIONS[-1]  # of the payload
 
 
-PLAIN = DeliveryOptions()
+DEFAULT_OPTIONS = DeliveryOptions()
 
 
 class HealthCounters(msgspec.Struct, frozen=True):
@@ -38,23 +38,23 @@ class HealthCounters(msgspec.Struct, frozen=True):
     probe_at: datetime | None = None  # while paused: when the next one is due
 
 
-def check_manner(manner: DeliveryOptions) -> DeliveryOptions:
+def check_options(options: DeliveryOptions) -> DeliveryOptions:
     """The same wishes, or what is wrong with them."""
-    wrong = [FieldProblem(field, why) for field, fits, why in _rules(manner) if not fits]
+    wrong = [FieldProblem(field, why) for field, fits, why in _rules(options) if not fits]
     if wrong:
         raise invalid_fields(wrong)
-    return manner
+    return options
 
 
-def _rules(manner: DeliveryOptions) -> list[tuple[str, bool, str]]:
-    versions, rate = ", ".join(map(str, VERSIONS)), manner.rate
+def _rules(options: DeliveryOptions) -> list[tuple[str, bool, str]]:
+    versions, rate = ", ".join(map(str, VERSIONS)), options.rate
     return [
-        ("batch.most", 1 <= manner.batch <= BATCH_MAX, f"must be between 1 and {BATCH_MAX} events"),
-        ("batch.wait", 0 <= manner.batch_wait <= BATCH_WAIT_MAX, f"must be between 0 and {BATCH_WAIT_MAX:g} seconds"),
+        ("batch.most", 1 <= options.batch <= BATCH_MAX, f"must be between 1 and {BATCH_MAX} events"),
+        ("batch.wait", 0 <= options.batch_wait <= BATCH_WAIT_MAX, f"must be between 0 and {BATCH_WAIT_MAX:g} seconds"),
         (
             "rate_limit",
             rate is None or 1 <= rate <= RATE_MAX,
             f"must be between 1 and {RATE_MAX} deliveries a second, or null for no limit",
         ),
-        ("version", manner.version in VERSIONS, f"must be a version of the payload; there are: {versions}"),
+        ("version", options.version in VERSIONS, f"must be a version of the payload; there are: {versions}"),
     ]

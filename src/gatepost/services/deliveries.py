@@ -25,18 +25,18 @@ from gatepost.model.field_readers import plain
 from gatepost.store.deliveries import log as store
 from gatepost.store.deliveries.attempts import DeliveryAttempt, read_attempts
 from gatepost.store.deliveries.log import DeliveryFilter, DeliveryPage, LoggedDelivery, Place
-from gatepost.store.deliveries.retry import MOST_ATTEMPTS, RetryCandidate, endless, retry_deliveries
+from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_infinite, retry_deliveries
 from gatepost.store.pool import Database
 
 FILTERS = ("endpoint", "status", "type", "from", "to", "tz")
 SCAN = 5_000  # deliveries that one answer may look at
-SELECTION_MOST = 100
+SELECTION_MAX = 100
 _ATTEMPTS_SHOWN = 50  # the newest; a delivery that was asked for again many times has more
 _headers = msgspec.json.Decoder(dict[str, str])
 _pairs = msgspec.json.Decoder(list[tuple[str, str]])
 
 
-def read_wanted(given: Mapping[str, str]) -> DeliveryFilter:
+def read_filter(given: Mapping[str, str]) -> DeliveryFilter:
     """The filters among the parameters."""
     endpoint = given.get("endpoint")
     return DeliveryFilter(
@@ -94,7 +94,7 @@ def no_delivery() -> NotFound:
 
 def show_delivery(one: LoggedDelivery, now: datetime) -> dict[str, Any]:
     """A delivery in short."""
-    due = None if one.next_at is None or endless(one.next_at) else one.next_at
+    due = None if one.next_at is None or is_infinite(one.next_at) else one.next_at
     return {
         "id": show_delivery_id(one.endpoint_id, one.event_id),
         "endpoint": {"id": ids.show("we", one.endpoint_id), "url": one.url, "state": one.endpoint_state or "deleted"},
@@ -136,7 +136,7 @@ def _waiting(one: LoggedDelivery, now: datetime) -> str | None:
         return None
     if one.endpoint_state == DISABLED:
         return "The endpoint is disabled; it goes out when the endpoint is enabled."
-    if one.next_at is not None and endless(one.next_at):
+    if one.next_at is not None and is_infinite(one.next_at):
         return "It waits for an earlier event of the same conversation, which the endpoint has not taken yet."
     if one.endpoint_state == PAUSED:
         probe = f", next at {times.show(one.probe_at)}" if one.probe_at else ""
@@ -146,7 +146,7 @@ def _waiting(one: LoggedDelivery, now: datetime) -> str | None:
     return "Its turn has not come yet."
 
 
-async def show_whole(db: Database, channel_id: UUID, one: LoggedDelivery, now: datetime) -> dict[str, Any]:
+async def show_with_attempts(db: Database, channel_id: UUID, one: LoggedDelivery, now: datetime) -> dict[str, Any]:
     """A delivery with its attempts, the first of them first."""
     attempts, bodies = await read_attempts(db, channel_id, one.endpoint_id, one.event_id, _ATTEMPTS_SHOWN)
     shown = [_show_attempt(attempt, one.event_id, bodies) for attempt in attempts]
@@ -162,10 +162,10 @@ def _show_attempt(one: DeliveryAttempt, event_id: UUID, bodies: Mapping[UUID, st
         "error": explain(one.status, one.error),
         "request": {
             "url": one.url,
-            "headers": shown_headers(one.request_headers),
+            "headers": show_headers(one.request_headers),
             "body": _sent_body(one.batch, event_id, bodies),
         },
-        "answer": shown_answer(one.answer_headers, one.answer_body),
+        "answer": show_answer(one.answer_headers, one.answer_body),
         "batch": [ids.show("evt", id_) for id_ in one.batch],
     }
 
@@ -179,12 +179,12 @@ def _sent_body(batch: Sequence[UUID], event_id: UUID, bodies: Mapping[UUID, str]
     return '{"events":[' + ",".join(bodies[id_] for id_ in batch) + "]}"
 
 
-def shown_headers(text: str) -> dict[str, str]:
+def show_headers(text: str) -> dict[str, str]:
     """The headers of a request, without what they would give away."""
     return masked(_headers.decode(text))
 
 
-def shown_answer(headers: str | None, body: bytes | None) -> dict[str, Any]:
+def show_answer(headers: str | None, body: bytes | None) -> dict[str, Any]:
     """What came back."""
     return {
         "headers": masked_pairs(_pairs.decode(headers or "[]")),
@@ -194,23 +194,23 @@ def shown_answer(headers: str | None, body: bytes | None) -> dict[str, Any]:
 
 async def retry_one(db: Database, channel_id: UUID, text: str, now: datetime) -> LoggedDelivery:
     """Makes one delivery due now, or says why that cannot be."""
-    (refusal,) = (await retry_some(db, channel_id, [text], now)).values()
+    (refusal,) = (await retry_many(db, channel_id, [text], now)).values()
     if refusal is not None:
         raise refusal
     return await access_delivery(db, channel_id, text)
 
 
-async def retry_some(
+async def retry_many(
     db: Database, channel_id: UUID, texts: Sequence[str], now: datetime
 ) -> dict[str, GatepostError | None]:
     """Makes deliveries due now; what became of each, by its id."""
     keys = {text: read_delivery_id(text) for text in texts}
     known = [key for key in keys.values() if key]
-    verdicts = await retry_deliveries(db, channel_id, known, judge, now) if known else {}
+    verdicts = await retry_deliveries(db, channel_id, known, check_retry, now) if known else {}
     return {text: verdicts[key] if key else no_delivery() for text, key in keys.items()}
 
 
-def judge(asked: RetryCandidate | None) -> GatepostError | None:
+def check_retry(asked: RetryCandidate | None) -> GatepostError | None:
     """Why a delivery cannot be made again; None: it can."""
     if asked is None:
         return no_delivery()
@@ -220,6 +220,6 @@ def judge(asked: RetryCandidate | None) -> GatepostError | None:
     if asked.endpoint_state == DISABLED:
         why = f" ({asked.reason.rstrip('.')})" if asked.reason else ""
         return Conflict(f"The webhook {endpoint} is disabled{why}. Enable it first, then retry.")
-    if asked.attempts >= MOST_ATTEMPTS:
+    if asked.attempts >= ATTEMPTS_MAX:
         return Conflict(f"This delivery was tried {asked.attempts} times already, which is as often as can be counted.")
     return None

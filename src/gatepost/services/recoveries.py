@@ -36,7 +36,7 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statuses: list[str] | None = None
 
 
-def read_wish(request: RecoverRequest, endpoint: Endpoint, now: datetime) -> RecoveryFilter:
+def read_recovery_filter(request: RecoverRequest, endpoint: Endpoint, now: datetime) -> RecoveryFilter:
     """What is asked for, checked."""
     zone = read_zone(None)
     since = read_moment("since", request.since, zone)
@@ -78,7 +78,7 @@ async def recover(
     """Begins a recovery, which the channel's owner works off."""
     if endpoint.state == DISABLED:
         raise Conflict(f"The webhook {ids.show('we', endpoint.id)} is disabled. Enable it first, then recover.")
-    wish = read_wish(request, endpoint, now)
+    wish = read_recovery_filter(request, endpoint, now)
     return await store.add_recovery(db, endpoint.channel_id, endpoint.id, wish, once, now)
 
 

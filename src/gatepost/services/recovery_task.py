@@ -6,7 +6,7 @@ from datetime import timedelta
 from gatepost.clock import Clock
 from gatepost.services.channel_task import ChannelTask
 from gatepost.store.channel_head import Lease
-from gatepost.store.deliveries.recover import Step, open_recoveries, recover_piece
+from gatepost.store.deliveries.recover import RecoveryStep, open_recoveries, recover_next
 from gatepost.store.pool import Database
 
 _PAUSE = 0.2  # seconds between looks while others ring
@@ -27,11 +27,11 @@ class RecoveryTask(ChannelTask):
         self._clock = clock
         self._ring_rounds = wake
 
-    async def step(self) -> list[Step]:
+    async def step(self) -> list[RecoveryStep]:
         """A piece of every recovery that is not done; returns how each of them stands."""
         found = await open_recoveries(self._db, self._lease.channel_id)
         steps = [
-            await recover_piece(self._db, self._lease, recovery_id, self._clock.now())
+            await recover_next(self._db, self._lease, recovery_id, self._clock.now())
             for recovery_id in found
             if self.going
         ]

@@ -31,7 +31,7 @@ class EndpointStateChange(msgspec.Struct, frozen=True):
     health: HealthCounters
 
 
-async def tell_standing(
+async def save_state_change(
     db: Database,
     lease: Lease,
     channel: ChannelRef,

@@ -11,7 +11,7 @@ from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, H
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
 from gatepost.store.channel_head import lock_head, lock_out
 from gatepost.store.channel_transaction import channel_transaction
-from gatepost.store.deliveries.retry import wake
+from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
@@ -25,7 +25,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     events: tuple[str, ...]
     headers: dict[str, str]
     secret: bytes
-    manner: DeliveryOptions
+    options: DeliveryOptions
     state: str
     reason: str | None
     health: HealthCounters
@@ -40,7 +40,7 @@ class EndpointChange(msgspec.Struct, frozen=True):
     url: str | None = None
     events: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
-    manner: DeliveryOptions | None = None
+    options: DeliveryOptions | None = None
     state: str | None = None
     reason: str | None = None
 
@@ -48,7 +48,7 @@ class EndpointChange(msgspec.Struct, frozen=True):
 _MANNER = ", ".join(DeliveryOptions.__struct_fields__)
 _HEALTH = ", ".join(HealthCounters.__struct_fields__)
 _COLUMNS = f"channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at, {_MANNER}"
-_SHOWN = f"{_COLUMNS}, {_HEALTH}"
+_ALL_COLUMNS = f"{_COLUMNS}, {_HEALTH}"
 
 
 async def insert_endpoint(
@@ -60,7 +60,7 @@ async def insert_endpoint(
     events: Sequence[str],
     headers: Mapping[str, str],
     secret: bytes,
-    manner: DeliveryOptions,
+    options: DeliveryOptions,
     most: int,
     now: datetime,
     once: IdempotentRequest[Endpoint] = NEVER,
@@ -77,7 +77,7 @@ async def insert_endpoint(
                 SELECT $1, $2, $3, $4, $5, $6, 'active', NULL, last_event_id, $7, $7, $9, $10, $11, $12, $13
                 FROM channel_heads
                 WHERE channel_id = $1 AND (SELECT count(*) FROM endpoints WHERE channel_id = $1) < $8
-                RETURNING {_SHOWN}""",
+                RETURNING {_ALL_COLUMNS}""",
             channel_id,
             endpoint_id,
             url,
@@ -86,7 +86,7 @@ async def insert_endpoint(
             secret,
             now,
             most,
-            *msgspec.structs.astuple(manner),
+            *msgspec.structs.astuple(options),
         )
         made = _endpoint(row) if row else None
         if made is not None:
@@ -98,7 +98,7 @@ async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> End
     """One endpoint of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
-            f"SELECT {_SHOWN} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
+            f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
         )
     return _endpoint(row) if row else None
 
@@ -106,14 +106,14 @@ async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> End
 async def find_endpoint(db: Database, endpoint_id: UUID) -> Endpoint | None:
     """One endpoint, of whatever channel: for the operator."""
     async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_SHOWN} FROM endpoints WHERE id = $1", endpoint_id)
+        row = await conn.fetchrow(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE id = $1", endpoint_id)
     return _endpoint(row) if row else None
 
 
 async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
     """The endpoints of a channel, the oldest first."""
     async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_SHOWN} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
+        rows = await conn.fetch(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
     return [_endpoint(row) for row in rows]
 
 
@@ -126,11 +126,11 @@ async def update_endpoint(
     """
     async with db.transaction() as conn:
         if change.url is not None:
-            await wake(conn, channel_id, now)
+            await schedule_work(conn, channel_id, now)
         return await _update(conn, channel_id, endpoint_id, change, now)
 
 
-async def switch_endpoint(
+async def set_endpoint_state(
     db: Database, channel: ChannelRef, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
     """The same with the state, and the event that tells of it; wakes the channel when its endpoint is switched on.
@@ -143,7 +143,7 @@ async def switch_endpoint(
         )
         endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
         if endpoint is not None and previous != endpoint.state:
-            it.event_buffer.add(OPERATIONAL, _ACTIONS[previous, endpoint.state], _told(endpoint, previous))
+            it.event_buffer.add(OPERATIONAL, _ACTIONS[previous, endpoint.state], _event_data(endpoint, previous))
     return endpoint
 
 
@@ -155,7 +155,7 @@ _ACTIONS = {
 }
 
 
-def _told(endpoint: Endpoint, previous: str) -> dict[str, Any]:
+def _event_data(endpoint: Endpoint, previous: str) -> dict[str, Any]:
     return endpoint_data(
         endpoint.id,
         endpoint.url,
@@ -170,7 +170,7 @@ def _told(endpoint: Endpoint, previous: str) -> dict[str, Any]:
 async def _update(
     conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    manner = change.manner
+    options = change.options
     row = await conn.fetchrow(
         f"""WITH woken AS (UPDATE channel_heads SET work_at = $8 WHERE channel_id = $1 AND $6 = 'active')
             UPDATE endpoints
@@ -186,7 +186,7 @@ async def _update(
                 ordered = COALESCE($9, ordered), batch = COALESCE($10, batch),
                 batch_wait = COALESCE($11, batch_wait), version = COALESCE($13, version),
                 rate = CASE WHEN $9::boolean IS NULL THEN rate ELSE $12 END
-            WHERE channel_id = $1 AND id = $2 RETURNING {_SHOWN}""",
+            WHERE channel_id = $1 AND id = $2 RETURNING {_ALL_COLUMNS}""",
         channel_id,
         endpoint_id,
         change.url,
@@ -195,7 +195,7 @@ async def _update(
         change.state,
         change.reason,
         now,
-        *(msgspec.structs.astuple(manner) if manner else (None,) * len(DeliveryOptions.__struct_fields__)),
+        *(msgspec.structs.astuple(options) if options else (None,) * len(DeliveryOptions.__struct_fields__)),
     )
     return _endpoint(row) if row else None
 
@@ -219,7 +219,7 @@ async def replace_secret(
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"""UPDATE endpoints SET secret = $4, updated_at = $5
-                WHERE channel_id = $1 AND id = $2 AND secret = $3 RETURNING {_SHOWN}""",
+                WHERE channel_id = $1 AND id = $2 AND secret = $3 RETURNING {_ALL_COLUMNS}""",
             channel_id,
             endpoint_id,
             before,
@@ -277,6 +277,6 @@ def _endpoint(row: Any) -> Endpoint:
     values = dict(row)
     values["events"] = tuple(values["events"])
     values["headers"] = msgspec.json.decode(values["headers"])
-    manner = DeliveryOptions(**{name: values.pop(name) for name in DeliveryOptions.__struct_fields__})
+    options = DeliveryOptions(**{name: values.pop(name) for name in DeliveryOptions.__struct_fields__})
     health = HealthCounters(**{name: values.pop(name) for name in HealthCounters.__struct_fields__})
-    return Endpoint(**values, manner=manner, health=health)
+    return Endpoint(**values, options=options, health=health)

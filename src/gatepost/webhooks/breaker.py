@@ -24,7 +24,7 @@ LEAST_ATTEMPTS = 10
 FAILED_SHARE = 0.7
 # A receiver that restarts is away for some seconds, and many deliveries fail in each of them: that is no outage yet.
 LEAST_OUTAGE = timedelta(seconds=30)
-BRAKE_WAIT = timedelta(seconds=1)
+THROTTLE_DELAY = timedelta(seconds=1)
 # Failures over at least this time may have sent deliveries into waits of minutes and hours: a success ends those waits.
 RECOVERS_AFTER = timedelta(seconds=5)
 RECOVERS_FROM = 2
@@ -93,28 +93,28 @@ def decide(state: str, health: HealthCounters, seen: ObservedPost, now: datetime
     if now - since >= GIVE_UP_AFTER and health.failures >= LEAST_FAILURES:
         return _disabled(health, DEAD_REASON)
     health, notices = _noticed(health, now) if not seen.hushed else (health, ())
-    if state == ACTIVE and opens(seen, health.failures, now - since):
-        health = replace(health, probes=0, probe_at=now + probe_wait(0, random))
+    if state == ACTIVE and should_open(seen, health.failures, now - since):
+        health = replace(health, probes=0, probe_at=now + probe_delay(0, random))
         reason = f"{seen.failed} of the last {seen.finished} attempts failed"
         return BreakerDecision(PAUSED, health, (*notices, EndpointNotice("paused", reason)))
     if state == PAUSED and seen.probe:
         probes = health.probes + 1
-        health = replace(health, probes=probes, probe_at=now + probe_wait(probes, random))
+        health = replace(health, probes=probes, probe_at=now + probe_delay(probes, random))
     return BreakerDecision(state, health, notices)
 
 
-def opens(seen: ObservedPost, failures: int, outage: timedelta) -> bool:
+def should_open(seen: ObservedPost, failures: int, outage: timedelta) -> bool:
     """Whether a failed POST opens the breaker, after so many failures in a row over so much time."""
     many = seen.finished >= LEAST_ATTEMPTS and seen.failed >= FAILED_SHARE * seen.finished
     return many and failures >= LEAST_ATTEMPTS and outage >= LEAST_OUTAGE
 
 
-def brakes(state: str, health: HealthCounters) -> bool:
+def is_throttled(state: str, health: HealthCounters) -> bool:
     """Whether an endpoint is tried only now and then, because it may be down."""
     return state == ACTIVE and health.failures >= LEAST_ATTEMPTS
 
 
-def recovers(state: str, health: HealthCounters, now: datetime, *, probe: bool) -> bool:
+def ends_outage(state: str, health: HealthCounters, now: datetime, *, probe: bool) -> bool:
     """Whether a success ends an outage, so that what failed in it is tried again at once."""
     if state == PAUSED:
         return probe
@@ -122,7 +122,7 @@ def recovers(state: str, health: HealthCounters, now: datetime, *, probe: bool) 
     return since is not None and health.failures >= RECOVERS_FROM and now - since >= RECOVERS_AFTER
 
 
-def probe_wait(probes: int, random: float) -> timedelta:
+def probe_delay(probes: int, random: float) -> timedelta:
     """The wait before the next probe, after so many that failed."""
     seconds = PROBE_WAITS[min(probes, len(PROBE_WAITS) - 1)]
     return timedelta(seconds=seconds * (1 - JITTER + 2 * JITTER * random))

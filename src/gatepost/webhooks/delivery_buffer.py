@@ -21,12 +21,12 @@ from gatepost.webhooks.event_batch import BatchCollector
 class DeliveryBuffer:
     """The deliveries to one endpoint that are in memory, and how far they were read."""
 
-    def __init__(self, cursor: UUID, manner: DeliveryOptions) -> None:
+    def __init__(self, cursor: UUID, options: DeliveryOptions) -> None:
         self.read_to = cursor
         self.ready: deque[tuple[DueDelivery, ...]] = deque()
-        self._manner = manner
+        self._options = options
         self._gather = BatchCollector()
-        self._order = ConversationOrder() if manner.ordered else None
+        self._order = ConversationOrder() if options.ordered else None
         self._events: dict[UUID, bool] = {}  # all of them, and whether they stand in delivery_retries
         self._first: set[UUID] = set()  # those that were read behind the cursor
         self._settled: set[UUID] = set()  # those that were let go while a page was being read
@@ -52,7 +52,7 @@ class DeliveryBuffer:
     @property
     def ripe_at(self) -> float | None:
         """When a batch that gathers goes out at the latest."""
-        return self._gather.ripe_at(self._manner)
+        return self._gather.ripe_at(self._options)
 
     @property
     def retried(self) -> list[UUID]:
@@ -97,16 +97,16 @@ class DeliveryBuffer:
         return lined
 
     def _enqueue(self, due: DueDelivery, now: float) -> None:
-        if self._manner.batch == 1:
+        if self._options.batch == 1:
             self.ready.append((due,))
             return
         self._gather.add(due, now)
-        if len(self._gather) >= self._manner.batch:
+        if len(self._gather) >= self._options.batch:
             self.cut(now)
 
     def cut(self, now: float, *, all_now: bool = False) -> None:
         """A batch that is full or has waited enough is ready."""
-        group = self._gather.take(self._manner, now, all_now=all_now)
+        group = self._gather.take(self._options, now, all_now=all_now)
         if group:
             self.ready.append(group)
 
@@ -139,13 +139,13 @@ class DeliveryBuffer:
                 self._enqueue(due, now)
                 due = self._order.follow(key, joining=True) if self._gather.holds(key) else None
 
-    def rewind(self, manner: DeliveryOptions, flying: Iterable[DeliveryUnit]) -> None:
+    def rewind(self, options: DeliveryOptions, flying: Iterable[DeliveryUnit]) -> None:
         """Forgets all but what is under way; it is read again, in the manner that holds now."""
         units = list(flying)
         self.ready.clear()
         self._gather.clear()
-        self.read_to, self._manner, self._whole = self.cursor, manner, False
-        self._order = ConversationOrder() if manner.ordered else None
+        self.read_to, self._options, self._whole = self.cursor, options, False
+        self._order = ConversationOrder() if options.ordered else None
         if self._order:
             self._order.take_up(key for unit in units for key in unit.keys)
         self._events = {due.event_id: due.retried for unit in units for due in unit.items}

@@ -6,7 +6,7 @@ from uuid import UUID
 from gatepost.clock import Clock
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease
-from gatepost.store.deliveries.record import Note, record_attempts
+from gatepost.store.deliveries.record import DeliveryRecord, record_attempts
 from gatepost.store.pool import Database
 from gatepost.webhooks.concurrency import ConcurrencyPool
 from gatepost.webhooks.delivery_metrics import NO_METRICS, DeliveryMetrics
@@ -26,18 +26,18 @@ class DeliveryContext:
         linger: float,
         *,
         total: int = TOTAL_IN_FLIGHT,
-        meter: DeliveryMetrics = NO_METRICS,
+        metrics: DeliveryMetrics = NO_METRICS,
         wake: Callable[[UUID], None] | None = None,
     ) -> None:
         self.db = db
         self.clock = clock
         self.poster = poster
         self.share = ConcurrencyPool(total)
-        self.meter = meter
+        self.metrics = metrics
         self._ring = wake
-        self._batch: Batch[Lease, Note, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
+        self._batch: Batch[Lease, DeliveryRecord, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
 
-    async def record(self, lease: Lease, notes: Sequence[Note]) -> None:
+    async def record(self, lease: Lease, notes: Sequence[DeliveryRecord]) -> None:
         """Writes all of them, together with what others have to write; in one commit where they fit."""
         if len(notes) == 1:
             await self._batch.put(lease, notes[0])
@@ -51,6 +51,6 @@ class DeliveryContext:
         if self._ring:
             self._ring(channel_id)
 
-    async def _write(self, lease: Lease, notes: Sequence[Note]) -> list[Exception | None]:
+    async def _write(self, lease: Lease, notes: Sequence[DeliveryRecord]) -> list[Exception | None]:
         await record_attempts(self.db, lease, notes, self.clock.now())
         return [None] * len(notes)

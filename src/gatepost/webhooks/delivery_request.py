@@ -12,9 +12,9 @@ from gatepost.model import ids
 from gatepost.model.delivery import masked
 from gatepost.store.deliveries.queue import DeliveryState, DueDelivery, EndpointTarget
 from gatepost.store.deliveries.record import AttemptRecord
-from gatepost.webhooks.event_batch import pack
+from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.http_post import Poster, PostResult
-from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, after
+from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, decide_retry
 from gatepost.webhooks.signature import Key, delivery_headers
 
 KEPT_OF_SUCCESS = 1024  # bytes of an answer that are kept in the log when it was a success
@@ -74,27 +74,27 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     at: datetime
     headers: dict[str, str]  # as the log shows them
     answer: PostResult
-    verdicts: tuple[RetryDecision, ...]
+    decisions: tuple[RetryDecision, ...]
 
     @property
     def ok(self) -> bool:
-        return self.verdicts[0].fate == "delivered"
+        return self.decisions[0].fate == "delivered"
 
     @property
     def gone(self) -> bool:
-        return self.verdicts[0].fate == "gone"
+        return self.decisions[0].fate == "gone"
 
     @property
     def held_up(self) -> list[UUID]:
         """The conversations of which an event has to come again."""
-        pairs = zip(self.unit.items, self.verdicts, strict=True)
-        return list(dict.fromkeys(item.key for item, verdict in pairs if verdict.fate == "retry"))
+        pairs = zip(self.unit.items, self.decisions, strict=True)
+        return list(dict.fromkeys(item.key for item, decision in pairs if decision.fate == "retry"))
 
     @property
     def exhausted(self) -> list[UUID]:
         """Events that were given up, but for those that tell of endpoints themselves."""
-        pairs = zip(self.unit.items, self.verdicts, strict=True)
-        return [item.event_id for item, verdict in pairs if verdict.fate == "exhausted" and not item.operational]
+        pairs = zip(self.unit.items, self.decisions, strict=True)
+        return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.operational]
 
 
 async def send(
@@ -106,36 +106,36 @@ async def send(
     unit: DeliveryUnit,
 ) -> DeliveryResult:
     """Post a unit, and say what follows. All of its events draw the same dice, so that they stay together."""
-    at, parcel = clock.now(), pack(target.manner, unit.items)
+    at, body = clock.now(), build_body(target.options, unit.items)
     keys = live_keys(credentials.secrets, at)
-    headers = delivery_headers(credentials.headers, keys, parcel.id, int(at.timestamp()), parcel.body)
-    answer = await poster.post(target.url, headers, parcel.body, channel_id)
+    headers = delivery_headers(credentials.headers, keys, body.id, int(at.timestamp()), body.body)
+    answer = await poster.post(target.url, headers, body.body, channel_id)
     outcome, now, dice = (
         AttemptOutcome(answer.status, answer.error_kind, _retry_after(answer)),
         clock.now(),
         random.random(),
     )
-    verdicts = tuple(after(item.tries + 1, outcome, now, dice) for item in unit.items)
-    return DeliveryResult(target, unit, at, masked(headers), answer, verdicts)
+    decisions = tuple(decide_retry(item.tries + 1, outcome, now, dice) for item in unit.items)
+    return DeliveryResult(target, unit, at, masked(headers), answer, decisions)
 
 
-def attempts_of(sent: DeliveryResult) -> list[AttemptRecord]:
+def attempt_records(sent: DeliveryResult) -> list[AttemptRecord]:
     """What the log says of each event. In an ordered batch only the first of a conversation gets a time again."""
     if len(sent.unit.items) == 1:
-        return [_attempt(sent, sent.unit.items[0], sent.verdicts[0], behind=False)]
-    ordered, waiting = sent.target.manner.ordered, set[UUID]()
+        return [_attempt(sent, sent.unit.items[0], sent.decisions[0], behind=False)]
+    ordered, waiting = sent.target.options.ordered, set[UUID]()
     attempts = []
-    for item, verdict in zip(sent.unit.items, sent.verdicts, strict=True):
+    for item, decision in zip(sent.unit.items, sent.decisions, strict=True):
         behind = ordered and item.key in waiting
-        attempts.append(_attempt(sent, item, verdict, behind=behind))
-        if verdict.fate == "retry":
+        attempts.append(_attempt(sent, item, decision, behind=behind))
+        if decision.fate == "retry":
             waiting.add(item.key)
     return attempts
 
 
-def _attempt(sent: DeliveryResult, item: DueDelivery, verdict: RetryDecision, *, behind: bool) -> AttemptRecord:
+def _attempt(sent: DeliveryResult, item: DueDelivery, decision: RetryDecision, *, behind: bool) -> AttemptRecord:
     target, answer, unit = sent.target, sent.answer, sent.unit
-    first, several = item is unit.items[0], target.manner.batch > 1
+    first, several = item is unit.items[0], target.options.batch > 1
     headers = _encode(answer.headers).decode() if answer.headers and first else None
     return AttemptRecord(
         endpoint_id=target.id,
@@ -148,22 +148,22 @@ def _attempt(sent: DeliveryResult, item: DueDelivery, verdict: RetryDecision, *,
         url=target.url,
         request_headers=_encode(sent.headers).decode(),
         answer_headers=headers,
-        answer_body=_kept_body(answer.body, verdict) if first else None,
-        state=_STATES[verdict.fate],
-        next_at=None if behind else verdict.at,
+        answer_body=_kept_body(answer.body, decision) if first else None,
+        state=_STATES[decision.fate],
+        next_at=None if behind else decision.at,
         retried=item.retried,
-        line=item.key if target.manner.ordered else None,
+        line=item.key if target.options.ordered else None,
         batch_first=unit.items[0].event_id if several else None,
         batch=[one.event_id for one in unit.items] if several and first else None,
     )
 
 
-def _kept_body(body: bytes, verdict: RetryDecision) -> bytes | None:
+def _kept_body(body: bytes, decision: RetryDecision) -> bytes | None:
     """What the log keeps of an answer: all that was read where it failed, the beginning where it did not."""
-    return (body[:KEPT_OF_SUCCESS] if verdict.fate == "delivered" else body) or None
+    return (body[:KEPT_OF_SUCCESS] if decision.fate == "delivered" else body) or None
 
 
-def lags(sent: DeliveryResult) -> list[float]:
+def first_attempt_lags(sent: DeliveryResult) -> list[float]:
     """How long after it happened each event had its first attempt, for those that had it now."""
     at = sent.at.timestamp() * 1000
     return [(at - ids.milliseconds_of(item.event_id)) / 1000 for item in sent.unit.items if not item.attempts]

@@ -28,7 +28,7 @@ from gatepost.store.deliveries.queue import (
     read_pending,
     read_retries,
 )
-from gatepost.store.deliveries.record import Note, OrderedWait, OrphanedRetry, break_lines
+from gatepost.store.deliveries.record import DeliveryRecord, OrderedWait, OrphanedRetry, release_ordered_waits
 from gatepost.webhooks.concurrency import EndpointConcurrency
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import DeliveryContext
@@ -37,8 +37,8 @@ from gatepost.webhooks.delivery_request import (
     DeliveryResult,
     DeliveryUnit,
     InFlightDelivery,
-    attempts_of,
-    lags,
+    attempt_records,
+    first_attempt_lags,
     send,
 )
 from gatepost.webhooks.endpoint_health import EndpointHealth
@@ -74,14 +74,14 @@ class EndpointDeliverer:
         self._alive = alive
         self.target, self._credentials = target, open_target(target)
         self._health = EndpointHealth(post, lease, channel, target, alive)
-        self._buffer = DeliveryBuffer(target.cursor, target.manner)
-        self._rate, self._width = SlidingRate(target.manner.rate), EndpointConcurrency(in_flight)
+        self._buffer = DeliveryBuffer(target.cursor, target.options)
+        self._rate, self._width = SlidingRate(target.options.rate), EndpointConcurrency(in_flight)
         self._flying: dict[asyncio.Task[None], InFlightDelivery] = {}
         self._posting = 0
         self._more = True
         self._next_retry: datetime | None = None
         self._retries_known = False
-        self._lines = target.manner.ordered  # whether deliveries may stand in line
+        self._lines = target.options.ordered  # whether deliveries may stand in line
         self._recovery = OutageRecovery(post, lease, target.id, alive)
         self._wakeup = asyncio.Event()
         self._stopping = False
@@ -103,8 +103,8 @@ class EndpointDeliverer:
         before, self.target = self.target, target
         if (target.secret, target.headers) != (before.secret, before.headers):
             self._credentials = self._open(target)
-        if target.manner != before.manner:
-            self._rate.change(target.manner.rate)
+        if target.options != before.options:
+            self._rate.change(target.options.rate)
             self._rewind()
         was = self._health.state
         current = self._health.adopt(target, asked)
@@ -115,7 +115,7 @@ class EndpointDeliverer:
         return current
 
     @property
-    def flying(self) -> int:
+    def in_flight(self) -> int:
         """POSTs under way, and those that are being written down."""
         return len(self._flying)
 
@@ -133,7 +133,7 @@ class EndpointDeliverer:
         return due and max(due, probe_at or due)
 
     @property
-    def mark(self) -> DeliveryCursor:
+    def progress(self) -> DeliveryCursor:
         """How far it is, and how it fares."""
         return DeliveryCursor(self._buffer.cursor, self._health.health, self._health.known)
 
@@ -209,17 +209,17 @@ class EndpointDeliverer:
             return max(0, self._room() - ready - gathering)
         if self._health.disabled or self._stopping:
             return 0
-        batch = self.target.manner.batch
+        batch = self.target.options.batch
         page, in_hand = _PAGE * min(batch, 5), ready * batch + gathering
         return page - in_hand if in_hand < page // _LOW else 0
 
     async def _start_pending(self) -> None:
         self._more = False
-        most, manner, after, reach = self._wanted(), self.target.manner, self._buffer.read_to, self._buffer.reach
+        most, options, after, reach = self._wanted(), self.target.options, self._buffer.read_to, self._buffer.reach
         self._buffer.begin_read()
-        channel_id, ordered = self._lease.channel_id, manner.ordered
+        channel_id, ordered = self._lease.channel_id, options.ordered
         page = await read_pending(self._db, channel_id, self.target.id, after, most, ordered=ordered)
-        if after != self._buffer.read_to or manner != self.target.manner:
+        if after != self._buffer.read_to or options != self.target.options:
             self.wake()  # it was wound back meanwhile
             return
         await self._place(self._buffer.turn_page(page, most))
@@ -233,14 +233,14 @@ class EndpointDeliverer:
 
     async def _start_retries(self, now: datetime) -> None:
         self._buffer.begin_read()
-        hand, manner, most = self._buffer, self.target.manner, self._wanted()
+        hand, options, most = self._buffer, self.target.options, self._wanted()
         who = (self._lease.channel_id, self.target.id)
         found = await read_retries(
-            self._db, *who, now, hand.retried, most, ordered=manner.ordered, busy=hand.busy, reach=hand.reach
+            self._db, *who, now, hand.retried, most, ordered=options.ordered, busy=hand.busy, reach=hand.reach
         )
         if found.lost:
             await self._record([OrphanedRetry(self.target.id, id_) for id_ in found.lost])
-        if manner == self.target.manner:
+        if options == self.target.options:
             await self._place(found.due)
         await self._look_at_retries()
 
@@ -249,8 +249,8 @@ class EndpointDeliverer:
         hand, who = self._buffer, (self._lease.channel_id, self.target.id)
         ahead = await next_retry(self._db, *who, hand.retried, hand.busy, hand.reach)
         self._next_retry, self._lines = ahead.at, ahead.waiting
-        if ahead.waiting and not self.target.manner.ordered:
-            await break_lines(self._db, self._lease, self.target.id, self._clock.now(), _LINES_AT_ONCE)
+        if ahead.waiting and not self.target.options.ordered:
+            await release_ordered_waits(self._db, self._lease, self.target.id, self._clock.now(), _LINES_AT_ONCE)
             self._retries_known = False
             self._wakeup.set()
 
@@ -323,7 +323,7 @@ class EndpointDeliverer:
         if sent.ok:  # what failed may open the breaker: nobody takes its place before that is known
             self._land(flight)
             self._go_on_launching()
-        await self._record(attempts_of(sent))
+        await self._record(attempt_records(sent))
         self._buffer.let_go(unit.items)
         self._schedule(sent)
         if sent.exhausted:
@@ -332,7 +332,7 @@ class EndpointDeliverer:
         if not (sent.ok and self._health.note_well()):
             await self._pull_forward(sent)
             await self._judge(sent)
-        if self.target.manner.ordered:
+        if self.target.options.ordered:
             await self._go_on(sent)
         flight.over = True
 
@@ -345,7 +345,7 @@ class EndpointDeliverer:
 
     async def _pull_forward(self, sent: DeliveryResult) -> None:
         """After an outage, what failed in it is due at once; also what was under way when the outage ended."""
-        if sent.ok and self._health.recovers(probe=sent.unit.probe):
+        if sent.ok and self._health.ends_outage(probe=sent.unit.probe):
             await self._recovery.pull(self._clock.now())
         elif not sent.ok and self._recovery.includes(sent.at):
             await self._recovery.pull(self._recovery.ended_at)
@@ -356,14 +356,14 @@ class EndpointDeliverer:
 
     def _measure(self, sent: DeliveryResult) -> None:
         self._width.note(ok=sent.ok)
-        self._context.meter.attempt(sent.verdicts[0].fate, sent.answer.latency_ms / 1000)
-        for seconds in lags(sent):
-            self._context.meter.lag(seconds)
+        self._context.metrics.attempt(sent.decisions[0].fate, sent.answer.latency_ms / 1000)
+        for seconds in first_attempt_lags(sent):
+            self._context.metrics.lag(seconds)
 
     def _schedule(self, sent: DeliveryResult) -> None:
-        for verdict in sent.verdicts:
-            if verdict.at is not None and (self._next_retry is None or verdict.at < self._next_retry):
-                self._next_retry = verdict.at
+        for decision in sent.decisions:
+            if decision.at is not None and (self._next_retry is None or decision.at < self._next_retry):
+                self._next_retry = decision.at
                 self._wakeup.set()
 
     async def _go_on(self, sent: DeliveryResult) -> None:
@@ -375,11 +375,11 @@ class EndpointDeliverer:
             self._retries_known = False
 
     def _rewind(self) -> None:
-        self._buffer.rewind(self.target.manner, [flight.unit for flight in self._flying.values() if not flight.over])
+        self._buffer.rewind(self.target.options, [flight.unit for flight in self._flying.values() if not flight.over])
         self._retries_known = False
         self.wake()
 
-    async def _record(self, notes: Sequence[Note]) -> None:
+    async def _record(self, notes: Sequence[DeliveryRecord]) -> None:
         """Writes what happened, however long the database is away, as long as the lease holds."""
         await insist(lambda: self._context.record(self._lease, notes), self._alive)
 

@@ -21,8 +21,14 @@ from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
 from gatepost.model.event import ChannelRef
 from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import EndpointTarget
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, clear_probe, save_probe, tell_standing
-from gatepost.webhooks.breaker import BRAKE_WAIT, FailureWindow, ObservedPost, brakes, decide, recovers
+from gatepost.store.endpoint_state import (
+    EndpointNotice,
+    EndpointStateChange,
+    clear_probe,
+    save_probe,
+    save_state_change,
+)
+from gatepost.webhooks.breaker import THROTTLE_DELAY, FailureWindow, ObservedPost, decide, ends_outage, is_throttled
 from gatepost.webhooks.delivery_context import DeliveryContext
 from gatepost.webhooks.outage_recovery import insist
 
@@ -55,11 +61,11 @@ class EndpointHealth:
         self._brake_until: datetime | None = None
         self.writes = 0  # grows at the begin and at the end of each change of ours
         self.state, self.health, self.known = target.state, target.health, target.updated_at
-        post.meter.breaker(None, self.state)
+        post.metrics.breaker(None, self.state)
 
     def close(self) -> None:
         """The round is over."""
-        self._context.meter.breaker(self.state, None)
+        self._context.metrics.breaker(self.state, None)
 
     @property
     def paused(self) -> bool:
@@ -72,7 +78,7 @@ class EndpointHealth:
     @property
     def probing(self) -> bool:
         """Whether it gets one delivery at a time, and the next not before `try_at`."""
-        return self.paused or brakes(self.state, self.health)
+        return self.paused or is_throttled(self.state, self.health)
 
     @property
     def try_at(self) -> datetime | None:
@@ -82,9 +88,9 @@ class EndpointHealth:
     def may_try(self, now: datetime) -> bool:
         return self.try_at is None or self.try_at <= now
 
-    def recovers(self, *, probe: bool) -> bool:
+    def ends_outage(self, *, probe: bool) -> bool:
         """Whether a success of this moment ends an outage."""
-        return recovers(self.state, self.health, self._context.clock.now(), probe=probe)
+        return ends_outage(self.state, self.health, self._context.clock.now(), probe=probe)
 
     @property
     def repaired(self) -> bool:
@@ -102,7 +108,7 @@ class EndpointHealth:
             return False
         if target.updated_at != self.known or target.state != self.state:
             if target.state != self.state:
-                self._context.meter.breaker(self.state, target.state)
+                self._context.metrics.breaker(self.state, target.state)
                 self._tally.clear()
             self.state, self.health, self.known = target.state, target.health, target.updated_at
         elif self.paused:  # somebody who asks for a delivery again also asks for a probe
@@ -123,12 +129,12 @@ class EndpointHealth:
         seen = ObservedPost(ok, finished, failed, gone, probe, hushed)
         found, previous = decide(self.state, self.health, seen, now, random.random()), self.state
         self.state, self.health = found.state, found.health
-        self._brake_until = now + BRAKE_WAIT
+        self._brake_until = now + THROTTLE_DELAY
         if any(told.action == "failing" for told in found.told):
             self._failing_told = now
         if found.state != previous:
             self._tally.clear()
-            self._context.meter.breaker(previous, found.state)
+            self._context.metrics.breaker(previous, found.state)
         if found.told:
             await self._tell(EndpointStateChange(previous, found.state, found.health), found.told, now)
         elif probe and self.paused:
@@ -179,7 +185,9 @@ class EndpointHealth:
                 self.writes += 1
 
     async def _write(self, change: EndpointStateChange, told: Sequence[EndpointNotice], now: datetime) -> None:
-        done = await tell_standing(self._context.db, self._lease, self._channel, self._endpoint_id, change, told, now)
+        done = await save_state_change(
+            self._context.db, self._lease, self._channel, self._endpoint_id, change, told, now
+        )
         if done and change.state != change.previous:
             self.known = now
             log.warning("endpoint " + change.state, endpoint=self._endpoint_id.hex, reason=told[-1].reason)

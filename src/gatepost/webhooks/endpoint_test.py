@@ -15,7 +15,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES, MESSAGE, ChannelRef, render_test
 from gatepost.model.event_schema.examples import MAKERS, new_example
 from gatepost.store.deliveries.queue import DueDelivery
-from gatepost.webhooks.event_batch import DeliveryBody, pack
+from gatepost.webhooks.event_batch import DeliveryBody, build_body
 from gatepost.webhooks.http_post import Poster, PostResult
 from gatepost.webhooks.signature import Key, delivery_headers
 
@@ -43,10 +43,10 @@ def choose_type(wish: str | None, switched_on: Sequence[str]) -> str:
     return chosen
 
 
-def make_parcel(type_: str, channel: ChannelRef, manner: DeliveryOptions, at: datetime) -> DeliveryBody:
+def make_test_body(type_: str, channel: ChannelRef, options: DeliveryOptions, at: datetime) -> DeliveryBody:
     """An example of a type, as the endpoint wants its events: in its version, and in a batch of one if in batches."""
     event = new_example(type_, next(iter(MAKERS[type_])), ids.new_id(at))
-    return pack(manner, [DueDelivery(event.id, render_test(event, channel, at).encode(), attempts=0)])
+    return build_body(options, [DueDelivery(event.id, render_test(event, channel, at).encode(), attempts=0)])
 
 
 async def post_test(
@@ -55,9 +55,9 @@ async def post_test(
     url: str,
     custom: Mapping[str, str],
     keys: Sequence[Key],
-    parcel: DeliveryBody,
+    body: DeliveryBody,
     at: datetime,
 ) -> EndpointTest:
     """Post it through the guard, with the endpoint's own headers and a signature of every key."""
-    headers = delivery_headers(custom, keys, parcel.id, int(at.timestamp()), parcel.body)
-    return EndpointTest(at, url, headers, parcel.body, await poster.post(url, headers, parcel.body, channel_id))
+    headers = delivery_headers(custom, keys, body.id, int(at.timestamp()), body.body)
+    return EndpointTest(at, url, headers, body.body, await poster.post(url, headers, body.body, channel_id))

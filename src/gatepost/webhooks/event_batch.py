@@ -40,15 +40,15 @@ class BatchCollector:
         """Whether a conversation is in what gathers, so that more of it may join."""
         return key in self._keys
 
-    def ripe_at(self, manner: DeliveryOptions) -> float | None:
+    def ripe_at(self, options: DeliveryOptions) -> float | None:
         """When what is here goes out at the latest."""
-        return self._since + manner.batch_wait if self._items else None
+        return self._since + options.batch_wait if self._items else None
 
-    def take(self, manner: DeliveryOptions, now: float, *, all_now: bool = False) -> tuple[DueDelivery, ...]:
+    def take(self, options: DeliveryOptions, now: float, *, all_now: bool = False) -> tuple[DueDelivery, ...]:
         """What goes out now, in the order of the events: a full batch, or one whose first has waited long enough."""
         if not self._items:
             return ()
-        if len(self._items) < manner.batch and not all_now and now < self._since + manner.batch_wait:
+        if len(self._items) < options.batch and not all_now and now < self._since + options.batch_wait:
             return ()
         taken = sorted(self._items, key=lambda due: due.event_id)
         self.clear()
@@ -58,10 +58,10 @@ class BatchCollector:
         self._items, self._keys = [], set()
 
 
-def pack(manner: DeliveryOptions, items: Sequence[DueDelivery]) -> DeliveryBody:
+def build_body(options: DeliveryOptions, items: Sequence[DueDelivery]) -> DeliveryBody:
     """The POST that carries these events: one as it is, or all of a batch in the order of their ids."""
-    bodies = [body_for(manner.version, item.body) for item in items]
-    if manner.batch == 1:
+    bodies = [body_for(options.version, item.body) for item in items]
+    if options.batch == 1:
         return DeliveryBody(ids.show("evt", items[0].event_id), bodies[0])
     return DeliveryBody(batch_id([item.event_id for item in items]), b'{"events":[%b]}' % b",".join(bodies))
 

@@ -77,7 +77,7 @@ def parse(url: str) -> Url:
     return parsed
 
 
-def place(url: Url) -> tuple[str, int]:
+def host_and_port(url: Url) -> tuple[str, int]:
     """Return the host, without brackets or a final dot, and the port of a parsed http URL."""
     host = (url.host_str or "").strip("[]").removesuffix(".")
     return host, url.port_or_known_default or 0
@@ -104,7 +104,7 @@ class Guard:
     def check_shape(self, url: str) -> Url:
         """Judge all that can be judged without asking for addresses, as when an endpoint is saved."""
         parsed = parse(url)
-        host, port = place(parsed)
+        host, port = host_and_port(parsed)
         if f"{host}:{port}" in self._names:
             return parsed
         if port in PORTS:
@@ -140,7 +140,7 @@ class Guard:
     async def _look_up(self, url: str, channel: Hashable) -> CheckedUrl | UrlRefused:
         try:
             parsed = self.check_shape(url)
-            host, port = place(parsed)
+            host, port = host_and_port(parsed)
             literal = parsed.domain is None
             found = ResolvedName((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
         except UrlRefused as refusal:

@@ -14,10 +14,10 @@ from uuid import UUID
 
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_head import Lease, StaleOwner
-from gatepost.store.deliveries.retry import pull_forward
+from gatepost.store.deliveries.retry import make_retries_due
 from gatepost.webhooks.delivery_context import DeliveryContext
 
-PIECE = 1000
+CHUNK = 1000
 T = TypeVar("T")
 
 
@@ -54,11 +54,11 @@ class OutageRecovery:
             return
         self._pulling = True
         try:
-            while await insist(self._piece, self._alive) == PIECE:
+            while await insist(self._piece, self._alive) == CHUNK:
                 pass
         finally:
             self._pulling = False
 
     async def _piece(self) -> int:
         now = self._context.clock.now()
-        return await pull_forward(self._context.db, self._lease, self._endpoint_id, now, PIECE)
+        return await make_retries_due(self._context.db, self._lease, self._endpoint_id, now, CHUNK)

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import structlog
 
 from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
-from gatepost.webhooks.lookup_share import LookupShare
+from gatepost.webhooks.lookup_limiter import LookupLimiter
 
 log = structlog.get_logger("gatepost.webhooks")
 PER_CHANNEL = 16
@@ -59,14 +59,14 @@ class Resolver:
         total: int = TOTAL,
         seconds: float = LOOKUP_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-        meter: LookupMetrics | None = None,
+        metrics: LookupMetrics | None = None,
     ) -> None:
         self._dns = DnsLookup()
         self._lookup: Lookup = lookup or self._dns
         self._seconds = seconds
         self._clock = clock
-        self._metrics = meter or NoLookupMetrics()
-        self._share = LookupShare(per_channel, total, self._metrics.lookups)
+        self._metrics = metrics or NoLookupMetrics()
+        self._share = LookupLimiter(per_channel, total, self._metrics.lookups)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when; without an address: it has none
 

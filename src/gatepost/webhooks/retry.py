@@ -54,7 +54,7 @@ class RetryDecision(msgspec.Struct, frozen=True):
     at: datetime | None = None
 
 
-def after(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> RetryDecision:
+def decide_retry(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> RetryDecision:
     """Return what follows attempt number `attempt` (from 1), with `random` drawn evenly from [0, 1)."""
     if outcome.failure is None and outcome.status is not None:
         if 200 <= outcome.status < 300:
@@ -64,17 +64,17 @@ def after(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -
     # No wait makes a forbidden address allowed; its events stay and can be recovered once the URL is mended.
     if attempt >= ATTEMPTS or outcome.failure == "forbidden":
         return RetryDecision("exhausted")
-    return RetryDecision("retry", now + timedelta(seconds=wait(attempt, outcome, now, random)))
+    return RetryDecision("retry", now + timedelta(seconds=retry_delay(attempt, outcome, now, random)))
 
 
-def wait(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> float:
+def retry_delay(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> float:
     """Return the seconds to wait after a failed attempt."""
     base = SCHEDULE[attempt]
     if outcome.retry_after is None:
         seconds = base * (1 - JITTER + 2 * JITTER * random)
     else:
         longest = max(2 * base, LONGEST_HINT)
-        hint = min(max(asked_wait(outcome.retry_after, now), base), longest)
+        hint = min(max(parse_retry_after(outcome.retry_after, now), base), longest)
         # A hint is never undercut, so it is only stretched; the stretch keeps a crowd from coming back at once.
         seconds = min(_stretched(hint, random), longest)
     if outcome.failure == "timeout" or outcome.status in OVERLOADED:
@@ -82,7 +82,7 @@ def wait(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) ->
     return seconds
 
 
-def asked_wait(retry_after: str, now: datetime) -> float:
+def parse_retry_after(retry_after: str, now: datetime) -> float:
     """Return the seconds a `Retry-After` asks for; 0 for one that says nothing sensible."""
     try:
         seconds = float(retry_after)

@@ -12,7 +12,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.delivery import CANCELED, DELIVERED, EXHAUSTED, PENDING
-from gatepost.services.deliveries import SCAN, show_whole
+from gatepost.services.deliveries import SCAN, show_with_attempts
 from gatepost.store.deliveries import log as delivery_log
 from gatepost.store.deliveries.attempts import list_attempts, read_attempts
 from gatepost.store.deliveries.log import DeliveryFilter, LoggedDelivery, Place, get_logged, read_page
@@ -149,7 +149,7 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
         assert [one.batch for one in attempts[1:]] == ([] if event == events[0] else [()])
         one = await get_logged(stage.db, stage.channel_id, hook, event)
         assert one is not None
-        shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+        shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
         sent = shown["attempts"][0]["request"]["body"]
         assert sent == '{"events":[' + ",".join(bodies[id_] for id_ in events) + "]}"
     logged = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
@@ -157,7 +157,7 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
     await told.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
     one = await get_logged(stage.db, stage.channel_id, hook, events[1])
     assert one is not None
-    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
     assert shown["attempts"][0]["request"]["body"] is None  # a part of it is past its time
 
 
@@ -169,7 +169,7 @@ async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
         await told.add_attempts(stage.db, stage.channel_id, hook, [event], number)
     one = await get_logged(stage.db, stage.channel_id, hook, event)
     assert one is not None
-    shown = await show_whole(stage.db, stage.channel_id, one, NOW)
+    shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
     assert shown["attempt_count"] == 51
     assert [attempt["number"] for attempt in shown["attempts"]] == list(range(2, 52))
 

@@ -13,22 +13,22 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PENDING
 from gatepost.model.errors import Conflict, Invalid
-from gatepost.services.recoveries import RecoverRequest, progress, read_wish, recover
+from gatepost.services.recoveries import RecoverRequest, progress, read_recovery_filter, recover
 from gatepost.services.recovery_task import RecoveryTask
 from gatepost.store.channel_head import Lease, StaleOwner, claim_channel, release_channel
 from gatepost.store.deliveries.queue import read_pending, read_retries
 from gatepost.store.deliveries.recover import (
-    PIECE,
+    CHUNK,
     RecoveryFilter,
     RecoveryRow,
     add_recovery,
-    forget_recoveries,
+    delete_old_recoveries,
     get_recovery,
     list_recoveries,
     open_recoveries,
-    recover_piece,
+    recover_next,
 )
-from gatepost.store.deliveries.retry import endless
+from gatepost.store.deliveries.retry import is_infinite
 from gatepost.store.endpoints import Endpoint, get_endpoint
 from gatepost.store.idempotency import NEVER
 from gatepost.store.partitions import make_partitions
@@ -59,7 +59,7 @@ async def own(stage: Stage) -> Lease:
 
 async def work_off(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
     lease = await own(stage)
-    while await recover_piece(stage.db, lease, recovery.id, NOW) == "more":
+    while await recover_next(stage.db, lease, recovery.id, NOW) == "more":
         pass
     return await now_of(stage, recovery)
 
@@ -130,7 +130,7 @@ async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> N
     waiting = await told.retries(stage.db, stage.channel_id)
     assert waiting.keys() == times.keys()
     assert waiting[late]["next_at"] <= NOW
-    assert (waiting[due]["next_at"], endless(waiting[behind]["next_at"])) == (before, True)
+    assert (waiting[due]["next_at"], is_infinite(waiting[behind]["next_at"])) == (before, True)
     rows = await told.deliveries(stage.db, stage.channel_id)
     assert [(rows[event]["state"], rows[event]["begun"]) for event in events] == [(PENDING, 4), *[(PENDING, 0)] * 3]
     assert (await work_off(stage, await begin(stage, hook, states=(PENDING,)))).recovered == 0
@@ -143,9 +143,9 @@ async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage
     for event in events[:2]:
         await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
     recovery, lease = await begin(stage, hook, states=(EXHAUSTED,)), await own(stage)
-    assert await recover_piece(stage.db, lease, recovery.id, NOW, most=2) == "done"
+    assert await recover_next(stage.db, lease, recovery.id, NOW, most=2) == "done"
     again = await begin(stage, hook)
-    assert await recover_piece(stage.db, lease, again.id, NOW, most=2) == "held"
+    assert await recover_next(stage.db, lease, again.id, NOW, most=2) == "held"
 
 
 async def test_a_recovery_has_a_paused_endpoint_tried_at_once(stage: Stage) -> None:
@@ -203,10 +203,10 @@ async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
         await task.step()
         if before is not None:
             with pytest.raises(StaleOwner):
-                await recover_piece(stage.db, before, recovery.id, NOW)
+                await recover_next(stage.db, before, recovery.id, NOW)
         arrived.update(await told.deliver_all(stage.db, stage.channel_id))
         pieces += 1
-    assert pieces == 5_000 // PIECE + 1
+    assert pieces == 5_000 // CHUNK + 1
     assert arrived == Counter(events)
     assert (await now_of(stage, recovery)).recovered == 5_000
 
@@ -222,11 +222,11 @@ async def test_a_piece_that_breaks_leaves_nothing_behind(stage: Stage) -> None:
     )
     try:
         with pytest.raises(asyncpg.PostgresError):
-            await recover_piece(stage.db, lease, recovery.id, NOW)
+            await recover_next(stage.db, lease, recovery.id, NOW)
     finally:
         await told.change(stage.db, "ALTER TABLE recoveries DROP CONSTRAINT broken")
     assert await stage.rows("deliveries") == await stage.rows("delivery_retries") == []
-    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
     assert len(await stage.rows("delivery_retries")) == 10
 
 
@@ -238,21 +238,21 @@ async def test_it_holds_while_so_many_wait(stage: Stage, waiting: int, step: str
         await told.add_retry(stage.db, stage.channel_id, hook, event, NOW)
     await told.add_deliveries(stage.db, stage.channel_id, hook, events[:waiting], PENDING)
     recovery = await begin(stage, hook)
-    assert await recover_piece(stage.db, await own(stage), recovery.id, NOW, most=10) == step
+    assert await recover_next(stage.db, await own(stage), recovery.id, NOW, most=10) == step
     assert len(await stage.rows("delivery_retries")) == (waiting if step == "held" else 20)
 
 
-@pytest.mark.parametrize(("count", "first"), [(PIECE - 1, "done"), (PIECE, "more"), (PIECE + 1, "more")])
+@pytest.mark.parametrize(("count", "first"), [(CHUNK - 1, "done"), (CHUNK, "more"), (CHUNK + 1, "more")])
 async def test_pieces(stage: Stage, count: int, first: str) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.add_events(stage.db, stage.channel_id, count, step=timedelta(milliseconds=1))
     recovery, lease = await begin(stage, hook), await own(stage)
-    assert await recover_piece(stage.db, lease, recovery.id, NOW) == first
+    assert await recover_next(stage.db, lease, recovery.id, NOW) == first
     part = await now_of(stage, recovery)
-    assert part.recovered == min(count, PIECE)
+    assert part.recovered == min(count, CHUNK)
     assert 0 < progress(part) <= 1
     assert (part.ended_at is None) == (first == "more")
-    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
     assert (await now_of(stage, recovery)).recovered == count
 
 
@@ -261,10 +261,10 @@ async def test_it_waits_for_a_disabled_endpoint_and_ends_with_a_deleted_one(stag
     await told.add_events(stage.db, stage.channel_id, 3)
     recovery, lease = await begin(stage, hook), await own(stage)
     await told.change(stage.db, "UPDATE endpoints SET state = 'disabled' WHERE id = $1", hook)
-    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "off"
+    assert await recover_next(stage.db, lease, recovery.id, NOW) == "off"
     assert await open_recoveries(stage.db, stage.channel_id) == [recovery.id]
     await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hook)
-    assert await recover_piece(stage.db, lease, recovery.id, NOW) == "done"
+    assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
     assert await open_recoveries(stage.db, stage.channel_id) == []
     assert await stage.rows("delivery_retries") == []
 
@@ -296,9 +296,9 @@ async def test_asking_wakes_the_channel(stage: Stage) -> None:
 async def test_what_was_done_long_ago_is_forgotten(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     done, running = await work_off(stage, await begin(stage, hook)), await begin(stage, hook)
-    await forget_recoveries(stage.db, NOW + timedelta(days=30), 30)
+    await delete_old_recoveries(stage.db, NOW + timedelta(days=30), 30)
     assert len(await stage.rows("recoveries")) == 2
-    await forget_recoveries(stage.db, NOW + timedelta(days=30, seconds=1), 30)
+    await delete_old_recoveries(stage.db, NOW + timedelta(days=30, seconds=1), 30)
     assert [row["id"] for row in await stage.rows("recoveries")] == [running.id] != [done.id]
 
 
@@ -315,9 +315,13 @@ async def endpoint_of(stage: Stage, hook: UUID) -> Endpoint:
 async def test_what_may_be_asked_for(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
     endpoint = await endpoint_of(stage, hook)
-    wish = read_wish(RecoverRequest("2026-11-14", statuses=["missing", "exhausted", "missing"]), endpoint, NOW)
+    wish = read_recovery_filter(
+        RecoverRequest("2026-11-14", statuses=["missing", "exhausted", "missing"]), endpoint, NOW
+    )
     assert wish == RecoveryFilter(ids.floor_id(NOW.replace(day=14, hour=0)), END, None, (MISSING, EXHAUSTED))
-    until = read_wish(RecoverRequest("2026-11-14T10:00:00Z", "2027-01-01", ["message_notification"]), endpoint, NOW)
+    until = read_recovery_filter(
+        RecoverRequest("2026-11-14T10:00:00Z", "2027-01-01", ["message_notification"]), endpoint, NOW
+    )
     assert (until.end_id, until.types) == (ids.floor_id(NOW), ("message_notification",))
     for request, field in (
         (RecoverRequest("yesterday"), "since"),
@@ -331,7 +335,7 @@ async def test_what_may_be_asked_for(stage: Stage) -> None:
         (RecoverRequest("2026-11-14", statuses=["canceled"]), "statuses"),
     ):
         with pytest.raises(Invalid) as caught:
-            read_wish(request, endpoint, NOW)
+            read_recovery_filter(request, endpoint, NOW)
         assert [problem.field for problem in caught.value.fields] == [field], request
 
 
@@ -346,7 +350,7 @@ async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
 
 async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, PIECE + 1, step=timedelta(milliseconds=1))
+    events = await told.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
     rung: list[int] = []
     task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True, lambda: rung.append(1))
     running = asyncio.create_task(task.run())
@@ -401,7 +405,7 @@ async def test_a_piece_reads_no_more_than_it_looks_at(busy: tuple[Stage, list[An
     recovery = await begin(stage, hook, first_id=ids.floor_id(NOW - timedelta(days=60)))
     lease = await own(stage)
     plans.clear()
-    assert await recover_piece(stage.db, lease, recovery.id, NOW, piece=100) == "more"
+    assert await recover_next(stage.db, lease, recovery.id, NOW, piece=100) == "more"
     assert await open_recoveries(stage.db, stage.channel_id)
     for plan in plans:
         assert plan.seq_scans() == [], plan.query

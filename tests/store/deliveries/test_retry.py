@@ -9,8 +9,8 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, PENDING, show_delivery_id
-from gatepost.services.deliveries import judge, retry_some
-from gatepost.store.deliveries.retry import MOST_ATTEMPTS, Key, RequestedRetry, ask_again, endless, retry_deliveries
+from gatepost.services.deliveries import check_retry, retry_many
+from gatepost.store.deliveries.retry import ATTEMPTS_MAX, Key, RequestedRetry, is_infinite, requeue, retry_deliveries
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage
@@ -22,7 +22,7 @@ LATER = NOW + timedelta(hours=5)
 
 async def retry(stage: Stage, *keys: Key) -> dict[Key, str | None]:
     """Asks for deliveries again; gives the code of each refusal."""
-    done = await retry_deliveries(stage.db, stage.channel_id, keys, judge, NOW)
+    done = await retry_deliveries(stage.db, stage.channel_id, keys, check_retry, NOW)
     return {key: refusal.code if refusal else None for key, refusal in done.items()}
 
 
@@ -88,8 +88,8 @@ async def test_what_stands_behind_another_keeps_its_place(stage: Stage) -> None:
     assert await retry(stage, (hook, events[2])) == {(hook, events[2]): None}
     waiting = await told.retries(stage.db, stage.channel_id)
     assert waiting[events[0]]["next_at"] == NOW
-    assert endless(waiting[events[1]]["next_at"])
-    assert endless(waiting[events[2]]["next_at"])
+    assert is_infinite(waiting[events[1]]["next_at"])
+    assert is_infinite(waiting[events[2]]["next_at"])
     assert waiting[others[0]]["next_at"] == LATER
 
 
@@ -122,11 +122,11 @@ async def test_what_cannot_be_made_again(stage: Stage) -> None:
     assert await retry(stage, *verdicts) == verdicts
     assert [row["endpoint_id"] for row in await stage.rows("delivery_retries")] == [good]
     assert len(await stage.rows("deliveries", "AND state = 2")) == 5
-    stranger = await retry_deliveries(stage.db, uuid4(), [(good, event)], judge, NOW)
+    stranger = await retry_deliveries(stage.db, uuid4(), [(good, event)], check_retry, NOW)
     assert [refusal and refusal.code for refusal in stranger.values()] == ["not_found"]
 
 
-@pytest.mark.parametrize(("attempts", "code"), [(MOST_ATTEMPTS - 1, None), (MOST_ATTEMPTS, "wrong_state")])
+@pytest.mark.parametrize(("attempts", "code"), [(ATTEMPTS_MAX - 1, None), (ATTEMPTS_MAX, "wrong_state")])
 async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: str | None) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
@@ -135,7 +135,7 @@ async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: st
     assert await retry(stage, (hook, event)) == {(hook, event): code}
     wanted = [RequestedRetry(hook, event, EXHAUSTED if code else PENDING, None, NOW)]  # as a recovery asks for it
     async with stage.db.transaction() as conn:
-        assert await ask_again(conn, stage.channel_id, wanted, NOW) == (0 if code else 1)
+        assert await requeue(conn, stage.channel_id, wanted, NOW) == (0 if code else 1)
     assert len(await stage.rows("delivery_retries")) == (0 if code else 1)
 
 
@@ -145,7 +145,7 @@ async def test_ids_that_are_none(stage: Stage) -> None:
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     good = show_delivery_id(hook, event)
     wrong = ["", "dl_", good[3:], good + "0", good[:-1], good.upper(), "dl_" + "g" * 64, "we_" + good[3:]]
-    done = await retry_some(stage.db, stage.channel_id, [good, good, *wrong], NOW)
+    done = await retry_many(stage.db, stage.channel_id, [good, good, *wrong], NOW)
     assert {text for text, refusal in done.items() if refusal is None} == {good}
     assert {refusal.code for refusal in done.values() if refusal} == {"not_found"}
     assert len(await stage.rows("delivery_retries")) == 1

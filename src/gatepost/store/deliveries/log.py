@@ -30,7 +30,7 @@ class DeliveryFilter(msgspec.Struct, frozen=True):
     types: tuple[str, ...] | None = None
 
     @property
-    def narrow(self) -> bool:
+    def has_conditions(self) -> bool:
         """Whether rows have to be looked at, beyond their place."""
         return (self.states, self.types) != (None, None)
 
@@ -79,7 +79,9 @@ async def read_page(
         ends = [_end(id_, wanted.span.end, before) for id_ in endpoints]
         each = max(most, scan // max(1, len(endpoints)))
         deleted = await _deleted(conn, channel_id, endpoints) if wanted.states else [False] * len(endpoints)
-        floor = await _floor(conn, channel_id, wanted.span.start, endpoints, ends, each) if wanted.narrow else None
+        floor = (
+            await _floor(conn, channel_id, wanted.span.start, endpoints, ends, each) if wanted.has_conditions else None
+        )
         start = max(wanted.span.start, floor or ids.ZERO)
         rows = await _fitting(conn, channel_id, wanted, start, endpoints, ends, deleted, most)
         found = await _with_details(conn, channel_id, rows)

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.endpoint import ACTIVE, PLAIN, DeliveryOptions, HealthCounters
+from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL
 from gatepost.store.channel_head import Lease, hold_epoch
 from gatepost.store.pool import Database
@@ -50,7 +50,7 @@ class EndpointTarget(msgspec.Struct, frozen=True):
     headers: dict[str, str]
     secret: bytes
     cursor: UUID
-    manner: DeliveryOptions = PLAIN
+    options: DeliveryOptions = DEFAULT_OPTIONS
     state: str = ACTIVE
     health: HealthCounters = HealthCounters()
     updated_at: datetime | None = None
@@ -70,10 +70,10 @@ async def read_targets(db: Database, channel_id: UUID) -> list[EndpointTarget]:
 
 
 def _target(values: dict[str, Any]) -> EndpointTarget:
-    manner = DeliveryOptions(**{name: values.pop(name) for name in _MANNER})
+    options = DeliveryOptions(**{name: values.pop(name) for name in _MANNER})
     health = HealthCounters(**{name: values.pop(name) for name in _HEALTH})
     headers = msgspec.json.decode(values.pop("headers"), type=dict[str, str])
-    return EndpointTarget(**values, headers=headers, manner=manner, health=health)
+    return EndpointTarget(**values, headers=headers, options=options, health=health)
 
 
 _PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.about{more} FROM deliveries d
@@ -82,17 +82,17 @@ _PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.about{mo
      AND d.next_at IS NULL ORDER BY d.event_id LIMIT $4"""
 # Who stands first in a line is looked up by all columns of its index, and by nothing that another index could serve:
 # on an empty table every index looks alike, and a plan that was made then would read whole lines later.
-FIRST_IN_LINE = """SELECT *, ctid AS place FROM delivery_retries WHERE about IS NOT NULL
+FIRST_OF_CONVERSATION = """SELECT *, ctid AS place FROM delivery_retries WHERE about IS NOT NULL
      AND (channel_id, endpoint_id, about, event_id) >= ($1, {endpoint}, {about}, '00000000-0000-0000-0000-000000000000')
    ORDER BY channel_id, endpoint_id, about, event_id LIMIT 1"""
 # One that waits, by its key, for the same reason: the index of what is due knows the endpoint too, and would read all.
-WAITING_BY_KEY = """SELECT *, ctid AS place FROM delivery_retries
+RETRY_BY_KEY = """SELECT *, ctid AS place FROM delivery_retries
      WHERE (channel_id, endpoint_id, event_id) >= ($1, {endpoint}, {event})
    ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
 _KEY = "COALESCE(e.about, '00000000-0000-0000-0000-000000000000')"
 _BLOCKED = f""", COALESCE((
    SELECT (f.channel_id, f.endpoint_id, f.about) = ($1, $2, {_KEY})
-   FROM ({FIRST_IN_LINE.format(endpoint="$2", about=_KEY)}) f), false) AS blocked"""
+   FROM ({FIRST_OF_CONVERSATION.format(endpoint="$2", about=_KEY)}) f), false) AS blocked"""
 
 
 async def read_pending(
@@ -121,7 +121,7 @@ _RETRIES = """SELECT r.event_id, r.about AS line, e.body, e.type, e.about, d.att
    LEFT JOIN LATERAL (SELECT state, attempts, begun FROM deliveries
                       WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true"""
 _BEHIND = f""", r.about IS NULL OR r.event_id > (
-   SELECT f.event_id FROM ({FIRST_IN_LINE.format(endpoint="$2", about="r.about")}) f) AS blocked"""
+   SELECT f.event_id FROM ({FIRST_OF_CONVERSATION.format(endpoint="$2", about="r.about")}) f) AS blocked"""
 
 
 async def read_retries(

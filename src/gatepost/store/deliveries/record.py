@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.store.channel_head import Lease, StaleOwner, hold_epoch
-from gatepost.store.deliveries.queue import FIRST_IN_LINE, WAITING_BY_KEY, DeliveryState
+from gatepost.store.deliveries.queue import FIRST_OF_CONVERSATION, RETRY_BY_KEY, DeliveryState
 from gatepost.store.pool import Connection, Database
 
 
@@ -58,10 +58,10 @@ class OrphanedRetry(msgspec.Struct, frozen=True):
     event_id: UUID
 
 
-Note = AttemptRecord | OrderedWait | OrphanedRetry
+DeliveryRecord = AttemptRecord | OrderedWait | OrphanedRetry
 
 
-async def record_attempts(db: Database, lease: Lease, notes: Sequence[Note], now: datetime) -> None:
+async def record_attempts(db: Database, lease: Lease, notes: Sequence[DeliveryRecord], now: datetime) -> None:
     """Writes the log, the state of each delivery, and when to try again."""
     notes = sorted(notes, key=lambda note: (note.endpoint_id, note.event_id))
     attempts = [note for note in notes if isinstance(note, AttemptRecord)]
@@ -153,7 +153,9 @@ async def _put_in_line(conn: "Connection[Any]", channel_id: UUID, notes: Sequenc
         )
 
 
-async def _take_out(conn: "Connection[Any]", channel_id: UUID, notes: Sequence[Note]) -> set[tuple[UUID, UUID]]:
+async def _take_out(
+    conn: "Connection[Any]", channel_id: UUID, notes: Sequence[DeliveryRecord]
+) -> set[tuple[UUID, UUID]]:
     """Those that are done or lost; returns the lines that they stood in."""
     over = [
         note
@@ -165,7 +167,7 @@ async def _take_out(conn: "Connection[Any]", channel_id: UUID, notes: Sequence[N
         return set()
     rows = await conn.fetchmany(
         f"""DELETE FROM delivery_retries WHERE ctid = (
-               SELECT place FROM ({WAITING_BY_KEY.format(endpoint="$2", event="$3")} FOR UPDATE) f
+               SELECT place FROM ({RETRY_BY_KEY.format(endpoint="$2", event="$3")} FOR UPDATE) f
                WHERE (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, $3))
            RETURNING endpoint_id, about""",
         [(channel_id, note.endpoint_id, note.event_id) for note in over],
@@ -180,7 +182,7 @@ async def _move_up(
     await conn.execute(
         f"""UPDATE delivery_retries r SET next_at = $4
            FROM unnest($2::uuid[], $3::uuid[]) AS l (endpoint_id, about),
-                LATERAL ({FIRST_IN_LINE.format(endpoint="l.endpoint_id", about="l.about")}) first
+                LATERAL ({FIRST_OF_CONVERSATION.format(endpoint="l.endpoint_id", about="l.about")}) first
            WHERE r.ctid = first.place AND r.channel_id = $1
              AND (first.channel_id, first.endpoint_id, first.about) = ($1, l.endpoint_id, l.about)
              AND first.next_at = 'infinity'""",
@@ -191,7 +193,7 @@ async def _move_up(
     )
 
 
-async def break_lines(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
+async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
     """An endpoint that wants no order any more: those who stood in line are due now, a piece at a time."""
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)

@@ -20,14 +20,14 @@ from gatepost.model.delivery import MISSING, NOT_ARRIVED, PENDING
 from gatepost.model.endpoint import DISABLED
 from gatepost.model.errors import Conflict
 from gatepost.store.channel_head import Lease, hold_epoch, lock_head
-from gatepost.store.deliveries.queue import WAITING_BY_KEY
-from gatepost.store.deliveries.retry import RequestedRetry, ask_again, endless, line_of, probe_now, wake
+from gatepost.store.deliveries.queue import RETRY_BY_KEY
+from gatepost.store.deliveries.retry import RequestedRetry, is_infinite, order_key_of, probe_now, requeue, schedule_work
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
-PIECE = 500  # events that one commit looks at
-MOST_WAITING = 2_000  # deliveries of the endpoint that may wait when a piece is added
-Step = Literal["more", "held", "off", "done"]
+CHUNK = 500  # events that one commit looks at
+WAITING_MAX = 2_000  # deliveries of the endpoint that may wait when a piece is added
+RecoveryStep = Literal["more", "held", "off", "done"]
 
 
 class RecoveryRow(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ async def add_recovery(
         end = min(wish.end_id, UUID(int=head.last_event_id.int + 1))
         made = await _insert(conn, channel_id, endpoint_id, msgspec.structs.replace(wish, end_id=end), now)
         await probe_now(conn, channel_id, [endpoint_id], now)
-        await wake(conn, channel_id, now)
+        await schedule_work(conn, channel_id, now)
         await once.keep(conn, made, now)
     return made
 
@@ -147,9 +147,9 @@ async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
-async def recover_piece(
-    db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, piece: int = PIECE, most: int = MOST_WAITING
-) -> Step:
+async def recover_next(
+    db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, piece: int = CHUNK, most: int = WAITING_MAX
+) -> RecoveryStep:
     """Looks at the next events of a recovery and makes deliveries of those that are wanted due, in one commit."""
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
@@ -168,18 +168,18 @@ async def recover_piece(
             return "done"
         if row["state"] == DISABLED:
             return "off"
-        if await _crowded(conn, lease.channel_id, recovery.endpoint_id, most, now):
+        if await _has_backlog(conn, lease.channel_id, recovery.endpoint_id, most, now):
             return "held"
         events = await _events(conn, lease.channel_id, recovery, piece)
         wanted = _chosen(recovery, events, row["events"], ordered=row["ordered"], now=now)
-        recovered = await ask_again(conn, lease.channel_id, wanted, now)
+        recovered = await requeue(conn, lease.channel_id, wanted, now)
         ended = None if len(events) == piece else now
         position = events[-1]["id"] if events else recovery.position
         await _advance(conn, lease.channel_id, recovery, position, recovered, ended)
     return "more" if ended is None else "done"
 
 
-async def _crowded(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int, now: datetime) -> bool:
+async def _has_backlog(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int, now: datetime) -> bool:
     """Whether so many deliveries of an endpoint are due that more would only wait. Those due later do not count."""
     row = await conn.fetchrow(
         """SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $4
@@ -200,7 +200,7 @@ async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryR
                ORDER BY id LIMIT $5) e
            LEFT JOIN LATERAL (SELECT state FROM deliveries
                WHERE channel_id = $1 AND endpoint_id = $4 AND event_id = e.id LIMIT 1) d ON true
-           LEFT JOIN LATERAL ({WAITING_BY_KEY.format(endpoint="$4", event="e.id")}) r
+           LEFT JOIN LATERAL ({RETRY_BY_KEY.format(endpoint="$4", event="e.id")}) r
                ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, $4, e.id)
            ORDER BY e.id""",
         channel_id,
@@ -230,7 +230,7 @@ def _chosen(
             recovery.endpoint_id,
             event["id"],
             event["state"],
-            line_of(event["about"], ordered=ordered),
+            order_key_of(event["about"], ordered=ordered),
             start + timedelta(microseconds=i),
         )
         for i, event in enumerate(fitting)
@@ -239,7 +239,7 @@ def _chosen(
 
 def _waits(due_at: datetime | None, now: datetime) -> bool:
     """Whether a pending delivery has to wait for a time ahead: any other is due, or stands behind one that is."""
-    return due_at is not None and not endless(due_at) and due_at > now
+    return due_at is not None and not is_infinite(due_at) and due_at > now
 
 
 async def _advance(
@@ -256,7 +256,7 @@ async def _advance(
     )
 
 
-async def forget_recoveries(db: Database, now: datetime, days: int) -> None:
+async def delete_old_recoveries(db: Database, now: datetime, days: int) -> None:
     """Deletes what was done long ago, together with the events that it was about."""
     async with db.connection() as conn:
         await conn.execute(

@@ -15,11 +15,11 @@ from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
 from gatepost.store.channel_head import Lease, hold_epoch
-from gatepost.store.deliveries.queue import FIRST_IN_LINE, WAITING_BY_KEY
+from gatepost.store.deliveries.queue import FIRST_OF_CONVERSATION, RETRY_BY_KEY
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Key = tuple[UUID, UUID]  # endpoint and event
-MOST_ATTEMPTS = 32_000  # the database counts them in a small integer: nobody may ask beyond it
+ATTEMPTS_MAX = 32_000  # the database counts them in a small integer: nobody may ask beyond it
 
 
 class RetryCandidate(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class RetryCandidate(msgspec.Struct, frozen=True):
     @property
     def behind(self) -> bool:
         """Whether it waits for an earlier event of its conversation."""
-        return self.state == PENDING and self.due_at is not None and endless(self.due_at)
+        return self.state == PENDING and self.due_at is not None and is_infinite(self.due_at)
 
     @property
     def ahead(self) -> bool:
@@ -62,12 +62,12 @@ class RequestedRetry(msgspec.Struct, frozen=True):
     due_at: datetime
 
 
-def line_of(about: UUID | None, *, ordered: bool) -> UUID | None:
+def order_key_of(about: UUID | None, *, ordered: bool) -> UUID | None:
     """Which events an event keeps its order with; None where nobody asked for order."""
     return (about or ids.ZERO) if ordered else None
 
 
-def endless(at: datetime) -> bool:
+def is_infinite(at: datetime) -> bool:
     """Whether a time is infinity, as the driver shows it."""
     return at.year == 9999
 
@@ -81,22 +81,22 @@ async def retry_deliveries(
 ) -> dict[Key, GatepostError | None]:
     """Makes deliveries due now, but for those that `judge` refuses; returns what became of each."""
     async with db.transaction() as conn:
-        await wake(conn, channel_id, now)
+        await schedule_work(conn, channel_id, now)
         found = {one.key: one for one in await _read(conn, channel_id, sorted(set(keys)))}
         verdicts = {key: judge(found.get(key)) for key in keys}
         granted = [one for key, one in sorted(found.items()) if verdicts[key] is None]
         again = [
-            RequestedRetry(*one.key, one.state, line_of(one.about, ordered=bool(one.ordered)), now)
+            RequestedRetry(*one.key, one.state, order_key_of(one.about, ordered=bool(one.ordered)), now)
             for one in granted
             if not one.behind and not one.ahead
         ]
-        await ask_again(conn, channel_id, again, now)
-        await _push_first(conn, channel_id, [one for one in granted if one.behind], now)
+        await requeue(conn, channel_id, again, now)
+        await _make_first_due(conn, channel_id, [one for one in granted if one.behind], now)
         await probe_now(conn, channel_id, {one.endpoint_id for one in granted if one.endpoint_state == PAUSED}, now)
     return verdicts
 
 
-async def wake(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
+async def schedule_work(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
     """There is work for an owner. It comes first: whoever changes more of the channel's things holds its head."""
     await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 
@@ -114,7 +114,7 @@ async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) 
                WHERE channel_id = $1 AND id = k.event_id AND id BETWEEN $4 AND $5 LIMIT 1) e
            LEFT JOIN LATERAL (SELECT state, reason, ordered, cursor FROM endpoints
                WHERE channel_id = $1 AND id = k.endpoint_id LIMIT 1) p ON true
-           LEFT JOIN LATERAL ({WAITING_BY_KEY.format(endpoint="k.endpoint_id", event="k.event_id")}) r
+           LEFT JOIN LATERAL ({RETRY_BY_KEY.format(endpoint="k.endpoint_id", event="k.event_id")}) r
                ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, k.endpoint_id, k.event_id)""",
         channel_id,
         [endpoint_id for endpoint_id, _ in keys],
@@ -125,12 +125,12 @@ async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) 
     return [RetryCandidate(**dict(row.items())) for row in rows]
 
 
-async def ask_again(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[RequestedRetry], now: datetime) -> int:
+async def requeue(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[RequestedRetry], now: datetime) -> int:
     """Writes deliveries as pending and due, if they still stand as they were seen; returns how many."""
     if not wanted:
         return 0
-    changed = await _begin_anew(conn, channel_id, [one for one in wanted if one.state is not None], now)
-    changed |= await _add(conn, channel_id, [one for one in wanted if one.state is None], now)
+    changed = await _reset(conn, channel_id, [one for one in wanted if one.state is not None], now)
+    changed |= await _insert_missing(conn, channel_id, [one for one in wanted if one.state is None], now)
     due = [one for one in wanted if (one.endpoint_id, one.event_id) in changed]
     await conn.execute(
         """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
@@ -146,7 +146,7 @@ async def ask_again(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[
     return len(due)
 
 
-async def _begin_anew(
+async def _reset(
     conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[RequestedRetry], now: datetime
 ) -> set[Key]:
     if not wanted:
@@ -165,12 +165,14 @@ async def _begin_anew(
         now,
         first,
         last,
-        MOST_ATTEMPTS,
+        ATTEMPTS_MAX,
     )
     return {(row["endpoint_id"], row["event_id"]) for row in rows}
 
 
-async def _add(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[RequestedRetry], now: datetime) -> set[Key]:
+async def _insert_missing(
+    conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[RequestedRetry], now: datetime
+) -> set[Key]:
     if not wanted:
         return set()
     rows = await conn.fetch(
@@ -185,7 +187,7 @@ async def _add(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[Reque
     return {(row["endpoint_id"], row["event_id"]) for row in rows}
 
 
-async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
+async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
     """Makes retries of an endpoint due that have a time ahead, the furthest first, `most` at once; returns how many.
 
     They are due since their events happened, so that the oldest go first; the try does not count in the schedule.
@@ -211,13 +213,13 @@ async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datet
                 events,
                 first,
                 last,
-                MOST_ATTEMPTS,
+                ATTEMPTS_MAX,
                 now,
             )
             await conn.execute(
                 f"""UPDATE delivery_retries r SET next_at = k.at
                     FROM unnest($3::uuid[], $4::timestamptz[]) AS k (event_id, at),
-                         LATERAL ({WAITING_BY_KEY.format(endpoint="$2", event="k.event_id")}) f
+                         LATERAL ({RETRY_BY_KEY.format(endpoint="$2", event="k.event_id")}) f
                     WHERE r.ctid = f.place AND r.channel_id = $1
                       AND (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, k.event_id)
                       AND f.next_at < 'infinity'""",
@@ -229,7 +231,7 @@ async def pull_forward(db: Database, lease: Lease, endpoint_id: UUID, now: datet
     return len(rows)
 
 
-async def _push_first(
+async def _make_first_due(
     conn: "Connection[Any]", channel_id: UUID, behind: Sequence[RetryCandidate], now: datetime
 ) -> None:
     """What waits behind another event keeps its place: the one at the head of its line is tried now."""
@@ -239,7 +241,7 @@ async def _push_first(
     await conn.execute(
         f"""UPDATE delivery_retries r SET next_at = $4
            FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, about),
-                LATERAL ({FIRST_IN_LINE.format(endpoint="k.endpoint_id", about="k.about")}) first
+                LATERAL ({FIRST_OF_CONVERSATION.format(endpoint="k.endpoint_id", about="k.about")}) first
            WHERE r.ctid = first.place AND r.channel_id = $1
              AND (first.channel_id, first.endpoint_id, first.about) = ($1, k.endpoint_id, k.about)
              AND first.next_at > $4""",

@@ -13,7 +13,7 @@ Waiter = asyncio.Future[None]
 Changed = Callable[[int, int], None]  # how many run, how many wait
 
 
-class LookupShare:
+class LookupLimiter:
     """The places for lookups of one process: `acquire` one, and `release` it when the lookup has ended."""
 
     def __init__(self, per_channel: int, total: int, changed: Changed = lambda running, waiting: None) -> None:
