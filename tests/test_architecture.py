@@ -4,6 +4,7 @@ cli
 app          (app, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel, clock_sync,
               logs, privileges, readiness, running_address, serving, settings, http_*)
 api │ mcp │ console
+access
 outbound │ inbound │ webhooks │ services │ admin
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
@@ -27,6 +28,7 @@ LINES = (
     ("cli",),
     ("app",),
     ("api", "mcp", "console"),
+    ("access",),
     ("outbound", "inbound", "webhooks", "services", "admin"),
     ("networks", "store"),
     ("sandbox", "client"),
@@ -271,6 +273,8 @@ def test_names_say_something() -> None:
         ("gatepost_client.http", "from gatepost_sandbox import create_app"),
         ("gatepost.api.health", "from gatepost_client import Gatepost"),
         ("gatepost.app", "from gatepost import cli"),
+        ("gatepost.access.authentication", "from gatepost.api.errors import error_answer"),
+        ("gatepost.access.authentication", "from litestar import Request"),
         ("gatepost.outbound.channel_sender", "def f():\n    import asyncpg"),
         ("gatepost.inbound.receive", "from litestar import get"),
         ("gatepost.services.messages", "from pyreqwest.client import Client"),

@@ -14,7 +14,7 @@ ELSEWHERE = ("sandbox", "client", "cli")
 
 TASKS = {  # started by hand, and why that is enough
     "background.Loop.__init__": "the mechanism itself",
-    "api.timed_cache.TimedCache.get": "one question; whoever waits for it gets its error",
+    "access.timed_cache.TimedCache.get": "one look-up; each waiter gets its error",
     "api.events._ending_with": "one request",
     "owned_channel.OwnedChannel.begin": "run_loop of the lane and of each duty; one that ends is dropped by the sweep",
     "owned_channel.OwnedChannel.refresh": "one look after another, until nothing is stale; each of them survives",
@@ -47,7 +47,7 @@ TASKS = {  # started by hand, and why that is enough
 }
 LOOPS = {  # loops without an end of their own, and what ends them
     "background.run_loop": "the mechanism itself",
-    "api.access_recheck.checked_pieces": "the last piece of an answer",
+    "access.access_recheck.checked_parts": "the last piece of an answer",
     "services.export._pieces": "the last page",
     "services.feed.follow": "the request",
     "services.feed.next_piece": "the request",

@@ -13,15 +13,15 @@ from uuid import UUID
 import structlog
 
 from gatepost import __version__
+from gatepost.access.authentication import Authenticator
+from gatepost.access.costly import CostlyRequests
+from gatepost.access.minute_limit import MinuteLimit
+from gatepost.access.timed_cache import TimedCache
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
-from gatepost.api.authentication import Authenticator
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
-from gatepost.api.costly import CostlyRequests
 from gatepost.api.metrics_source import MetricsSource
-from gatepost.api.minute_limit import MinuteLimit
-from gatepost.api.timed_cache import TimedCache
 from gatepost.api.webhook_test import TRIALS
 from gatepost.background import Supervisor
 from gatepost.channel_worker import ChannelWorkers, WorkerParts, channel_ref

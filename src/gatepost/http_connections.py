@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from gatepost.api.client_address import client_network
+from gatepost.access.client_address import client_network
 from gatepost.model.errors import GatepostError, LimitReached, Unavailable
 from gatepost.settings import ServerSettings
 

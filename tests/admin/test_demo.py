@@ -135,7 +135,7 @@ async def test_a_revoked_key_is_replaced_and_the_other_kept(db: Database, vault:
     first = await make(db, vault, tmp_path)
     caller = await key_rows.find_caller(db, key_hash(first.channels[0].api_key))
     assert caller is not None
-    await keys.revoke_key(db, caller.channel_id, caller.key_id, NOW)
+    await keys.revoke_key(db, caller.channel_id, caller.principal.id, NOW)
     second = await make(db, vault, tmp_path)
     assert second.channels[0].api_key != first.channels[0].api_key
     assert second.channels[1] == first.channels[1]

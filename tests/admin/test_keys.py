@@ -28,9 +28,13 @@ async def test_a_key_tells_who_calls(db: Database, tenants: Tenants) -> None:
     made = await keys.create_key(db, tenants.my_channel, "Store", now=NOW)
     caller = await rows.find_caller(db, key_hash(made.text))
     assert caller is not None
-    assert (caller.key_id, caller.channel_id, caller.account_id) == (made.key.id, tenants.my_channel, tenants.mine)
+    assert (caller.principal.id, caller.channel_id, caller.account_id) == (
+        made.key.id,
+        tenants.my_channel,
+        tenants.mine,
+    )
     assert (caller.kind, caller.phone, caller.plan) == ("qr", "15550000001", "starter")
-    assert caller.scopes == {"send", "read", "manage"}
+    assert caller.principal.scopes == {"send", "read", "manage"}
     assert (caller.suspended, caller.api_access) == (False, False)
     assert caller.trial_ends_at == NOW + timedelta(days=14)
     assert await rows.find_caller(db, key_hash(made.text + "x")) is None

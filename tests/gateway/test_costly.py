@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from gatepost.access.costly import ALWAYS, CostlyRequests, is_costly
 from gatepost.api.app import ROUTES
-from gatepost.api.costly import ALWAYS, CostlyRequests, is_costly
 from gatepost.model.errors import GatepostError, LimitReached
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.wire import Wire, request, wired
@@ -54,7 +54,7 @@ def test_the_count_itself() -> None:
     costly.begin(keys[2])
     for key in keys:
         costly.end(key)
-    assert (costly.count, costly._of_key) == (0, {})
+    assert (costly.count, costly._running) == (0, {})
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatepost.api.client_address import client_network
-from gatepost.api.minute_limit import MOST_COUNTED, MinuteLimit
+from gatepost.access.client_address import client_network
+from gatepost.access.minute_limit import MAX_COUNTED, MinuteLimit
 from gatepost.clock import MovableClock
 from tests.conftest import Receiver
 from tests.gateway.checks import SEND, TEXT, check_refused
@@ -119,10 +119,10 @@ def test_addresses_of_the_old_kind_stay_apart_on_a_socket_for_both_kinds() -> No
 def test_no_more_than_a_number_is_remembered_and_the_quietest_go_first() -> None:
     clock = MovableClock(NOW)
     counted = MinuteLimit(1, clock)
-    for number in range(MOST_COUNTED):
+    for number in range(MAX_COUNTED):
         counted.take(number)
     assert counted.take(0) == 60.0
     counted.take("one more")
     assert counted.take(0) > 0, "it was not quiet"
     assert counted.take(1) == 0.0, "it was the quietest, and is forgotten"
-    assert len(counted._times) == MOST_COUNTED
+    assert len(counted._times) == MAX_COUNTED

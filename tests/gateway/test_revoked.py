@@ -37,7 +37,7 @@ LASTING = {  # the routes that last, with the test of each
 
 
 def test_every_route_that_lasts_is_tested() -> None:
-    signs = ("Streamed(", "_WAIT", '"wait"')
+    signs = ("StreamResponse(", "_WAIT", '"wait"')
     lasting = [
         route
         for route in ROUTES

@@ -13,6 +13,7 @@ from gatepost.model import times
 from gatepost.model.account import (
     SCOPES,
     Caller,
+    Principal,
     check_access,
     check_key,
     check_scope,
@@ -91,19 +92,17 @@ def test_a_month_ends_where_the_next_begins(at: datetime) -> None:
 
 
 def caller(**changes: object) -> Caller:
+    principal = {name: changes.pop(name) for name in Principal.__struct_fields__ if name in changes}
     plain = Caller(
-        key_id=UUID(int=1),
+        msgspec.structs.replace(Principal("key", UUID(int=1), frozenset({"send"})), **principal),
         channel_id=UUID(int=2),
         account_id=UUID(int=3),
         kind="official",
         phone="15550001111",
         plan="starter",
-        scopes=frozenset({"send"}),
         suspended=False,
         api_access=False,
         trial_ends_at=NOW + SECOND,
-        expires_at=None,
-        revoked_at=None,
     )
     return msgspec.structs.replace(plain, **changes)
 
@@ -159,9 +158,9 @@ def test_unknown_revoked_and_expired_keys_cannot_be_told_apart() -> None:
     assert len(refusals) == 1
 
 
-def code_of(error: type[GatepostError], who: Caller) -> str:
+def code_of(error: type[GatepostError], rejected: Caller) -> str:
     with pytest.raises(error) as refused:
-        check_access(who, NOW)
+        check_access(rejected, NOW)
     return refused.value.code
 
 

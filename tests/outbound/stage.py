@@ -19,7 +19,7 @@ from gatepost.admin import accounts, channels
 from gatepost.clock import MovableClock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
-from gatepost.model.account import Caller, Plan
+from gatepost.model.account import Caller, Plan, Principal
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, SendRequest
 from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, StatusUpdate
@@ -251,18 +251,15 @@ async def make_stage(db: Database) -> Stage:
     phone = f"1555{uuid4().int % 10**7:07d}"
     channel = await channels.create_qr(db, account.id, phone=phone, name="Test", limits={}, now=NOW)
     caller = Caller(
-        key_id=uuid4(),
+        Principal("key", uuid4(), frozenset({"send"})),
         channel_id=channel.id,
         account_id=account.id,
         kind="official",
         phone=phone,
         plan="unlimited",
-        scopes=frozenset({"send"}),
         suspended=False,
         api_access=True,
         trial_ends_at=NOW + timedelta(days=14),
-        expires_at=None,
-        revoked_at=None,
         window=False,
     )
     return Stage(db, MovableClock(NOW), caller)

@@ -9,6 +9,8 @@ from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Scope
 
+from gatepost.access.access_recheck import AccessRecheck, remember_access
+from gatepost.access.costly import is_costly
 from gatepost.api import (
     batch,
     cancel,
@@ -35,9 +37,7 @@ from gatepost.api import (
     webhook_test,
     webhooks,
 )
-from gatepost.api.access_recheck import AccessRecheck, remember
 from gatepost.api.context import ApiContext
-from gatepost.api.costly import is_costly
 from gatepost.api.deprecations import DEPRECATIONS, check_deprecations
 from gatepost.api.dispatcher import Dispatcher
 from gatepost.api.errors import answer_error, name_methods
@@ -184,10 +184,10 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
         client = connection.client
         caller, left = await gate.admit(authorization, handler.opt["scope"], client.host if client else None)
         connection.scope["state"].update(caller=caller, left=left)
-        remember(connection.scope, AccessRecheck(gate, authorization, handler.opt["scope"]))
+        remember_access(connection.scope, AccessRecheck(gate, authorization, handler.opt["scope"]))
         if is_costly(handler.opt.get("costly"), connection.query_params):
-            _gateway(connection.scope).costly.begin(caller.key_id)
-            connection.scope["state"]["costly"] = caller.key_id  # `front.py` ends it
+            _gateway(connection.scope).costly.begin(caller.principal.id)
+            connection.scope["state"]["costly"] = caller.principal.id  # `front.py` ends it
 
 
 def _gateway(scope: Scope) -> ApiContext:

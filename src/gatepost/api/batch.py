@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.context import Context, Principal
+from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.errors import error_answer
 from gatepost.api.idempotency import REPLAYED
 from gatepost.api.json_body import answer, check_json, decode
@@ -36,7 +36,7 @@ _batch = msgspec.json.Decoder(BatchRequest)
 
 
 @post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
-async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
     check_json(request.headers.get("content-type"))
     body = await request.body()

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar import Request, Response, post
 
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.model import ids
@@ -46,7 +46,7 @@ _request = msgspec.json.Decoder(CancelRequest)
 
 
 @post(PATH, opt={"scope": "send"}, status_code=200, summary="Cancel many messages")
-async def post_selection(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def post_selection(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Cancels all messages of a selection that have not left yet; a long one takes several requests."""
     asked, _ = await read_body(request, _request)
     if all(getattr(asked, name) is None for name in FILTERS):

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 from litestar import Request, Response, get, post
 
+from gatepost.access.access_recheck import recheck_access
 from gatepost.admin.channels import get_channel
-from gatepost.api.access_recheck import still_allowed
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query
 from gatepost.model import ids, times
@@ -33,7 +33,7 @@ _pairing = msgspec.json.Decoder(PairingRequest)
 
 
 @get("/api/v1/channel", opt={"scope": "read"}, summary="Get the channel")
-async def show_channel(gateway: Context, caller: Principal) -> Response[bytes]:
+async def show_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Kind, phone, connection, capabilities, limits with their headroom, and what holds sending back."""
     config, now = await _config(gateway, caller), gateway.clock.now()
     row = await get_link(gateway.db, config.id) if config.kind == "qr" else None
@@ -43,7 +43,7 @@ async def show_channel(gateway: Context, caller: Principal) -> Response[bytes]:
 
 
 @post("/api/v1/channel/connect", opt={"scope": "manage"}, status_code=200, summary="Connect the channel")
-async def connect_channel(gateway: Context, caller: Principal) -> Response[bytes]:
+async def connect_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Opens the link of a QR channel; where no phone is linked yet, codes to scan follow."""
     config = await _config(gateway, caller)
     await link.connect(gateway.db, config, gateway.clock.now())
@@ -52,34 +52,36 @@ async def connect_channel(gateway: Context, caller: Principal) -> Response[bytes
 
 
 @get("/api/v1/channel/qr", opt={"scope": "manage"}, summary="Get the code to scan")
-async def show_qr(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def show_qr(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """The code that the phone has to scan now, as text or as a picture."""
     format_ = check_query(request.query_params, "format").get("format", "json")
     if format_ not in ("json", *_TYPES):
         raise invalid_field("format", f"must be one of: json, {', '.join(_TYPES)}")
     wait = 0.0 if request.method == "HEAD" else _WAIT
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
-    await still_allowed(request)
+    await recheck_access(request.scope)
     if format_ == "json":
         return answer({"code": code.text, "until": times.show(code.until)}, headers=_NO_STORE)
     return Response(link.picture(code, format_), media_type=_TYPES[format_], headers=_NO_STORE)
 
 
 @post("/api/v1/channel/pairing-code", opt={"scope": "manage"}, status_code=200, summary="Get a pairing code")
-async def make_pairing_code(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def make_pairing_code(
+    request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+) -> Response[bytes]:
     """A code of eight characters to type on the phone instead of scanning."""
     wish, _ = await read_body(request, _pairing)
     config = await _config(gateway, caller)
     await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
     gateway.wake(config.id)
     code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
-    await still_allowed(request)
+    await recheck_access(request.scope)
     told = "Type this code on the phone: linked devices, link with phone number"
     return answer({"code": code}, told, headers=_NO_STORE)
 
 
 @post("/api/v1/channel/logout", opt={"scope": "manage"}, status_code=200, summary="Log the channel out")
-async def log_out_channel(gateway: Context, caller: Principal) -> Response[bytes]:
+async def log_out_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Unlinks the phone of a QR channel."""
     config = await _config(gateway, caller)
     await link.log_out(gateway.db, config, gateway.clock.now())

@@ -14,7 +14,7 @@ import msgspec
 from litestar import Request, Response, get
 
 from gatepost.api.collection_scripts import scripts
-from gatepost.api.context import Context, Principal
+from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.openapi.note import Note, Sample
 from gatepost.api.openapi.notes import note_of
 from gatepost.api.openapi.parameters import EXAMPLES
@@ -34,7 +34,7 @@ _DESCRIPTION = (
 
 
 @get("/api/v1/collection", opt={"scope": "read"}, summary="Get the request collection")
-async def get_collection(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_collection(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """A Postman collection with the caller's own key and a working example of every route."""
     key = request.headers["authorization"].partition(" ")[2].strip()
     base_url = gateway.public_url or str(request.base_url).rstrip("/")

@@ -8,9 +8,9 @@ from litestar import Request, Response, delete, get, patch, post
 from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
+from gatepost.access.costly import ALWAYS
 from gatepost.admin.channels import get_channel
-from gatepost.api.context import ApiContext, Context, Principal
-from gatepost.api.costly import ALWAYS
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.idempotency import REPLAYED, BodyHash, create_once, read_key
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -41,7 +41,7 @@ _check = msgspec.json.Decoder(desk.CheckRequest)
 
 
 @get(_PATH, opt={"scope": "read", "costly": "q"}, summary="List contacts")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Contacts, the newest first; or those whose name or number begins with `q`, by what begins so."""
     query = check_query(request.query_params, "q", "phone", *_FILTERS, "limit", "cursor")
     wanted, limit = _filter(query), read_limit(query.get("limit"))
@@ -57,7 +57,7 @@ async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Pr
 
 
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a contact")
-async def create_contact(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def create_contact(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Makes a contact for a number that is not known yet."""
     new, body = await read_body(request, _create)
 
@@ -70,7 +70,7 @@ async def create_contact(request: Request[Any, Any, Any], gateway: Context, call
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a contact")
-async def get_contact(contact_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One contact with its labels."""
     at = _desk(gateway, caller)
     return answer(await at.show(await at.access(contact_id)))
@@ -78,7 +78,7 @@ async def get_contact(contact_id: FromPath[str], gateway: Context, caller: Princ
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Change a contact")
 async def change_contact(
-    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Sets the name, some custom fields, or whether the person wants marketing."""
     wishes, _ = await read_body(request, _change)
@@ -89,7 +89,7 @@ async def change_contact(
 
 
 @delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a contact")
-async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes a contact with its labels and the settings of its conversation; messages stay under the number."""
     await _desk(gateway, caller).delete(contact_id)
     gateway.wake(caller.channel_id)
@@ -98,7 +98,7 @@ async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: Pr
 
 @post(_ONE + "/merge", opt={"scope": "manage"}, status_code=200, summary="Merge two contacts")
 async def merge_contact(
-    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Makes one person of two: messages, orders, labels and numbers of the second go to the first."""
     wish, _ = await read_body(request, _merge)
@@ -109,7 +109,7 @@ async def merge_contact(
 
 
 @post(_PATH + "/check", opt={"scope": "read"}, status_code=200, summary="Check numbers")
-async def check_contacts(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def check_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Which numbers are on the network."""
     wish, _ = await read_body(request, _check)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
@@ -123,7 +123,7 @@ async def check_contacts(request: Request[Any, Any, Any], gateway: Context, call
     request_max_body_size=None,
     summary="Import contacts",
 )
-async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[Any]:
+async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[Any]:
     """Takes a table in CSV, and tells line by line what became of it."""
     key, pieces = read_key(request, b""), BodyHash((await open_upload(request)).pieces)
     table = await open_table(aiter(pieces))
@@ -137,7 +137,7 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Context, cal
 
 
 @get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export contacts")
-async def export_contacts(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[Any]:
+async def export_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[Any]:
     """All contacts as a table or as lines of JSON, the newest first."""
     query = check_query(request.query_params, "format", *_FILTERS)
     kind, wanted = read_choice("format", query.get("format", "csv"), ("csv", "ndjson")), _filter(query)

@@ -8,13 +8,13 @@ from uuid import UUID
 import msgspec
 from litestar.di import NamedDependency
 
+from gatepost.access.authentication import Authenticator
+from gatepost.access.costly import CostlyRequests
+from gatepost.access.minute_limit import MinuteLimit
+from gatepost.access.timed_cache import TimedCache
 from gatepost.admin.vault import Vault
-from gatepost.api.authentication import Authenticator
 from gatepost.api.body_memory import BodyMemory
-from gatepost.api.costly import CostlyRequests
 from gatepost.api.metrics_source import MetricsSource
-from gatepost.api.minute_limit import MinuteLimit
-from gatepost.api.timed_cache import TimedCache
 from gatepost.clock import Clock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.account import Caller, Plan
@@ -76,4 +76,4 @@ class ApiContext(msgspec.Struct, frozen=True):
 
 # How a handler asks for the two things that every handler needs.
 Context = NamedDependency[ApiContext]
-Principal = NamedDependency[Caller]
+CurrentCaller = NamedDependency[Caller]

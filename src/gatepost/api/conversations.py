@@ -9,7 +9,7 @@ from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.model import ids
@@ -33,7 +33,7 @@ _change = msgspec.json.Decoder(desk.ConversationChange)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List conversations")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Conversations by their newest message, the newest first; narrowed by filters that combine."""
     query = check_query(request.query_params, *_PAGE, *_FILTERS)
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
@@ -43,7 +43,7 @@ async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Pr
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a conversation")
-async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One conversation with its contact, labels and newest message."""
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return answer(_show(found, gateway, caller))
@@ -51,7 +51,7 @@ async def get_conversation(conversation_id: FromPath[str], gateway: Context, cal
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Change a conversation")
 async def change_conversation(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Sets status, archived, muted, assignee or note."""
     wishes, _ = await read_body(request, _change)
@@ -65,7 +65,7 @@ async def change_conversation(
 
 @get(_ONE + "/messages", opt={"scope": "read"}, summary="List a conversation's messages")
 async def list_messages(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """The messages of a conversation, both ways, the newest first."""
     query = check_query(request.query_params, *_PAGE)
@@ -77,7 +77,7 @@ async def list_messages(
 
 
 @post(_ONE + "/read", opt={"scope": "send"}, status_code=200, summary="Mark a conversation as read")
-async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def post_read(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Nothing of it is unread any more, and the person is shown that where the channel is connected."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = await desk.read_conversation(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
@@ -88,7 +88,7 @@ async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Pr
 
 
 @post(_ONE + "/typing", opt={"scope": "send"}, status_code=200, summary="Show typing")
-async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Shows the person that an answer is being written."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_typing(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())

@@ -7,7 +7,7 @@ import msgspec
 from litestar import Request, Response, get, post
 from litestar.params import FromPath
 
-from gatepost.api.context import Context, Principal
+from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
 from gatepost.model.errors import GatepostError, invalid_field
@@ -28,7 +28,7 @@ _retry = msgspec.json.Decoder(RetryRequest)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List deliveries")
-async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deliveries to webhook endpoints, the newest event first; filters combine. A short page may have a next one."""
     given = read_parameters(request.query_params.multi_items(), (*desk.FILTERS, "limit", "cursor"))
     wanted, most = desk.read_filter(given), read_limit(given.get("limit"))
@@ -39,14 +39,14 @@ async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, cal
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a delivery")
-async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
     found = await desk.access_delivery(gateway.db, caller.channel_id, delivery_id)
     return answer(await desk.show_with_attempts(gateway.db, caller.channel_id, found, gateway.clock.now()))
 
 
 @post(_ONE + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry a delivery")
-async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Makes a delivery due now, whether it failed, waits or was delivered; its schedule begins anew."""
     now = gateway.clock.now()
     found = await desk.retry_one(gateway.db, caller.channel_id, delivery_id, now)
@@ -55,7 +55,7 @@ async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: P
 
 
 @post(_PATH + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry several deliveries")
-async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Makes up to 100 deliveries due now, each with its own result."""
     wish, _ = await read_body(request, _retry)
     if not 1 <= len(wish.ids) <= desk.SELECTION_MAX:

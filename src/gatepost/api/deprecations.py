@@ -75,7 +75,7 @@ class Deprecations:
         return self._headers[route]
 
     def _note(self, route: str, caller: Caller) -> None:
-        now, place = self._clock.now(), (route, caller.key_id)
+        now, place = self._clock.now(), (route, caller.principal.id)
         told = self._told.get(place)
         if told is None or now - told >= _AGAIN:
             if len(self._told) >= _MOST:
@@ -85,6 +85,6 @@ class Deprecations:
                 "deprecated route used",
                 route=route,
                 channel=ids.show("ch", caller.channel_id),
-                key=ids.show("key", caller.key_id),
+                key=ids.show("key", caller.principal.id),
                 sunset=times.show(self._endings[route].sunset),
             )

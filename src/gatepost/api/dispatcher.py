@@ -14,7 +14,7 @@ from litestar.enums import ScopeType
 from litestar.exceptions import LitestarException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from gatepost.api.access_recheck import checked_body
+from gatepost.access.access_recheck import checked_body
 from gatepost.api.compress import GzipSender
 from gatepost.api.context import ApiContext
 from gatepost.api.cors import CorsPolicy

@@ -11,8 +11,8 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.background_tasks import BackgroundTask
 
-from gatepost.api.access_recheck import still_allowed
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.access.access_recheck import recheck_access
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer
 from gatepost.api.paging import check_query, read_limit
 from gatepost.api.sse import KIND, write_stream
@@ -34,7 +34,7 @@ _NOT_KEPT = (
 
 
 @get(_PATH, opt={"scope": "read"}, summary="Read the event feed")
-async def list_events(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_events(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
     query = check_query(request.query_params, "after", "types", "limit", "wait")
     after, wait = query.get("after"), _wait(query.get("wait"))
@@ -43,7 +43,7 @@ async def list_events(request: Request[Any, Any, Any], gateway: Context, caller:
     piece = await read_feed_page(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
     if wait and not piece.events and request.method != "HEAD":
         onward = msgspec.structs.replace(wanted, after=piece.reached)
-        with gateway.waiters.watching(caller.channel_id, caller.key_id) as watcher:
+        with gateway.waiters.watching(caller.channel_id, caller.principal.id) as watcher:
             piece = await _wait_for_piece(request, gateway, onward, watcher, limit, wait)
     following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
     events = [msgspec.Raw(event.body.encode()) for event in piece.events]
@@ -51,7 +51,7 @@ async def list_events(request: Request[Any, Any, Any], gateway: Context, caller:
 
 
 @get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
-async def stream_events(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> StreamResponse:
+async def stream_events(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
     """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have.
 
     It has no end unless `seconds` gives it one.
@@ -60,7 +60,7 @@ async def stream_events(request: Request[Any, Any, Any], gateway: Context, calle
     types, seconds = _types(query.get("types")), _seconds(query.get("seconds"))
     last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
     after = last or _cursor("'after'", query.get("after")) or await newest_event(gateway.db, caller.channel_id)
-    watcher = gateway.waiters.open(caller.channel_id, caller.key_id)
+    watcher = gateway.waiters.open(caller.channel_id, caller.principal.id)
     if seconds:
         asyncio.get_running_loop().call_later(seconds, watcher.end)
     wanted, note = FeedQuery(caller.channel_id, after, types), old_cursor(gateway, after)
@@ -76,7 +76,7 @@ async def _wait_for_piece(
     """The next events, for somebody who is still there and whose key is still good."""
     with _ending_with(request, watcher):
         piece = await next_piece(gateway.db, wanted, watcher, limit, wait)
-    await still_allowed(request)
+    await recheck_access(request.scope)
     return piece
 
 

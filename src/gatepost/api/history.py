@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 from litestar import Request, Response, get
 
-from gatepost.api.context import Context, Principal
-from gatepost.api.costly import ALWAYS
+from gatepost.access.costly import ALWAYS
+from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.json_body import answer
 from gatepost.api.paging import read_cursor, read_limit, show_cursor
 from gatepost.api.stream_response import StreamResponse
@@ -24,7 +24,7 @@ _PATH = "/api/v1/messages"
 
 
 @get(_PATH, opt={"scope": "read", "costly": "q"}, summary="Look back at messages")
-async def list_messages(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_messages(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Messages of a range of time, the newest first; filters combine. A short page may still have a next one."""
     given = _parameters(request, ("limit", "cursor"))
     asked, most = read_history_query(given), read_limit(given.get("limit"))
@@ -38,7 +38,7 @@ async def list_messages(request: Request[Any, Any, Any], gateway: Context, calle
 
 
 @get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export messages")
-async def export_messages(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> StreamResponse:
+async def export_messages(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
     """All messages that fit, the newest first, as NDJSON or CSV, written while it is sent."""
     given = _parameters(request, ("format",))
     asked, format_ = read_history_query(given), given.get("format", "ndjson")

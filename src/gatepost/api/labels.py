@@ -6,7 +6,7 @@ import msgspec
 from litestar import Request, Response, delete, get, patch, post, put
 from litestar.params import FromPath
 
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.idempotency import create_once
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.model import ids
@@ -26,14 +26,14 @@ _change = msgspec.json.Decoder(desk.LabelChange)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List labels")
-async def list_labels(gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_labels(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """All labels of the channel, by name."""
     found = await read_labels(gateway.db, caller.channel_id)
     return answer([desk.show_label(label) for label in found], paging=None)
 
 
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a label")
-async def create_label(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def create_label(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Makes a label; without a colour, it gets one of the palette."""
     new, body = await read_body(request, _create)
 
@@ -46,14 +46,14 @@ async def create_label(request: Request[Any, Any, Any], gateway: Context, caller
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a label")
-async def get_label(label_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One label."""
     return answer(desk.show_label(await desk.access_label(gateway.db, caller.channel_id, label_id)))
 
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Change a label")
 async def change_label(
-    label_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    label_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Renames or recolours a label."""
     wishes, _ = await read_body(request, _change)
@@ -63,7 +63,7 @@ async def change_label(
 
 
 @delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a label")
-async def delete_label(label_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def delete_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Takes a label off everything, and away."""
     await desk.delete_label(_desk(gateway, caller), label_id)
     gateway.wake(caller.channel_id)
@@ -72,7 +72,7 @@ async def delete_label(label_id: FromPath[str], gateway: Context, caller: Princi
 
 @put(_ON_CONVERSATION, opt={"scope": "manage"}, status_code=200, summary="Label a conversation")
 async def label_conversation(
-    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: Principal
+    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Puts a label on a conversation. It may be there already."""
     await desk.put_label(_desk(gateway, caller), CONVERSATION, conversation_id, label_id)
@@ -82,7 +82,7 @@ async def label_conversation(
 
 @delete(_ON_CONVERSATION, opt={"scope": "manage"}, status_code=200, summary="Take a label off a conversation")
 async def unlabel_conversation(
-    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: Principal
+    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Takes a label off a conversation. It may be off already."""
     await desk.take_label(_desk(gateway, caller), CONVERSATION, conversation_id, label_id)
@@ -92,7 +92,7 @@ async def unlabel_conversation(
 
 @put(_ON_CONTACT, opt={"scope": "manage"}, status_code=200, summary="Label a contact")
 async def label_contact(
-    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: Principal
+    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Puts a label on a contact. It may be there already."""
     await desk.put_label(_desk(gateway, caller), CONTACT, contact_id, label_id)
@@ -102,7 +102,7 @@ async def label_contact(
 
 @delete(_ON_CONTACT, opt={"scope": "manage"}, status_code=200, summary="Take a label off a contact")
 async def unlabel_contact(
-    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: Principal
+    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Takes a label off a contact. It may be off already."""
     await desk.take_label(_desk(gateway, caller), CONTACT, contact_id, label_id)

@@ -6,9 +6,9 @@ from urllib.parse import quote
 from litestar import MediaType, Request, Response, delete, get, post
 from litestar.params import FromPath
 
+from gatepost.access.costly import ALWAYS
 from gatepost.api.byte_ranges import ByteRange, read_range
-from gatepost.api.context import ApiContext, Context, Principal
-from gatepost.api.costly import ALWAYS
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer
 from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
@@ -29,7 +29,7 @@ _PATH = "/api/v1/media"
     request_max_body_size=None,
     summary="Upload a file",
 )
-async def upload_media(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def upload_media(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Stores a file as it comes in. It can be sent by its id as often as wanted while it is kept."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
     upload = await open_upload(request)
@@ -56,14 +56,14 @@ def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, c
 
 
 @get(_PATH + "/{media_id:str}", opt={"scope": "read"}, summary="Get what is known of a file")
-async def get_media(media_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Type, size, checksum, and for an incoming file whether it has been fetched."""
     return answer(show_media(await gateway.media.access(caller.channel_id, media_id)))
 
 
 @get(_PATH + "/{media_id:str}/content", opt={"scope": "read"}, summary="Download a file")
 async def get_content(
-    media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[Any]:
     """The bytes, whole or one range of them."""
     media = await gateway.media.access(caller.channel_id, media_id)
@@ -76,7 +76,7 @@ async def get_content(
 
 
 @delete(_PATH + "/{media_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete a file")
-async def delete_media(media_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def delete_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes a file. Messages that wait to be sent with it will fail."""
     await gateway.media.delete(caller.channel_id, media_id)
     return answer(None, "File deleted")

@@ -8,7 +8,7 @@ from litestar import Request, Response, get, patch
 from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
 from gatepost.model import ids
@@ -28,7 +28,7 @@ _change = msgspec.json.Decoder(desk.OrderChange)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List orders")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Orders, the newest first; by date, status and number."""
     query = check_query(request.query_params, "from", "to", "tz", "status", "phone", "limit", "cursor")
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
@@ -39,14 +39,14 @@ async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Pr
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get an order")
-async def get_order(order_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One order with its items."""
     return answer(desk.show_order(await desk.access_order(gateway.db, caller.channel_id, order_id)))
 
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Move an order on")
 async def change_order(
-    order_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    order_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Sets how far an order has come."""
     change, _ = await read_body(request, _change)

@@ -8,7 +8,7 @@ from litestar import Request, Response, get, post
 from litestar.params import FromPath
 
 from gatepost.admin.endpoints import get_endpoint
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.idempotency import create_once
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -26,7 +26,7 @@ _recover = msgspec.json.Decoder(desk.RecoverRequest)
 
 @post(_HOOK + "/recover", opt={"scope": "manage"}, status_code=201, summary="Recover what a webhook missed")
 async def recover_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Delivers every event since a moment that never arrived. It goes on by itself; the answer's id shows how far."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
@@ -42,7 +42,7 @@ async def recover_webhook(
 
 @get(_HOOK + "/recoveries", opt={"scope": "read"}, summary="List recoveries")
 async def list_all(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """The recoveries of an endpoint, the newest first."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
@@ -55,7 +55,7 @@ async def list_all(
 
 @get(_HOOK + "/recoveries/{recovery_id:str}", opt={"scope": "read"}, summary="Get a recovery")
 async def get_recovery(
-    endpoint_id: FromPath[str], recovery_id: FromPath[str], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], recovery_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """How far a recovery is."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)

@@ -27,7 +27,7 @@ _RETRY = 2_000  # milliseconds
 async def write_stream(
     gateway: ApiContext, wanted: FeedQuery, watcher: EventWaiter, note: str = ""
 ) -> AsyncIterator[bytes]:
-    """The stream, until the reader leaves, the key ends (`still_allowed.py`), or this node stops."""
+    """The stream, until the reader leaves, the key ends (`access/access_recheck.py`), or this node stops."""
     try:
         yield _opening(wanted.after, note)
         told = wanted.after

@@ -7,7 +7,7 @@ from litestar import Litestar, Request
 from litestar.response import Stream
 from litestar.response.base import ASGIResponse
 
-from gatepost.api.access_recheck import checked_pieces
+from gatepost.access.access_recheck import checked_parts
 
 
 class StreamResponse(Stream):
@@ -17,5 +17,5 @@ class StreamResponse(Stream):
         if request.method == "HEAD":
             self.iterator = ()
         elif isinstance(self.iterator, AsyncIterator):
-            self.iterator = checked_pieces(request.scope, self.iterator)
+            self.iterator = checked_parts(request.scope, self.iterator)
         return super().to_asgi_response(app, request, **options)

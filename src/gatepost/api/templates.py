@@ -9,7 +9,7 @@ from litestar.datastructures import MultiDict
 from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.idempotency import create_once
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -29,7 +29,7 @@ _preview = msgspec.json.Decoder(desk.PreviewRequest)
 
 
 @get(_PATH, opt={"scope": "read"}, summary="List templates")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """The channel's templates, the newest first; by status, category, language or a part of the name."""
     check_official(caller.kind, "templates")
     query = check_query(request.query_params, *TemplateFilter.__struct_fields__, "limit", "cursor")
@@ -41,7 +41,7 @@ async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: Pr
 
 
 @post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a template")
-async def create_template(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def create_template(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Hands a template in for review."""
     new, body = await read_body(request, _create)
 
@@ -52,14 +52,14 @@ async def create_template(request: Request[Any, Any, Any], gateway: Context, cal
 
 
 @get(_ONE, opt={"scope": "read"}, summary="Get a template")
-async def get_template(template_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One template as it stands."""
     return answer(desk.show_template(await desk.access_template(gateway.db, caller.channel_id, template_id)))
 
 
 @patch(_ONE, opt={"scope": "manage"}, summary="Edit a template")
 async def edit_template(
-    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Changes a template, which is then reviewed anew."""
     change, _ = await read_body(request, _change)
@@ -68,21 +68,21 @@ async def edit_template(
 
 
 @delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a template")
-async def delete_template(template_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes a template in its one language, here and on the network."""
     await desk.delete_template(await _desk(gateway, caller), template_id)
     return answer(None, "Template deleted")
 
 
 @post(_PATH + "/sync", opt={"scope": "manage"}, status_code=200, summary="Sync templates")
-async def sync_templates(gateway: Context, caller: Principal) -> Response[bytes]:
+async def sync_templates(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Reads all templates of the business account anew."""
     return answer(await desk.sync_templates(await _desk(gateway, caller)), "Templates read from the network")
 
 
 @post(_ONE + "/preview", opt={"scope": "read"}, status_code=200, summary="Preview a template")
 async def preview_template(
-    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """The template with its variables filled in."""
     wish, _ = await read_body(request, _preview)

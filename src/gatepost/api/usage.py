@@ -9,7 +9,7 @@ from litestar import Response, get
 from gatepost.admin.accounts import get_account
 from gatepost.admin.channels import get_channel
 from gatepost.api.channel import throughput_shown, tier_shown
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer
 from gatepost.model import times
 from gatepost.services import usage as desk
@@ -21,7 +21,7 @@ from gatepost.store.quota import used_in_month
 
 
 @get("/api/v1/usage", opt={"scope": "read"}, summary="Get usage")
-async def show_usage(gateway: Context, caller: Principal) -> Response[bytes]:
+async def show_usage(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
     now = gateway.clock.now()
     account = await get_account(gateway.db, caller.account_id)

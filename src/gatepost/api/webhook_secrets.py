@@ -10,7 +10,7 @@ from litestar.params import FromPath
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import DEFAULT_OVERLAP, OVERLAP_MAX
-from gatepost.api.context import Context, Principal
+from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.idempotency import SECRET
 from gatepost.api.json_body import answer, read_body
 from gatepost.api.webhooks import PATH, Signing, read_endpoint_id, show_new
@@ -41,7 +41,7 @@ _verify = msgspec.json.Decoder(VerifyDelivery)
 
 @post(PATH + "/{endpoint_id:str}/rotate-secret", opt={"scope": "manage"}, status_code=200, summary="Rotate the secret")
 async def rotate_secret(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Makes a new signing secret, shown in this answer only; the old ones sign beside it until the overlap is over."""
     body, _ = await read_body(request, _rotate)
@@ -55,7 +55,7 @@ async def rotate_secret(
 
 @post(PATH + "/{endpoint_id:str}/verify", opt={"scope": "read"}, status_code=200, summary="Verify a delivery")
 async def verify_delivery(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Says whether headers and body are a genuine delivery to this endpoint and, if not, why."""
     body, _ = await read_body(request, _verify)

@@ -6,11 +6,11 @@ import msgspec
 from litestar import Request, Response, post
 from litestar.params import FromPath
 
+from gatepost.access.minute_limit import MINUTE, MinuteLimit
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer, read_body
-from gatepost.api.minute_limit import MINUTE, MinuteLimit
 from gatepost.api.webhooks import PATH, read_endpoint_id
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
@@ -35,7 +35,7 @@ _test = msgspec.json.Decoder(WebhookTestRequest)
 
 @post(PATH + "/{endpoint_id:str}/test", opt={"scope": "manage"}, status_code=200, summary="Send a test event")
 async def try_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Posts a signed example event to the endpoint, paused or disabled as well, and answers with the attempt."""
     body, _ = await read_body(request, _test)
@@ -51,10 +51,10 @@ def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
     wait = trials.take(endpoint.id)
     if wait:
         raise LimitReached(
-            f"This webhook has had {trials.most} test events within a minute. Wait as long as Retry-After says; to try "
+            f"This webhook has had {trials.limit} test events in a minute. Wait as long as Retry-After says; to try "
             "a receiver with many events, send messages in the sandbox.",
             retry_after=wait,
-            limit=LimitState("webhook-test", trials.most, int(MINUTE), 0, int(wait) + 1),
+            limit=LimitState("webhook-test", trials.limit, int(MINUTE), 0, int(wait) + 1),
         )
 
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
-from gatepost.api.context import ApiContext, Context, Principal
+from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.idempotency import create_once
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -87,7 +87,7 @@ _change = msgspec.json.Decoder(ChangeEndpoint)
 
 
 @post(PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
-async def create_webhook(request: Request[Any, Any, Any], gateway: Context, caller: Principal) -> Response[bytes]:
+async def create_webhook(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Makes an endpoint. Its signing secret is shown in this answer only."""
     wishes, body = await read_body(request, _create)
 
@@ -104,14 +104,14 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Context, call
 
 
 @get(PATH, opt={"scope": "read"}, summary="List webhook endpoints")
-async def list_webhooks(gateway: Context, caller: Principal) -> Response[bytes]:
+async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """All endpoints of the channel."""
     found = await admin.list_endpoints(gateway.db, caller.channel_id)
     return answer([_show_to(gateway, caller, endpoint) for endpoint in found], paging=None)
 
 
 @get(PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """One endpoint."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     return answer(_show_to(gateway, caller, endpoint))
@@ -119,7 +119,7 @@ async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Prin
 
 @patch(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
 async def change_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Changes address, switches, headers, or turns it on and off."""
     body, _ = await read_body(request, _change)
@@ -132,7 +132,7 @@ async def change_webhook(
 
 
 @delete(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
-async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Principal) -> Response[bytes]:
+async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     gateway.wake(caller.channel_id)
@@ -141,7 +141,7 @@ async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: P
 
 @get(PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: Principal
+    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[bytes]:
     """Every attempt with its request, its answer and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
@@ -249,7 +249,7 @@ def _show_secrets(gateway: ApiContext, endpoint: Endpoint) -> dict[str, Any]:
 
 def _show_to(gateway: ApiContext, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
-    return _show(gateway, endpoint, secret="manage" not in caller.scopes)
+    return _show(gateway, endpoint, secret="manage" not in caller.principal.scopes)
 
 
 def _show(gateway: ApiContext, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:

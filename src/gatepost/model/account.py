@@ -1,4 +1,4 @@
-"""Accounts, plans and keys: what they are, and the pure rules about them."""
+"""Accounts, plans, API keys and callers, and the rules of access."""
 
 import hashlib
 import re
@@ -6,6 +6,7 @@ import secrets
 import string
 import zlib
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 import msgspec
@@ -22,45 +23,52 @@ _KEY = re.compile(rf"{KEY_PREFIX}([\w-]{{43}})([0-9A-Za-z]{{{_CHECK}}}|)", re.AS
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A plan of the price list. No figure means no limit."""
+    """A plan with its quotas; None is unlimited."""
 
     title: str
     messages_per_month: int | None = None
     storage_bytes: int | None = None
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """Who is calling: a key with its channel and account, as one row of the database tells it."""
+class Principal(msgspec.Struct, frozen=True):
+    """What a request authenticates with, and its scopes. The operator at the command line has no credential."""
 
-    key_id: UUID
-    channel_id: UUID
-    account_id: UUID
-    kind: str
-    phone: str
-    plan: str
+    kind: Literal["key", "session", "mcp_key", "operator"]
+    id: UUID
     scopes: frozenset[str]
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """A principal, the channel that it acts on, and the channel's account."""
+
+    principal: Principal
+    channel_id: UUID
+    kind: str  # of the channel's network
+    phone: str
+    account_id: UUID
+    plan: str
     suspended: bool
     api_access: bool
     trial_ends_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    window: bool = True  # whether the channel's network takes free text within 24 hours of an answer only
+    window: bool = True  # False where the operator lifted the limit of free text to the customer-service window
 
 
 def new_key() -> str:
-    """A fresh API key: 256 random bits and their checksum, shown once."""
+    """Return a new API key: 256 random bits and their checksum."""
     random = secrets.token_urlsafe(32)
     return KEY_PREFIX + random + _checksum(random)
 
 
 def is_key(text: str) -> bool:
-    """Whether a text can be an API key at all. Older keys have no checksum."""
+    """Return whether a text has the form of an API key. Older keys have no checksum."""
     parts = _KEY.fullmatch(text)
     return parts is not None and parts[2] in ("", _checksum(parts[1]))
 
 
 def _checksum(random: str) -> str:
-    """The CRC-32 in six digits of base 62."""
+    """Return the CRC-32 as six digits of base 62."""
     rest, digits = zlib.crc32(random.encode()), ""
     for _ in range(_CHECK):
         rest, digit = divmod(rest, len(_DIGITS))
@@ -69,27 +77,27 @@ def _checksum(random: str) -> str:
 
 
 def key_hash(key: str) -> bytes:
-    """What is stored. A key is random, so one round of SHA-256 is enough to keep it unguessable."""
+    """Return the hash that is stored. Keys are random, so a plain SHA-256 is enough."""
     return hashlib.sha256(key.encode()).digest()
 
 
 def check_key(caller: Caller | None, now: datetime) -> Caller:
-    """Refuses a key that does not exist, is revoked or is past its time, without telling which."""
-    if caller is None or _ended(caller.revoked_at, now) or _ended(caller.expires_at, now):
-        raise NotAuthenticated("This API key is not valid. Make a new one with 'gatepost key create'.")
+    """Reject a key that does not exist, is revoked or has expired. The error does not say which."""
+    if caller is None or _ended(caller.principal.revoked_at, now) or _ended(caller.principal.expires_at, now):
+        raise NotAuthenticated("This API key is not valid. Create a new one with 'gatepost key create'.")
     return caller
 
 
 def check_access(caller: Caller, now: datetime) -> None:
-    """The API is usable during the trial or with the add-on, and never while suspended."""
+    """Reject a suspended account, and one whose trial has ended and that lacks the add-on."""
     if caller.suspended:
         raise NoAccess("This account is suspended. Ask the operator of this gateway.", "account_suspended")
     if not caller.api_access and now >= caller.trial_ends_at:
-        raise NoAccess(f'The trial is over. Add "{API_ACCESS}" to the account to go on using the API.')
+        raise NoAccess(f'The trial has ended. Add "{API_ACCESS}" to the account to keep using the API.')
 
 
 def check_scope(caller: Caller, scope: str) -> None:
-    if scope not in caller.scopes:
+    if scope not in caller.principal.scopes:
         raise MissingScope(f"This key lacks the scope '{scope}'. Use a key that has it.")
 
 

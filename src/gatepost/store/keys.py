@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.account import API_ACCESS, SCOPES, Caller
+from gatepost.model.account import API_ACCESS, SCOPES, Caller, Principal
 from gatepost.store.pool import Database
 
 
@@ -29,12 +29,12 @@ _COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_
 
 
 async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
-    """Who a key is, with channel and account, in one look."""
+    """Return the caller of a key, with its channel and account."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
-            """SELECT k.id AS key_id, k.channel_id, c.account_id, c.kind, c.phone, a.plan, k.scopes, a.suspended,
+            """SELECT k.id, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
+                      a.plan, a.suspended, a.trial_ends_at,
                       EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
-                      a.trial_ends_at, k.expires_at, k.revoked_at,
                       COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
                FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
                WHERE k.hash = $1""",
@@ -44,12 +44,12 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     if row is None:
         return None
     values = dict(row)
-    values["scopes"] = frozenset(values["scopes"])
-    return Caller(**values)
+    id_, scopes, expires_at, revoked_at = (values.pop(name) for name in ("id", "scopes", "expires_at", "revoked_at"))
+    return Caller(Principal("key", id_, frozenset(scopes), expires_at, revoked_at), **values)
 
 
 async def operator_of(db: Database, channel_id: UUID) -> Caller | None:
-    """The operator acting for a channel: every scope, and no key. The account's plan holds all the same."""
+    """Return the operator as the caller on a channel: with every scope, but within the account's plan."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             """SELECT c.id AS channel_id, c.account_id, c.kind, c.phone, a.plan, a.suspended, a.trial_ends_at,
@@ -59,14 +59,7 @@ async def operator_of(db: Database, channel_id: UUID) -> Caller | None:
         )
     if row is None:
         return None
-    return Caller(
-        key_id=UUID(int=0),
-        scopes=frozenset(SCOPES),
-        api_access=True,
-        expires_at=None,
-        revoked_at=None,
-        **dict(row),
-    )
+    return Caller(Principal("operator", UUID(int=0), frozenset(SCOPES)), api_access=True, **dict(row))
 
 
 async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:

@@ -1,12 +1,12 @@
-"""The gate: who is calling, may they, and not too fast?"""
+"""Authenticate requests and limit the rate of each key."""
 
 import time
 from datetime import datetime
 from uuid import UUID
 
-from gatepost.api.client_address import client_network
-from gatepost.api.minute_limit import MINUTE, MinuteLimit
-from gatepost.api.timed_cache import TimedCache
+from gatepost.access.client_address import client_network
+from gatepost.access.minute_limit import MINUTE, MinuteLimit
+from gatepost.access.timed_cache import TimedCache
 from gatepost.clock import Clock
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import LimitReached, LimitState, NotAuthenticated
@@ -14,15 +14,15 @@ from gatepost.outbound.pace import evenly
 from gatepost.store.keys import find_caller, touch_keys
 from gatepost.store.pool import Database
 
-_MOST_KEYS = 20_000
-_UP = 1 - 1e-6  # to the next whole request, save for what fractions of a second lose on their way
-_MOST_SHOWN = 10_000
+_MAX_RATED = 20_000
+_MAX_HEADERS = 10_000
+_ROUND_UP = 1 - 1e-6  # to a whole request, with room for rounding errors of fractions of a second
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Authenticator:
-    """Lets requests through by their key."""
+    """Authenticates requests by their API key, and counts them."""
 
     def __init__(
         self, db: Database, clock: Clock, rate: float, burst: int, cache_seconds: float, wrong_keys: int
@@ -34,13 +34,13 @@ class Authenticator:
         self._window = max(1, round(burst / rate))
         self._policy = (b"ratelimit-policy", b'"api";q=%d;w=%d' % (burst, self._window))
         self._callers: TimedCache[bytes, Caller | None] = TimedCache(self._find, min(cache_seconds, 1.0))
-        self._shown: dict[int, Headers] = {}
-        self._due: dict[UUID, float] = {}
+        self._headers: dict[int, Headers] = {}
+        self._due: dict[UUID, float] = {}  # by principal
         self._used: dict[UUID, datetime] = {}
         self._wrong = MinuteLimit(wrong_keys, clock) if wrong_keys else None
 
     async def admit(self, authorization: str | None, scope: str, address: str | None) -> tuple[Caller, Headers]:
-        """The caller behind a request and what their key has left of its rate, or the reason why not."""
+        """Return the caller of a new request and the rate limit headers of its answer, or raise why it is rejected."""
         try:
             caller = await self.check(authorization, scope)
         except NotAuthenticated:
@@ -49,28 +49,28 @@ class Authenticator:
         return caller, self._check_rate(caller)
 
     def _count_wrong(self, address: str | None) -> None:
-        """Whoever tries keys from one address hears no more of them until it slows down; a good key is not asked."""
+        """Limit how fast an address can try wrong keys. Requests with a valid key are not counted."""
         wait = self._wrong.take(client_network(address), always=True) if self._wrong and address else 0.0
         if self._wrong and wait:
             raise LimitReached(
-                f"More than {self._wrong.most} requests in a minute came from your address with a wrong API key, or "
-                "none. Put the key right, then wait as long as Retry-After says.",
+                f"Your address sent more than {self._wrong.limit} requests in a minute with a wrong API key or without "
+                "one. Correct the key, then wait as long as Retry-After says.",
                 retry_after=wait,
-                limit=LimitState("wrong-keys", self._wrong.most, int(MINUTE), 0, int(wait) + 1),
+                limit=LimitState("wrong-keys", self._wrong.limit, int(MINUTE), 0, int(wait) + 1),
             ) from None
 
     async def check(self, authorization: str | None, scope: str) -> Caller:
-        """The same for a request that was let in already and goes on: may it still?"""
+        """Return the caller of a request without counting it, or raise why it is rejected."""
         caller = await self._callers.get(key_hash(_bearer(authorization)))
         now = self._clock.now()
         caller = check_key(caller, now)
         check_access(caller, now)
         check_scope(caller, scope)
-        self._used[caller.key_id] = now
+        self._used[caller.principal.id] = now
         return caller
 
     async def note_use(self) -> None:
-        """Writes down which keys were used since the last time."""
+        """Store which keys were used since the last call."""
         used, self._used = self._used, {}
         if used:
             await touch_keys(self._db, used)
@@ -79,28 +79,28 @@ class Authenticator:
         return await find_caller(self._db, hashed)
 
     def _check_rate(self, caller: Caller) -> Headers:
-        """Counts the request, and tells what is left."""
+        """Count a request against the rate of its key, and return the headers that say what is left."""
         now = time.monotonic()
-        wait, due = evenly(self._due.get(caller.key_id, 0.0), now, 1 / self._rate, self._burst)
+        wait, due = evenly(self._due.get(caller.principal.id, 0.0), now, 1 / self._rate, self._burst)
         if wait:
             raise LimitReached(
-                f"More than {self._rate:g} requests a second with this key. Wait a moment and go on.",
+                f"This key sent more than {self._rate:g} requests a second. Wait as long as Retry-After says.",
                 retry_after=wait,
                 limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),
             )
-        if len(self._due) > _MOST_KEYS:
+        if len(self._due) > _MAX_RATED:
             self._due = {key: at for key, at in self._due.items() if at > now}
-        self._due[caller.key_id] = due
-        used = int((due - now) * self._rate + _UP)
-        return self._shown.get(used) or self._show(used)
+        self._due[caller.principal.id] = due
+        used = int((due - now) * self._rate + _ROUND_UP)
+        return self._headers.get(used) or self._format(used)
 
-    def _show(self, used: int) -> Headers:
-        """So many more may come now, and as many as ever in so many seconds. Written once: most calls say the same."""
-        if len(self._shown) > _MOST_SHOWN:
-            self._shown.clear()
+    def _format(self, used: int) -> Headers:
+        """Return how many requests are left, and in how many seconds all of them. Cached: most answers are the same."""
+        if len(self._headers) > _MAX_HEADERS:
+            self._headers.clear()
         left = b'"api";r=%d;t=%d' % (max(0, self._burst - used), int(used / self._rate) + 1)
-        shown = self._shown[used] = self._policy, (b"ratelimit", left)
-        return shown
+        headers = self._headers[used] = self._policy, (b"ratelimit", left)
+        return headers
 
 
 def _bearer(header: str | None) -> str:
@@ -111,5 +111,5 @@ def _bearer(header: str | None) -> str:
     if scheme.lower() != "bearer" or not key.startswith(KEY_PREFIX):
         raise NotAuthenticated("The Authorization header must be 'Bearer <key>', and keys begin with gpk_.")
     if not is_key(key):
-        raise NotAuthenticated("This API key is mistyped or not whole. Copy it again.")
+        raise NotAuthenticated("This API key is mistyped or incomplete. Copy it again.")
     return key

@@ -1,0 +1,30 @@
+"""A limit of actions per minute."""
+
+from collections import deque
+from collections.abc import Hashable
+
+from gatepost.clock import Clock
+
+MINUTE = 60.0
+MAX_COUNTED = 5_000  # the least recently active are dropped first
+
+
+class MinuteLimit:
+    """Counts the actions of many actors over a sliding minute, in bounded memory."""
+
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self.limit = limit
+        self._clock = clock
+        self._times: dict[Hashable, deque[float]] = {}
+
+    def take(self, actor: Hashable, *, always: bool = False) -> float:
+        """Count an action and return 0, or return the seconds to wait. `always` counts it in both cases."""
+        now = self._clock.monotonic()
+        times = self._times.pop(actor, None) or deque(maxlen=self.limit)
+        full = len(times) == self.limit and now - times[0] < MINUTE
+        if always or not full:
+            times.append(now)
+        self._times[actor] = times
+        if len(self._times) > MAX_COUNTED:
+            del self._times[next(iter(self._times))]
+        return times[0] + MINUTE - now if full else 0.0
