@@ -9,7 +9,7 @@ import typer
 
 from gatepost.cli.root import app
 
-PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
 
 
 def leaves(command: Any, path: tuple[str, ...] = ("gatepost",)) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from gatepost_client import errors
 from gatepost_client.errors import error_of
 from gatepost_client.wire import Answer
 
-DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 CODES = re.findall(r"^## (\w+)\n\n\*\*(\d+)\.?\*\*", DOCS.read_text(), re.MULTILINE)
 
 

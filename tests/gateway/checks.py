@@ -26,7 +26,7 @@ def check_refused(answer: Answer, status: int, code: str, field: str | None = No
     assert error["code"] == code, (about, answer.body)
     assert [problem["field"] for problem in error["fields"]] == ([field] if field else []), (about, answer.body)
     assert error["request_id"] == answer.headers["x-request-id"]
-    assert error["docs"] == f"docs/errors.md#{code}"
+    assert error["docs"] == f"/docs/reference/errors#{code}"
     assert "data" not in body
     return error
 

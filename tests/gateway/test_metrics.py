@@ -16,7 +16,7 @@ from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.house import House, running_house
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 HOOKS = "/api/v1/webhooks"
 TOKEN = "a-token"
 Samples = dict[tuple[str, str], float]  # name and label's value → figure

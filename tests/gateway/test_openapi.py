@@ -23,7 +23,7 @@ from tests.house import House
 
 OPERATIONS = list_operations([*ROUTES, *REFERENCE, *HEALTH])
 DOCUMENT = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
-ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
+ERRORS = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 
 
 def test_the_document_is_valid_openapi() -> None:

@@ -11,7 +11,7 @@ from tests.gateway.reference import Route, routes_of, served
 from tests.house import Answer, House
 
 NOTHING = "0" * 32
-API = Path(__file__).parents[2] / "docs" / "api.md"
+API = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 
 async def _call(house: House, route: Route, key: str) -> Answer:

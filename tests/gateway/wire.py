@@ -88,7 +88,7 @@ def check_wire(answer: Answer, status: int, code: str) -> None:
     assert (answer.status, error["code"]) == (status, code)
     assert error["request_id"] == answer.headers["x-request-id"]
     assert error["request_id"].startswith("req_")
-    assert error["docs"] == f"docs/errors.md#{code}"
+    assert error["docs"] == f"/docs/reference/errors#{code}"
     assert answer.headers["connection"] == "close"
     assert answer.headers["content-type"] == "application/json"
     assert error["retryable"] is ("retry-after" in answer.headers)

@@ -11,7 +11,7 @@ from gatepost.model.content.kinds import KINDS, TYPES
 
 from .sends import check
 
-PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
 BLOCKS: list[str] = re.findall(r"```json\n(\{\"type\": .*?)```", PAGE, re.DOTALL)
 EXAMPLES: list[dict[str, Any]] = [
     msgspec.json.decode(line) for block in BLOCKS for line in re.split(r"\n(?=\{)", block.strip())

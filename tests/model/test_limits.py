@@ -14,7 +14,7 @@ from gatepost.services.profile import ProfileChange, check_profile
 from . import templates as t
 from .sends import CARD, MEDIA, NOW, SMALLEST, USE, check
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 Try = Callable[[int], Any]
 
 

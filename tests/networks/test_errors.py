@@ -9,7 +9,7 @@ import pytest
 from gatepost.networks.base import ErrorReaction
 from gatepost.networks.cloud.errors import ErrorEntry, by_status, explained, find, look_up, page, table
 
-DOCS = Path(__file__).parents[2] / "docs" / "network-errors.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "network-errors.md"
 SINGLE = """
 0 1 2 3 4 10 33 100 104 190 368 613 80007 80008 130403 130429 130472 130497 131000 131005 131008 131009 131016
 131020 131021 131026 131030 131031 131037 131041 131042 131043 131044 131045 131047 131048 131049 131050 131051 131052
@@ -120,5 +120,5 @@ def test_an_unknown_subcode_leaves_the_advice_of_the_code() -> None:
 
 
 def test_the_page_in_the_docs_is_up_to_date() -> None:
-    assert DOCS.read_text() == page(), "python -m gatepost.networks.cloud.errors > docs/network-errors.md"
+    assert DOCS.read_text() == page(), "python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md"
     assert len(re.findall(r"^\| [0-9]", page(), re.MULTILINE)) == len(table())

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE
 
 from .driver import NUMBER, Driver
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 PROGRAM = """
 import asyncio, sys
 from gatepost_sandbox import SandboxSettings, serve

@@ -91,7 +91,7 @@ def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
 
 
 def test_neither_library_knows_v1a_and_both_find_v1_beside_it(judge: Judge) -> None:
-    """As docs/webhooks.md says of them."""
+    """As docs/reference/webhooks.md says of them."""
     now, shared, private = int(time.time()), new_secret(), new_secret("v1a")
     public = public_key(private) or ""
     alone = signature_headers([private], "evt_1", now, BODY)

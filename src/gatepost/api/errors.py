@@ -52,7 +52,7 @@ _STATUS: dict[type[GatepostError], int] = {
 }
 _FRAMEWORK = {
     400: ("malformed_json", "The request cannot be read."),
-    404: ("not_found", "There is nothing at this address. The routes are listed in docs/api.md."),
+    404: ("not_found", "There is nothing at this address. The routes are listed at /docs."),
     405: ("method_not_allowed", "This address does not take that method."),
     413: ("body_too_large", "The body is larger than this gateway takes."),
 }
@@ -101,7 +101,7 @@ def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, 
         "fields": error.fields,
         "retryable": error.retryable,
         "request_id": request_id,
-        "docs": f"docs/errors.md#{error.code}",
+        "docs": f"/docs/reference/errors#{error.code}",
     }
     if error.network is not None:
         told["network"] = error.network

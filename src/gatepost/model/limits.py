@@ -1,4 +1,4 @@
-"""The one table of limits, `limits.toml`: read once, used by every check, shown in docs/limits.md."""
+"""The one table of limits, `limits.toml`: read once, used by every check, shown in docs/reference/limits.md."""
 
 import re
 import tomllib
@@ -68,7 +68,7 @@ def table() -> dict[str, Limit]:
 
 
 def docs_page() -> str:
-    """The page docs/limits.md, whole."""
+    """The page docs/reference/limits.md, whole."""
     fields = [f"| `{name}` | {_shown(row)} | {row.note}{' *' if row.ours else ''} |" for name, row in _LIMITS.items()]
     files = [f"| `{name}` | {', '.join(row.types)} | {_size(row)} |" for name, row in FILES.items()]
     return "\n".join([_HEAD, *fields, "", _FILES, *files, "", _FOOT, ""])

@@ -49,7 +49,7 @@ async def device_address(dsn: str, secret: bytes) -> str:
         log.warning(
             "the process that links phones uses the gateway's own database role: it could not have one of its own",
             reason=str(error) or type(error).__name__,
-            docs="docs/linked-phones.md",
+            docs="docs/explanation/linked-phones.md",
         )
         return dsn
     return address

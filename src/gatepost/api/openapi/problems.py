@@ -158,9 +158,13 @@ def _example(code: str) -> dict[str, Any]:
         "fields": [{"field": "name", "message": "is required"}] if code == "invalid_field" else [],
         "retryable": code in RETRYABLE,
         "request_id": "req_5b1d0c3e9a7f42d8000000a1",
-        "docs": f"docs/errors.md#{code}",
+        "docs": f"/docs/reference/errors#{code}",
     }
-    return {"success": False, "message": f"What is wrong, and what to do: see docs/errors.md#{code}.", "error": error}
+    return {
+        "success": False,
+        "message": f"What is wrong and what to do: see /docs/reference/errors#{code}.",
+        "error": error,
+    }
 
 
 def share_refusals(paths: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The Cloud API's refusals: what each asks for, and our advice about it. The table itself is `errors.toml`.
 
-python -m gatepost.networks.cloud.errors > docs/network-errors.md
+python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md
 """
 
 import sys
@@ -103,7 +103,7 @@ itself that the trouble will pass (`is_transient`).
 
 
 def page() -> str:
-    """docs/network-errors.md, whole."""
+    """docs/reference/network-errors.md, whole."""
     return _HEAD + "".join(_line(entry) for entry in _ENTRIES)
 
 
