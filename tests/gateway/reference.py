@@ -6,12 +6,16 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.api.app import HEALTH, REFERENCE, ROUTES
+from gatepost.api.openapi.routes import list_operations
 from gatepost.model import ids
 from gatepost.model.event import TYPES
 from tests.gateway.checks import until
 from tests.house import House
 
 V1 = "/api/v1"
+# The example of each route's body, with its {{names}}.
+BODIES = {operation.key: operation.docs.example for operation in list_operations([*ROUTES, *REFERENCE, *HEALTH])}
 ITEM = {"product_retailer_id": "rye", "quantity": 1, "item_price": "4.50", "currency": "USD"}
 TEMPLATE = {
     "name": "order_sent",

@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.api.openapi.notes import NOTES
 from gatepost.model import ids
 from gatepost.store.idempotency import LEASE
 from tests.gateway.checks import check_refused
-from tests.gateway.reference import Route, Tenant, move_in, routes_of, served
+from tests.gateway.reference import BODIES, Route, Tenant, move_in, routes_of, served
 from tests.house import Answer, House, running_house
 
 V1 = "/api/v1"
@@ -45,7 +44,7 @@ class Stage(msgspec.Struct):
             return (TABLE, "text/csv") if route.path.endswith("/import") else (b"Hello", "text/plain")
         values = self.tenant.things | {"phone": "5511999990001", "$timestamp": "1794736800"}
         values["webhook_url"] = self.house.sandbox_url + "/nowhere"
-        text = msgspec.json.encode(_noted(route)).decode()
+        text = msgspec.json.encode(BODIES[route.key]).decode()
         return _PLACE.sub(lambda hit: values.get(hit.group(1), hit.group(0)), text).encode(), "application/json"
 
     async def ask(self, route: Route, raw: bytes, kind: str, key: str) -> Answer:
@@ -72,11 +71,6 @@ class Stage(msgspec.Struct):
 
     def route(self, path: str) -> Route:
         return next(route for route in self.routes if route.path == V1 + path)
-
-
-def _noted(route: Route) -> Any:
-    """The example as the notes have it, with its places still open."""
-    return NOTES[route.key].example
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from gatepost.api.openapi.notes import NOTES
 from tests.gateway.checks import check_refused
-from tests.gateway.reference import Route, Tenant, move_in, routes_of, rows_of, served
+from tests.gateway.reference import BODIES, Route, Tenant, move_in, routes_of, rows_of, served
 from tests.house import Answer, House
 
 PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -49,7 +48,7 @@ async def test_ids_in_bodies(house: House) -> None:
     routes, mine, theirs = await _two(house)
     before = await rows_of(house, theirs.channel_id)
     for route in routes:
-        for name, body in _foreign_bodies(NOTES[route.key].example, mine, theirs):
+        for name, body in _foreign_bodies(BODIES[route.key], mine, theirs):
             answer = await _call(house, route, route.at(mine.things), body, mine.key)
             assert answer.status in (404, 422) or _all_refused(answer), (route.key, name, answer.body)
     for body in _sends(theirs):

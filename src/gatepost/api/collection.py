@@ -15,9 +15,8 @@ from litestar import Request, Response, get
 
 from gatepost.api.collection_scripts import scripts
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.openapi.note import Note, Sample
-from gatepost.api.openapi.notes import note_of
 from gatepost.api.openapi.parameters import EXAMPLES
+from gatepost.api.openapi.route_docs import RouteDocs, Sample
 from gatepost.api.openapi.routes import Operation
 from gatepost.model import times
 
@@ -46,10 +45,10 @@ def build_collection(
     operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime
 ) -> dict[str, Any]:
     """The collection of one caller. What the caller's kind of channel cannot do stands in a folder of its own."""
-    kept = {name for operation in operations for name in _kept(note_of(operation.key))}
+    kept = {name for operation in operations for name in _kept(operation.docs)}
     folders: dict[str, list[Any]] = {}
     for operation in _in_order([one for one in operations if one.scope]):
-        note = note_of(operation.key)
+        note = operation.docs
         for sample in _samples(operation, note):
             foreign = sample.only if sample.only not in (None, kind) else None
             name = _KINDS[foreign] if foreign else sample.folder or _folder(operation)
@@ -73,11 +72,11 @@ _LAST = ("message types", "linking", *_KINDS.values())
 def _in_order(operations: list[Operation]) -> list[Operation]:
     """By resource, in the order of the routes; what makes comes before what uses, and deleting last."""
     places = list(dict.fromkeys(_folder(operation) for operation in operations))
-    return sorted(operations, key=lambda one: (places.index(_folder(one)), note_of(one.key).turn, _ends(one)))
+    return sorted(operations, key=lambda one: (places.index(_folder(one)), one.docs.turn, _ends(one)))
 
 
 def _folder(operation: Operation) -> str:
-    return note_of(operation.key).folder or operation.resource
+    return operation.docs.folder or operation.resource
 
 
 def _ends(operation: Operation) -> bool:
@@ -85,17 +84,17 @@ def _ends(operation: Operation) -> bool:
 
 
 def _variables(operations: Sequence[Operation]) -> dict[str, str]:
-    kept = {name: "" for operation in operations for name in _kept(note_of(operation.key))}
-    asked = {name: "" for operation in operations for name in note_of(operation.key).needs}
+    kept = {name: "" for operation in operations for name in _kept(operation.docs)}
+    asked = {name: "" for operation in operations for name in operation.docs.needs}
     needed = {name: EXAMPLES.get(name, "") for one in operations if one.scope for name in one.parameters}
     return needed | kept | asked | {"phone": EXAMPLES["phone"], "webhook_url": EXAMPLES["webhook_url"]}
 
 
-def _kept(note: Note) -> list[str]:
+def _kept(note: RouteDocs) -> list[str]:
     return [*note.keeps, *(name for sample in note.more for name in sample.keeps)]
 
 
-def _samples(operation: Operation, note: Note) -> list[Sample]:
+def _samples(operation: Operation, note: RouteDocs) -> list[Sample]:
     first = Sample(
         operation.summary,
         note.example,
@@ -112,7 +111,7 @@ def _samples(operation: Operation, note: Note) -> list[Sample]:
     return [first, *more]
 
 
-def _item(operation: Operation, note: Note, sample: Sample, kept: set[str], foreign: str | None) -> dict[str, Any]:
+def _item(operation: Operation, note: RouteDocs, sample: Sample, kept: set[str], foreign: str | None) -> dict[str, Any]:
     request: dict[str, Any] = {
         "method": operation.method,
         "url": _url(operation, note, sample),
@@ -133,11 +132,11 @@ def _item(operation: Operation, note: Note, sample: Sample, kept: set[str], fore
     return {"name": sample.title, "request": request, "response": [], "event": event}
 
 
-def _url(operation: Operation, note: Note, sample: Sample) -> dict[str, Any]:
+def _url(operation: Operation, note: RouteDocs, sample: Sample) -> dict[str, Any]:
     path = operation.path.strip("/")
     for name in operation.parameters:
         path = path.replace("{" + name + "}", "{{" + note.uses.get(name, name) + "}}")
     raw = "{{base_url}}/" + path + ("?" + urlencode(sample.asks, safe="{}") if sample.asks else "")
     asked = [{"key": name, "value": value} for name, value in sample.asks.items()]
-    offered = [{"key": name, "value": "", "disabled": True} for name in note.query if name not in sample.asks]
+    offered = [{"key": name, "value": "", "disabled": True} for name in note.query_names if name not in sample.asks]
     return {"raw": raw, "host": ["{{base_url}}"], "path": path.split("/"), "query": asked + offered}

@@ -7,7 +7,7 @@ after    checks the status, and keeps the ids that later requests need
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gatepost.api.openapi.note import Wait
+from gatepost.api.openapi.route_docs import Wait
 
 _PAUSE = 250  # milliseconds
 

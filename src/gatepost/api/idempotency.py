@@ -15,13 +15,46 @@ from litestar import MediaType, Request, Response
 
 from gatepost.admin.vault import Vault
 from gatepost.api.context import ApiContext
+from gatepost.api.responses import SECRET, Created, Encoded, envelope
 from gatepost.model.account import Caller
 from gatepost.outbound.accept import idempotency_key
 from gatepost.store.idempotency import PLAIN, AnswerSeal, IdempotencyKey, IdempotentRequest, Replay
 
 T = TypeVar("T")
+A = TypeVar("A")
 REPLAYED = {"Idempotent-Replayed": "true"}
-SECRET = {"Cache-Control": "no-store"}
+
+
+class CreateOnce:
+    """A request that creates a resource, done once under its Idempotency-Key. Handlers get it as `once`."""
+
+    def __init__(self, request: Request[Any, Any, Any], body: bytes, message: str) -> None:
+        self._request = request
+        self._body = body
+        self._message = message
+        self._headers: dict[str, str] = {}
+
+    async def create(
+        self,
+        make: Callable[[IdempotentRequest[T]], Awaitable[T]],
+        show: Callable[[T], A],
+        *,
+        secret: bool = False,
+    ) -> Created[A]:
+        """Create the resource, or answer as before. A `secret` answer is stored encrypted."""
+        state = self._request.scope["state"]
+        gateway: ApiContext = state["gateway"]
+        caller: Caller = state["caller"]
+        key = read_key(self._request, self._body)
+        seal = _seal(gateway.vault, caller, key) if secret and key else PLAIN
+        once = IdempotentRequest[T](caller.channel_id, key, lambda made: envelope(show(made), self._message), seal)
+        self._headers = SECRET if secret else {}
+        await once.look(gateway.db, gateway.clock.now())
+        return Created(show(await make(once)), headers=self._headers)
+
+    def again(self, before: Replay) -> Encoded[Any]:
+        """Return the answer that the first request got."""
+        return Encoded(before.answer, self._headers | REPLAYED)
 
 
 async def create_once(

@@ -1,119 +1,123 @@
-"""Labels: list, make, look, change, delete; and on conversations and contacts."""
+"""Labels: list, create, get, change, delete; put on conversations and contacts, and taken off."""
 
-from typing import Any
-
-import msgspec
-from litestar import Request, Response, delete, get, patch, post, put
 from litestar.params import FromPath
 
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.idempotency import create_once
-from gatepost.api.json_body import answer, envelope, read_body
+from gatepost.api.contract.labels import Label
+from gatepost.api.idempotency import CreateOnce
+from gatepost.api.responses import Created, Page
+from gatepost.api.route import delete, get, patch, post, put
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.event import ChannelRef
-from gatepost.services import labels as desk
-from gatepost.store.idempotency import IdempotentRequest
-from gatepost.store.labels import CONTACT, CONVERSATION, LabelRow
+from gatepost.services import labels as service
+from gatepost.services.labels import LabelChange, LabelService, NewLabel
+from gatepost.store.labels import CONTACT, CONVERSATION
 from gatepost.store.labels import list_labels as read_labels
 
 _PATH = "/api/v1/labels"
 _ONE = _PATH + "/{label_id:str}"
 _ON_CONVERSATION = "/api/v1/conversations/{conversation_id:str}/labels/{label_id:str}"
 _ON_CONTACT = "/api/v1/contacts/{contact_id:str}/labels/{label_id:str}"
-_create = msgspec.json.Decoder(desk.NewLabel)
-_change = msgspec.json.Decoder(desk.LabelChange)
 
 
-@get(_PATH, opt={"scope": "read"}, summary="List labels")
-async def list_labels(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(_PATH, scope="read", summary="List labels")
+async def list_labels(gateway: Context, caller: CurrentCaller) -> Page[Label]:
     """All labels of the channel, by name."""
-    found = await read_labels(gateway.db, caller.channel_id)
-    return answer([desk.show_label(label) for label in found], paging=None)
+    return Page([Label.of(row) for row in await read_labels(gateway.db, caller.channel_id)])
 
 
-@post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a label")
-async def create_label(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Makes a label; without a colour, it gets one of the palette."""
-    new, body = await read_body(request, _create)
+@post(
+    _PATH,
+    scope="manage",
+    summary="Create a label",
+    message="Label created",
+    errors=("wrong_state",),
+    example={"name": "VIP {{$timestamp}}", "color": "#1d56a8"},
+    keeps={"label_id": "data.id"},
+    turn=-1,
+)
+async def create_label(body: NewLabel, once: CreateOnce, gateway: Context, caller: CurrentCaller) -> Created[Label]:
+    """Creates a label. Without a color, it gets one of the palette."""
+    labels = _labels(gateway, caller)
+    return await once.create(lambda request: service.create_label(labels, body, request), Label.of)
 
-    async def make(once: IdempotentRequest[LabelRow]) -> LabelRow:
-        made = await desk.create_label(_desk(gateway, caller), new, once)
-        gateway.wake(caller.channel_id)
-        return made
 
-    return await create_once(request, gateway, caller, body, make, _made)
-
-
-@get(_ONE, opt={"scope": "read"}, summary="Get a label")
-async def get_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(_ONE, scope="read", summary="Get a label")
+async def get_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Label:
     """One label."""
-    return answer(desk.show_label(await desk.access_label(gateway.db, caller.channel_id, label_id)))
+    return Label.of(await service.access_label(gateway.db, caller.channel_id, label_id))
 
 
-@patch(_ONE, opt={"scope": "manage"}, summary="Change a label")
-async def change_label(
-    label_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Renames or recolours a label."""
-    wishes, _ = await read_body(request, _change)
-    changed = await desk.change_label(_desk(gateway, caller), label_id, wishes)
-    gateway.wake(caller.channel_id)
-    return answer(desk.show_label(changed), "Label changed")
+@patch(
+    _ONE,
+    scope="manage",
+    summary="Change a label",
+    message="Label changed",
+    errors=("wrong_state",),
+    example={"color": "#0b6e4f"},
+)
+async def change_label(label_id: FromPath[str], body: LabelChange, gateway: Context, caller: CurrentCaller) -> Label:
+    """Changes the name or the color of a label."""
+    return Label.of(await service.change_label(_labels(gateway, caller), label_id, body))
 
 
-@delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a label")
-async def delete_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Takes a label off everything, and away."""
-    await desk.delete_label(_desk(gateway, caller), label_id)
-    gateway.wake(caller.channel_id)
-    return answer(None, "Label deleted")
+@delete(_ONE, scope="manage", summary="Delete a label", message="Label deleted", turn=1)
+async def delete_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+    """Removes a label from everything that has it, and deletes it."""
+    await service.delete_label(_labels(gateway, caller), label_id)
 
 
-@put(_ON_CONVERSATION, opt={"scope": "manage"}, status_code=200, summary="Label a conversation")
+@put(
+    _ON_CONVERSATION,
+    scope="manage",
+    summary="Label a conversation",
+    message="The label is on the conversation",
+    folder="labels",
+)
 async def label_conversation(
     conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Puts a label on a conversation. It may be there already."""
-    await desk.put_label(_desk(gateway, caller), CONVERSATION, conversation_id, label_id)
-    gateway.wake(caller.channel_id)
-    return answer(None, "The label is on the conversation")
+) -> None:
+    """Puts a label on a conversation. It may already be there."""
+    await service.put_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
 
-@delete(_ON_CONVERSATION, opt={"scope": "manage"}, status_code=200, summary="Take a label off a conversation")
+@delete(
+    _ON_CONVERSATION,
+    scope="manage",
+    summary="Take a label off a conversation",
+    message="The label is off the conversation",
+    folder="labels",
+)
 async def unlabel_conversation(
     conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Takes a label off a conversation. It may be off already."""
-    await desk.take_label(_desk(gateway, caller), CONVERSATION, conversation_id, label_id)
-    gateway.wake(caller.channel_id)
-    return answer(None, "The label is off the conversation")
+) -> None:
+    """Takes a label off a conversation. It may already be off."""
+    await service.take_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
 
-@put(_ON_CONTACT, opt={"scope": "manage"}, status_code=200, summary="Label a contact")
+@put(_ON_CONTACT, scope="manage", summary="Label a contact", message="The label is on the contact", folder="labels")
 async def label_contact(
     contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Puts a label on a contact. It may be there already."""
-    await desk.put_label(_desk(gateway, caller), CONTACT, contact_id, label_id)
-    gateway.wake(caller.channel_id)
-    return answer(None, "The label is on the contact")
+) -> None:
+    """Puts a label on a contact. It may already be there."""
+    await service.put_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 
 
-@delete(_ON_CONTACT, opt={"scope": "manage"}, status_code=200, summary="Take a label off a contact")
+@delete(
+    _ON_CONTACT,
+    scope="manage",
+    summary="Take a label off a contact",
+    message="The label is off the contact",
+    folder="labels",
+)
 async def unlabel_contact(
     contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Takes a label off a contact. It may be off already."""
-    await desk.take_label(_desk(gateway, caller), CONTACT, contact_id, label_id)
-    gateway.wake(caller.channel_id)
-    return answer(None, "The label is off the contact")
+) -> None:
+    """Takes a label off a contact. It may already be off."""
+    await service.take_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 
 
-def _made(label: LabelRow) -> bytes:
-    return envelope(desk.show_label(label), "Label created")
-
-
-def _desk(gateway: ApiContext, caller: Caller) -> desk.LabelService:
+def _labels(gateway: ApiContext, caller: Caller) -> LabelService:
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
-    return desk.LabelService(gateway.db, channel, caller.channel_id, gateway.clock.now())
+    return LabelService(gateway.db, channel, caller.channel_id, gateway.clock.now())

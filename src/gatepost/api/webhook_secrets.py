@@ -11,8 +11,8 @@ from litestar.params import FromPath
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import DEFAULT_OVERLAP, OVERLAP_MAX
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.idempotency import SECRET
 from gatepost.api.json_body import answer, read_body
+from gatepost.api.responses import SECRET
 from gatepost.api.webhooks import PATH, Signing, read_endpoint_id, show_new
 from gatepost.model import times
 from gatepost.model.signing import decode_check

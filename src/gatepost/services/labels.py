@@ -1,12 +1,11 @@
 """Labels as people manage them: made, changed, deleted, put on conversations and contacts, taken off."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
@@ -42,11 +41,6 @@ class LabelService(msgspec.Struct, frozen=True):
     channel: ChannelRef
     channel_id: UUID
     now: datetime
-
-
-def show_label(label: LabelRow) -> dict[str, Any]:
-    """A label for the outside."""
-    return label.data() | {"created_at": times.show(label.created_at), "updated_at": times.show(label.updated_at)}
 
 
 async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:

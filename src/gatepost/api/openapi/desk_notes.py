@@ -1,20 +1,21 @@
 """The lines for history, conversations, contacts, labels, orders, usage, and the log of deliveries."""
 
 from gatepost.api.openapi import delivery_shapes, desk_shapes, shapes
-from gatepost.api.openapi.note import Note, Sample, Wait
-from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.error_codes import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.old_note import Note
+from gatepost.api.openapi.route_docs import RouteDocs, Sample, Wait
 
 _V1 = "/api/v1"
 _PAGE = ("limit", "cursor")
 _HISTORY = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _TALK, _PERSON = _V1 + "/conversations/{conversation_id}", _V1 + "/contacts/{contact_id}"
 _HOOK = _V1 + "/webhooks/{endpoint_id}"
-_LABEL, _ORDER = _V1 + "/labels/{label_id}", _V1 + "/orders/{order_id}"
+_ORDER = _V1 + "/orders/{order_id}"
 _CONNECTED = Wait("/api/v1/channel", '["connected", "limited"].includes(data.connection.state)', tries=0)
 _SETTLED = Wait("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
 _NDJSON, _CSV = "application/x-ndjson", "text/csv; charset=utf-8"
 
-NOTES: dict[str, Note] = {
+NOTES: dict[str, RouteDocs] = {
     f"GET {_V1}/messages": Note(
         list[shapes.Message],
         query=(*_HISTORY, *_PAGE),
@@ -85,22 +86,6 @@ NOTES: dict[str, Note] = {
     ),
     f"DELETE {_PERSON}": Note(errors=("wrong_state",), uses={"contact_id": "spare_id"}),
     f"POST {_PERSON}/merge": Note(desk_shapes.Contact, errors=("wrong_state",), example={"with": "{{other_id}}"}),
-    f"GET {_V1}/labels": Note(list[desk_shapes.Label]),
-    f"POST {_V1}/labels": Note(
-        desk_shapes.Label,
-        errors=(*IDEMPOTENT, "wrong_state"),
-        example={"name": "VIP {{$timestamp}}", "color": "#1d56a8"},
-        keeps={"label_id": "data.id"},
-        headers=("Idempotency-Key",),
-        turn=-1,
-    ),
-    f"GET {_LABEL}": Note(desk_shapes.Label),
-    f"PATCH {_LABEL}": Note(desk_shapes.Label, errors=("wrong_state",), example={"color": "#0b6e4f"}),
-    f"PUT {_TALK}/labels/{{label_id}}": Note(folder="labels"),
-    f"DELETE {_TALK}/labels/{{label_id}}": Note(folder="labels"),
-    f"PUT {_PERSON}/labels/{{label_id}}": Note(folder="labels"),
-    f"DELETE {_PERSON}/labels/{{label_id}}": Note(folder="labels"),
-    f"DELETE {_LABEL}": Note(turn=1, folder="labels"),
     f"GET {_V1}/orders": Note(
         list[desk_shapes.Order],
         query=("from", "to", "tz", "status", "phone", *_PAGE),

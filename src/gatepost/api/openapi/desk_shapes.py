@@ -4,25 +4,8 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from gatepost.api.contract.labels import LabelRef
 from gatepost.api.openapi.shapes import ContactRef, ConversationRef, Message, Object, Shape, Text, Time, When
-
-
-class LabelRef(Shape, frozen=True):
-    """A label on something."""
-
-    id: str
-    name: str
-    color: Text
-
-
-class Label(Shape, frozen=True):
-    """A label."""
-
-    id: str
-    name: str
-    color: Text
-    created_at: Time
-    updated_at: When
 
 
 class Conversation(Shape, frozen=True):

@@ -11,10 +11,9 @@ import msgspec
 from gatepost import __version__
 from gatepost.api.deprecations import DEPRECATIONS
 from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
-from gatepost.api.openapi.note import Note
-from gatepost.api.openapi.notes import note_of
 from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter, query_parameter
 from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_refusals
+from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.api.openapi.routes import Operation
 from gatepost.api.openapi.samples import sample_answer, shown_as
 from gatepost.api.openapi.send import describe_batch, describe_send
@@ -63,13 +62,13 @@ def _events() -> dict[str, Schema]:
 
 
 def _types(operation: Operation) -> list[Any]:
-    note = note_of(operation.key)
+    note = operation.docs
     given = [operation.body, note.data, *note.extra.values()]
     return [get_args(type_)[0] if get_origin(type_) is list else type_ for type_ in given if type_ is not None]
 
 
 def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
-    note = note_of(operation.key)
+    note = operation.docs
     only = {"official": "Official channels only.", "qr": "QR channels only."}.get(note.only or "", "")
     shown: Schema = {
         "operationId": operation.name,
@@ -78,7 +77,7 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
         "description": " ".join(filter(None, (operation.description, only))),
         "parameters": [
             *map(path_parameter, operation.parameters),
-            *map(query_parameter, note.query),
+            *(query_parameter(one) if isinstance(one, str) else one.described() for one in note.query),
             *(HEADERS[name] for name in note.headers),
         ],
         "security": [{"bearer": [operation.scope]}] if operation.scope else [],
@@ -90,7 +89,7 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
     return shown | ({"requestBody": body} if body else {})
 
 
-def _body(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema | None:
+def _body(operation: Operation, note: RouteDocs, known: dict[int, Schema]) -> Schema | None:
     if note.upload:
         form: Schema = {"type": "object", "required": ["file"], "properties": _FORM, "additionalProperties": False}
         file = {"schema": {"type": "string", "format": "binary"}, "example": note.upload}
@@ -114,11 +113,11 @@ _FORM: Schema = {
 }
 
 
-def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Schema:
+def _responses(operation: Operation, note: RouteDocs, known: dict[int, Schema]) -> Schema:
     answers: Schema = {str(operation.status): _success(operation, note, note.data, known)}
     for status, data in note.extra.items():
         answers[str(status)] = _success(operation, note, data, known, status)
-    for status, codes in codes_of(operation, note.errors, note.query).items():
+    for status, codes in codes_of(operation).items():
         refusal = answer_of(status, codes)
         if str(status) in answers:  # a status that tells of a state as well as of a refusal
             (told,) = answers[str(status)]["content"].values()
@@ -129,25 +128,26 @@ def _responses(operation: Operation, note: Note, known: dict[int, Schema]) -> Sc
     return dict(sorted(answers.items()))
 
 
-def _success(operation: Operation, note: Note, data: Any, known: dict[int, Schema], status: int = 200) -> Schema:
+def _success(operation: Operation, note: RouteDocs, data: Any, known: dict[int, Schema], status: int = 200) -> Schema:
     content: Schema = {kind: {"schema": {}} | shown_as(kind) for kind in note.binary}
     if not note.binary or data is not None:
         good = status < 400
-        sample = sample_answer(operation.key, data) | {"success": good}
-        content["application/json"] = {"schema": _envelope(data, known, good=good), "example": sample}
+        sample = sample_answer(operation.key, note, data) | {"success": good}
+        content["application/json"] = {"schema": _envelope(data, known, good=good, paged=note.paged), "example": sample}
     headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in note.headers)
     return {"description": "Done.", "headers": headers, "content": content}
 
 
-def _envelope(data: Any, known: dict[int, Schema], *, good: bool = True) -> Schema:
+def _envelope(data: Any, known: dict[int, Schema], *, good: bool, paged: bool) -> Schema:
     fields: Schema = {"success": {"const": good}, "message": {"type": "string"}}
     required = ["success", "message", "data"]
     if get_origin(data) is list:
-        fields |= {"data": {"type": "array", "items": known[id(get_args(data)[0])]}, "paging": _PAGING}
-        required.append("paging")
+        fields["data"] = {"type": "array", "items": known[id(get_args(data)[0])]}
     else:
         fields["data"] = {"type": "null"} if data is None else known[id(data)]
-        fields |= {"paging": _PAGING} if data is Any else {}
+    if paged:
+        fields["paging"] = _PAGING
+        required.append("paging")
     return {"type": "object", "required": required, "properties": fields, "additionalProperties": False}
 
 

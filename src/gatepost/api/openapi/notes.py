@@ -3,8 +3,9 @@
 from typing import Any
 
 from gatepost.api.openapi import desk_notes, shapes
-from gatepost.api.openapi.note import Note, Sample, Wait
-from gatepost.api.openapi.problems import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.error_codes import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.old_note import Note
+from gatepost.api.openapi.route_docs import RouteDocs, Sample, Wait
 from gatepost.api.openapi.send_examples import FILES, SENDS, TITLES
 from gatepost.networks.base import CAPABILITIES
 from gatepost.store.templates import Synced
@@ -68,7 +69,7 @@ _V1 = "/api/v1"
 _MESSAGE = _V1 + "/messages/{message_id}"
 _HOOKS, _FILES, _TEMPLATES = _V1 + "/webhooks", _V1 + "/media", _V1 + "/templates"
 
-NOTES: dict[str, Note] = desk_notes.NOTES | {
+NOTES: dict[str, RouteDocs] = desk_notes.NOTES | {
     "GET /healthz": Note(dict[str, bool]),
     "GET /readyz": Note(dict[str, bool], extra={503: dict[str, bool]}),
     "GET /openapi.json": Note(binary=("application/json",)),
@@ -227,9 +228,3 @@ NOTES: dict[str, Note] = desk_notes.NOTES | {
         errors=("invalid_signature", "malformed_json", "body_too_large", "overloaded"), binary=("text/plain",)
     ),
 }
-NOTHING = Note(data=Any)
-
-
-def note_of(key: str) -> Note:
-    """The note of a route; one that says nothing where there is none yet."""
-    return NOTES.get(key, NOTHING)

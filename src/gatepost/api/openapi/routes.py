@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from gatepost.api import hot_routes
+from gatepost.api.openapi.notes import NOTES
+from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.model.message import SendRequest
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -22,6 +24,7 @@ class Operation(msgspec.Struct, frozen=True):
     description: str
     scope: str | None  # None: no key is needed
     status: int
+    docs: RouteDocs
     body: Any = None  # the type of its JSON body, where it has one
     costly: bool = False  # whether only so many may run at once
 
@@ -44,7 +47,10 @@ class Operation(msgspec.Struct, frozen=True):
 
 def _hot(method: str, path: str, summary: str, handler: Callable[..., Any], **more: Any) -> Operation:
     description = (handler.__doc__ or "").strip()
-    return Operation(method, path, handler.__name__, summary, description, more.get("scope"), 200, more.get("body"))
+    docs = NOTES[f"{method} {path}"]
+    return Operation(
+        method, path, handler.__name__, summary, description, more.get("scope"), 200, docs, more.get("body")
+    )
 
 
 _CALLBACK = hot_routes.CALLBACKS + "{channel_id}"
@@ -62,20 +68,26 @@ def list_operations(handlers: Iterable[Any]) -> list[Operation]:
 
 def _read(handler: Any) -> list[Operation]:
     return [
-        Operation(
-            method,
-            _PARAMETER.sub(r"{\1}", path),
-            f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
-            handler.summary or "",
-            (handler.fn.__doc__ or "").strip(),
-            None if handler.opt.get("public") else handler.opt["scope"],
-            handler.status_code,
-            _body(handler.fn),
-            "costly" in handler.opt,
-        )
+        _operation(handler, method, _PARAMETER.sub(r"{\1}", path))
         for path in sorted(handler.paths)
         for method in sorted(handler.http_methods - {"OPTIONS", "HEAD"})
     ]
+
+
+def _operation(handler: Any, method: str, path: str) -> Operation:
+    docs = handler.opt.get("docs") or NOTES[f"{method} {path}"]
+    return Operation(
+        method,
+        path,
+        docs.operation_id or f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
+        handler.summary or "",
+        (handler.fn.__doc__ or "").strip(),
+        None if handler.opt.get("public") else handler.opt["scope"],
+        handler.status_code,
+        docs,
+        docs.body or _body(handler.fn),
+        "costly" in handler.opt,
+    )
 
 
 def _body(function: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 from gatepost.api.openapi.parameters import EXAMPLES
+from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.model.event_schema.examples import example_of
 
 _AT, _LATER = "2026-11-15T10:00:00.123Z", "2026-11-16T10:00:00.123Z"
@@ -28,8 +29,6 @@ VALUES: dict[str, Any] = {
     "Conversation.id": EXAMPLES["conversation_id"],
     "ReadConversation.id": EXAMPLES["conversation_id"],
     "ConversationRef.id": EXAMPLES["conversation_id"],
-    "Label.id": EXAMPLES["label_id"],
-    "LabelRef.id": EXAMPLES["label_id"],
     "Order.id": EXAMPLES["order_id"],
     "Media.id": EXAMPLES["media_id"],
     "TemplateShown.id": EXAMPLES["template_id"],
@@ -50,8 +49,6 @@ VALUES: dict[str, Any] = {
     "error": None,
     "reason": None,
     "color": "#1d56a8",
-    "LabelRef.name": "VIP",
-    "Label.name": "VIP",
     "paging": None,
     "latency_ms": 41.7,
     "version": 1,
@@ -217,7 +214,6 @@ _SAID = {
     "POST /api/v1/messages/batch": "1 of 1 messages accepted",
     "POST /api/v1/messages/cancel": "11,998 messages canceled",
     "POST /api/v1/contacts": "Contact created",
-    "POST /api/v1/labels": "Label created",
     "POST /api/v1/templates": "Template handed in for review",
     "POST /api/v1/webhooks": "Webhook created",
     "POST /api/v1/media": "File stored",
@@ -238,12 +234,11 @@ _TEXTS: dict[str, Any] = {
 }
 
 
-def sample_answer(route: str, data: Any) -> dict[str, Any]:
+def sample_answer(route: str, docs: RouteDocs, data: Any) -> dict[str, Any]:
     """The whole answer of a route whose `data` is of that type."""
-    told: dict[str, Any] = {"success": True, "message": _SAID.get(route, "OK")}
-    if get_origin(data) is list:
-        return told | {"data": [sample(get_args(data)[0])], "paging": {"next": None}}
-    return told | {"data": None if data is None else sample(data)}
+    message = docs.message if docs.message != "OK" else _SAID.get(route, "OK")
+    answer: dict[str, Any] = {"success": True, "message": message, "data": None if data is None else sample(data)}
+    return answer | ({"paging": {"next": None}} if docs.paged else {})
 
 
 def shown_as(kind: str) -> dict[str, Any]:
@@ -256,7 +251,8 @@ def sample(type_: Any) -> Any:
     """A value of a type."""
     origin, inner = get_origin(type_), get_args(type_)
     if origin is Annotated:
-        return _AT if type_.__metadata__[0].extra_json_schema else sample(inner[0])
+        examples = type_.__metadata__[0].examples
+        return examples[0] if examples else _AT if type_.__metadata__[0].extra_json_schema else sample(inner[0])
     if origin is Literal:
         return inner[0]
     if origin in (Union, types.UnionType):
@@ -278,6 +274,8 @@ def _struct(type_: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _field(owner: str, name: str, type_: Any) -> Any:
+    if get_origin(type_) is Annotated and type_.__metadata__[0].examples:
+        return type_.__metadata__[0].examples[0]
     for place in (f"{owner}.{name}", name):
         if place in VALUES:
             return VALUES[place]

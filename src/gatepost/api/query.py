@@ -1,0 +1,112 @@
+"""Query parameters: one struct per route, read and checked here, described in the API reference from its fields."""
+
+import types
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from litestar.datastructures import MultiDict
+from msgspec import Meta
+
+from gatepost.model.errors import invalid_field
+from gatepost.model.field_readers import plain, read_choice
+
+T = TypeVar("T", bound="Query")
+_FLAGS = ("true", "false")
+_UNIT = "unit"  # of a number, in `Meta.extra`
+
+
+class Query(msgspec.Struct, frozen=True):
+    """The query parameters of a route."""
+
+
+Limit = Annotated[int, Meta(description="The maximum number of items.", ge=1, le=100)]
+Cursor = Annotated[str, Meta(description="`paging.next` of the previous page.")]
+Phone = Annotated[str, Meta(description="Only those of this phone number.")]
+From = Annotated[str, Meta(description="From this date or time on.")]
+To = Annotated[str, Meta(description="Before this date or time.")]
+Zone = Annotated[
+    str, Meta(description="The time zone of dates, a name such as `America/Sao_Paulo`. The default is UTC.")
+]
+
+
+class Paged(Query, frozen=True, kw_only=True):
+    """The parameters of a list with pages."""
+
+    limit: Limit = 20
+    cursor: Cursor | None = None
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """One query parameter."""
+
+    name: str
+    attribute: str
+    type: Any  # without null
+    meta: Meta
+    default: Any
+
+    def read(self, text: str) -> Any:
+        """Return the value of a parameter, or raise what is wrong with it."""
+        if self.type is bool:
+            return read_choice(self.name, text, _FLAGS) == "true"
+        if get_origin(self.type) is Literal:
+            return read_choice(self.name, text, get_args(self.type))
+        return self._number(text) if self.type is int else text
+
+    def _number(self, text: str) -> int:
+        least, most = self.meta.ge, self.meta.le
+        assert least is not None
+        assert most is not None
+        if not (text.isascii() and text.isdigit() and len(text) < 6 and least <= int(text) <= most):
+            unit = (self.meta.extra or {}).get(_UNIT)
+            number = f"whole number of {unit}" if unit else "whole number"
+            raise invalid_field(self.name, f"must be a {number} from {least} to {most}")
+        return int(text)
+
+    def described(self) -> dict[str, Any]:
+        """Return the parameter as OpenAPI describes it."""
+        plain_type: Any = Literal["true", "false"] if self.type is bool else self.type
+        meta = Meta(ge=self.meta.ge, le=self.meta.le, extra_json_schema=self.meta.extra_json_schema)
+        schema = msgspec.json.schema(Annotated[plain_type, meta])
+        if self.default not in (None, msgspec.NODEFAULT):
+            schema["default"] = self.default
+        return {"name": self.name, "in": "query", "description": self.meta.description or "", "schema": schema}
+
+
+class QueryReader(Generic[T]):
+    """Reads the query parameters of a route."""
+
+    def __init__(self, type_: type[T]) -> None:
+        self._type = type_
+        self.parameters = {
+            field.encode_name: Parameter(field.encode_name, field.name, *_unwrapped(field.type), field.default)
+            for field in msgspec.structs.fields(type_)
+        }
+
+    def read(self, given: "MultiDict[Any]") -> T:
+        """Return the parameters, each known and given once: a filter that is misspelt must not mean everything."""
+        values = {}
+        for name in given:
+            parameter = self.parameters.get(name)
+            if parameter is None:
+                known = ", ".join(self.parameters)
+                raise invalid_field(plain(name), f"is not a parameter of this request; there are: {known}")
+            if len(given.getall(name)) > 1:
+                raise invalid_field(name, "is given twice")
+            values[parameter.attribute] = parameter.read(given[name])
+        return self._type(**values)
+
+
+def _unwrapped(type_: Any) -> tuple[Any, Meta]:
+    """Return the type of a field without null and annotations, and its annotation."""
+    if get_origin(type_) in (Union, types.UnionType):
+        (type_,) = (one for one in get_args(type_) if one is not type(None))
+    if get_origin(type_) is Annotated:
+        inner, meta = get_args(type_)[:2]
+        return _unwrapped(inner)[0], meta
+    return type_, Meta()
+
+
+def seconds(description: str, least: int, most: int) -> Any:
+    """Return the type of a parameter that is a number of seconds."""
+    return Annotated[int, Meta(description=description, ge=least, le=most, extra={_UNIT: "seconds"})]

@@ -1,0 +1,74 @@
+"""What handlers return, and the envelope around it: `{success, message, data, paging?}`.
+
+-> Label            data, with the message that the route's decorator names
+-> None             data is null
+-> list[Checked]    data is a list that has no further page
+-> Page[Label]      a page of a list, with the cursor of the next one
+-> Reply[Label]     data with a message, a status or headers of its own
+-> Created[Label]   the same with status 201
+-> Encoded[Media]   data in an envelope that is encoded already
+-> Response         anything that is not JSON of ours: passed through
+"""
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from litestar import MediaType, Response
+
+T = TypeVar("T")
+_encode = msgspec.json.Encoder().encode
+SECRET = {"Cache-Control": "no-store"}
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """A page of a list."""
+
+    items: list[T]
+    next: str | None = None
+    message: str = "OK"
+
+
+class Reply(msgspec.Struct, Generic[T], frozen=True):
+    """Data with a message, a status or headers of its own."""
+
+    data: T
+    message: str | None = None  # None: that of the route
+    status: int | None = None  # None: that of the route
+    headers: Mapping[str, str] = {}
+
+
+class Created(Reply[T], Generic[T], frozen=True):
+    """Data of a new resource."""
+
+
+class Encoded(msgspec.Struct, Generic[T], frozen=True):
+    """An answer whose bytes exist already: it was kept under an Idempotency-Key, or has just been."""
+
+    body: bytes
+    headers: Mapping[str, str] = {}
+
+
+def respond(result: Any, message: str, status: int) -> Response[Any]:
+    """Return the HTTP response for what a handler returned."""
+    if isinstance(result, Response):
+        return result
+    headers: Mapping[str, str] = {}
+    if isinstance(result, Encoded):
+        return Response(result.body, status_code=status, headers=result.headers, media_type=MediaType.JSON)
+    if isinstance(result, Page):
+        body = envelope(result.items, result.message, result.next)
+    elif isinstance(result, Reply):
+        status, headers = result.status or status, result.headers
+        body = envelope(result.data, result.message or message, success=status < 400)
+    else:
+        body = envelope(result, message)
+    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
+
+
+def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:
+    """Return the envelope with its data as JSON."""
+    body = {"success": success, "message": message, "data": data}
+    if paging is not msgspec.UNSET:
+        body["paging"] = {"next": paging}
+    return _encode(body)

@@ -1,0 +1,108 @@
+"""The decorators of handlers: `@get(path, scope=…, summary=…)`.
+
+A handler is an async function whose parameters and return type say everything about its route:
+
+    body: NewLabel          the JSON body, decoded and checked
+    query: OrderQuery       the query parameters, likewise (`query.py`)
+    once: CreateOnce        the request is done once under its Idempotency-Key (`idempotency.py`)
+    -> Page[Label]          the answer (`responses.py`)
+
+What they do not say stands in the decorator: the scope, the summary, error codes, and what the request collection
+needs (`openapi/route_docs.py`). The reference, its examples and the collection are derived from both.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, get_type_hints
+
+import litestar
+import msgspec
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler
+
+from gatepost.api.idempotency import CreateOnce
+from gatepost.api.json_body import read_body
+from gatepost.api.openapi.route_docs import RouteDocs, describe_handler
+from gatepost.api.query import QueryReader
+from gatepost.api.responses import respond
+from gatepost.store.idempotency import Replay
+
+Function = Callable[..., Awaitable[Any]]
+Decorator = Callable[[Function], HTTPRouteHandler]
+_REQUEST = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request[Any, Any, Any])
+_OURS = ("body", "query", "once")  # parameters that the framework does not know
+
+
+def _decorator(kind: Any) -> Callable[..., Decorator]:
+    def decorate(
+        path: str,
+        *,
+        summary: str,
+        scope: str | None = None,
+        costly: str | None = None,
+        message: str = "OK",
+        body_limit: bool = True,
+        **docs: Any,
+    ) -> Decorator:
+        """Make a route of a function. Without a scope it is public; `docs` are the fields of `RouteDocs`."""
+        more: dict[str, Any] = {} if body_limit else {"request_max_body_size": None}
+
+        def make(function: Function) -> HTTPRouteHandler:
+            described = describe_handler(function, RouteDocs(message=message, **docs))
+            opt = {"docs": described, **({"scope": scope} if scope else {"public": True})}
+            if costly:
+                opt["costly"] = costly
+            handler = kind(path, opt=opt, status_code=described.status, summary=summary, **more)
+            made: HTTPRouteHandler = handler(_adapt(function, message, described.status))
+            return made
+
+        return make
+
+    return decorate
+
+
+get, post, put, patch, delete = map(
+    _decorator, (litestar.get, litestar.post, litestar.put, litestar.patch, litestar.delete)
+)
+
+
+def _adapt(function: Function, message: str, status: int) -> Function:
+    """Return the function that the framework calls: it reads body and query, and wraps the answer."""
+    hints, signature = get_type_hints(function, include_extras=True), inspect.signature(function)
+    decoder = msgspec.json.Decoder(hints["body"]) if "body" in hints else None
+    query = QueryReader(hints["query"]) if "query" in hints else None
+    once, asks = "once" in hints, "request" in hints
+
+    async def handle(*, request: Request[Any, Any, Any], **given: Any) -> Any:
+        raw = b""
+        if query is not None:
+            given["query"] = query.read(request.query_params)
+        if decoder is not None:
+            given["body"], raw = await read_body(request, decoder)
+        if asks:
+            given["request"] = request
+        if not once:
+            result = await function(**given)
+            _wake(request)
+            return respond(result, message, status)
+        given["once"] = CreateOnce(request, raw, message)
+        try:
+            result = await function(**given)
+            _wake(request)
+            return respond(result, message, status)
+        except Replay as before:
+            return respond(given["once"].again(before), message, status)
+
+    kept = [one for one in signature.parameters.values() if one.name not in (*_OURS, "request")]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name]) for one in kept]
+    parameters = [*named, _REQUEST]
+    handle.__signature__ = inspect.Signature(parameters, return_annotation=litestar.Response[Any])  # type: ignore[attr-defined]
+    handle.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": litestar.Response[Any]}
+    handle.__name__, handle.__doc__, handle.__module__ = function.__name__, function.__doc__, function.__module__
+    return handle
+
+
+def _wake(request: Request[Any, Any, Any]) -> None:
+    state = request.scope["state"]
+    if request.method != "GET" and "caller" in state:
+        state["gateway"].wake(state["caller"].channel_id)
