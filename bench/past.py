@@ -197,7 +197,7 @@ async def _add_blocks(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UU
         )
     await conn.execute(index, timeout=_LONG)
     await conn.execute(
-        "INSERT INTO search_ends (channel_id, closed, seen) VALUES ($1, $2, $3)", channel_id, last, ids.ZERO
+        "INSERT INTO search_progress (channel_id, closed, seen) VALUES ($1, $2, $3)", channel_id, last, ids.ZERO
     )
     await conn.execute("DROP TABLE bench_words")
 

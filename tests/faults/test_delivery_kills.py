@@ -43,7 +43,9 @@ async def test_what_was_answered_but_not_recorded_comes_again(
         await stage.start()
         await sending
         await until_settled(stage, len(clients.told))
-        rows = await stage.rows("SELECT e.id, e.about, d.state FROM events e JOIN deliveries d ON d.event_id = e.id")
+        rows = await stage.rows(
+            "SELECT e.id, e.conversation_id, d.state FROM events e JOIN deliveries d ON d.event_id = e.id"
+        )
         assert {row["state"] for row in rows} == {1}
         came = [event for request in receiver.requests for event in events_in(request)]
         assert set(came) == {ids.show("evt", row["id"]) for row in rows}
@@ -53,7 +55,7 @@ async def test_what_was_answered_but_not_recorded_comes_again(
             assert request.headers["webhook-id"].startswith(prefix)
         if OPTIONS[name].ordered:
             lines: dict[object, list[str]] = defaultdict(list)
-            about = {ids.show("evt", row["id"]): row["about"] for row in rows}
+            about = {ids.show("evt", row["id"]): row["conversation_id"] for row in rows}
             for event in dict.fromkeys(came):
                 lines[about[event]].append(event)
             assert all(line == sorted(line) for line in lines.values())

@@ -160,7 +160,7 @@ async def everything(stage: Stage) -> list[Any]:
         await stage.rows("SELECT * FROM messages ORDER BY id"),
         await stage.rows("SELECT id, seq FROM events ORDER BY id"),
         await stage.rows("SELECT * FROM deliveries ORDER BY endpoint_id, event_id"),
-        await stage.rows("SELECT event_id, number, at FROM attempts ORDER BY event_id, number, at"),
+        await stage.rows("SELECT event_id, number, at FROM delivery_attempts ORDER BY event_id, number, at"),
         await stage.rows("SELECT owner, epoch, seq FROM channel_heads"),
         [row["seq"] for row in await stage.ledger("accepted") + await stage.ledger("refused")],
     ]

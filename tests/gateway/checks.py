@@ -13,7 +13,7 @@ TEXT = {"phone": PERSON, "body": "Hello"}
 # What was granted, without what channels have not used of it.
 USED = """SELECT coalesce((SELECT sum(used) FROM account_usage), 0)
                  - coalesce((SELECT sum(slice_left) FROM channel_heads), 0)"""
-_COUNTED = ("messages", "contacts", "conversations", "scheduled", "idempotency_keys")
+_COUNTED = ("messages", "contacts", "conversations", "scheduled_messages", "idempotency_keys")
 
 
 def check_refused(answer: Answer, status: int, code: str, field: str | None = None, about: Any = "") -> Any:

@@ -59,7 +59,7 @@ async def test_by_the_beginning_of_its_client_ref(house: House, waiting: dict[st
     assert (await cancel(house, client_ref_prefix="spring-"))["canceled"] == 0, "a repeat changes nothing"
     assert len(await statuses(house, waiting["spring-1"])) == 2
     async with house.db.connection() as conn:
-        assert await conn.fetchval("SELECT count(*) FROM scheduled") == 2
+        assert await conn.fetchval("SELECT count(*) FROM scheduled_messages") == 2
 
 
 async def test_a_prefix_is_taken_as_it_is(house: House, waiting: dict[str, str]) -> None:

@@ -47,7 +47,7 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     assert b"hush" not in tries.body
     assert tries.json()["data"][0]["request"]["headers"]["X-Shop"] == "***"
     async with standing.db.connection() as conn:
-        for table in ("endpoints", "attempts"):
+        for table in ("endpoints", "delivery_attempts"):
             rows = await conn.fetch(f"SELECT {table}::text AS row FROM {table}")
             assert rows
             assert not any("hush" in row["row"] for row in rows)

@@ -46,7 +46,7 @@ async def _schedule_and_send(house: House, clock: MovableClock, at: str) -> None
     sent = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert sent["sent_at"] >= at
     assert await statuses(house, message_id) == ["SCHEDULED", "SENT", "DELIVERED", "READ"]
-    assert (await written(house))["scheduled"] == 0
+    assert (await written(house))["scheduled_messages"] == 0
 
 
 async def test_days_pass_before_a_scheduled_message(database_url: str) -> None:
@@ -79,7 +79,7 @@ async def test_canceling(house: House) -> None:
     before, told = await written(house), await feed(house)
     check_refused(await house.call("POST", cancel), 409, "wrong_state")
     assert (await written(house), await feed(house)) == (before, told)
-    assert before["scheduled"] == 0
+    assert before["scheduled_messages"] == 0
 
 
 async def test_canceling_what_waits_in_the_queue(house: House) -> None:

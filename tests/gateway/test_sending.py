@@ -61,7 +61,7 @@ async def test_a_send_writes_each_thing_once(house: House) -> None:
         "events": 0,
         "contacts": 1,
         "conversations": 1,
-        "scheduled": 0,
+        "scheduled_messages": 0,
         "idempotency_keys": 0,
         "used": 2,
     }

@@ -50,7 +50,7 @@ async def test_all_of_a_selection_whatever_its_size(stage: Stage, queued: int, s
     assert await all_of(stage, CancelSelection(client_ref="c-")) == (queued + scheduled, 0, requests)
     assert {await stage.status(id_) for id_ in made} <= {"CANCELED"}
     assert await stage.status(other) == "PENDING"
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
 
 
 async def test_it_can_be_begun_again_at_any_time(stage: Stage) -> None:

@@ -82,7 +82,7 @@ async def test_cancel_frees_a_scheduled_conversation_too(stage: Stage) -> None:
     await cancel(stage, first)
     await stage.drive(0)
     assert stage.network.bodies == ["A", "B"]
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
 
 
 async def test_cancel_of_who_waits_for_the_tier_lets_the_next_of_the_line_wait_there(stage: Stage) -> None:

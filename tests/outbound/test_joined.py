@@ -38,7 +38,7 @@ async def told_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
     key = ids.message_id(message_id)
     told: list[dict[str, Any]] = [msgspec.json.decode(row["body"])["data"] for row in rows]
     return {
-        ids.show("ct", row["about"])
+        ids.show("ct", row["conversation_id"])
         for row, data in zip(rows, told, strict=True)
         if data.get("key", {}).get("id") == key
     }

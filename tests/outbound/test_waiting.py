@@ -111,7 +111,7 @@ async def test_a_scheduled_message_waits_for_its_time_and_is_then_ahead_of_nobod
     assert await stage.status(later) == "PENDING"
     await stage.drive(2)
     assert [(call.at, call.body) for call in stage.network.calls] == [(0, "now"), (90, "later")]
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
     assert stage.sender.next_scheduled is None
 
 
@@ -123,7 +123,7 @@ async def test_more_than_memory_holds_may_be_scheduled_for_one_moment(stage: Sta
     assert stage.network.calls == []
     await stage.drive(10)
     assert len({call.message.id for call in stage.network.calls}) == len(stage.network.calls) == 30
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
 
 
 async def test_a_canceled_message_never_leaves(stage: Stage) -> None:
@@ -213,7 +213,7 @@ async def test_a_scheduled_message_settled_by_a_status_leaves_the_timetable(stag
     await stage.take_over()
     await stage.drive(60)
     assert len(stage.network.calls) == 1
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
     assert stage.sender.idle
     assert stage.sender.next_scheduled is None
 
@@ -232,7 +232,7 @@ async def test_a_message_expires_in_the_queue_and_says_why(stage: Stage) -> None
     assert msgspec.json.decode((await stage.message(short)).error or "")["details"] == "The channel is not connected"
     await stage.drive(30)
     assert [await stage.status(id_) for id_ in (long, later)] == ["PENDING", "EXPIRED"]
-    assert await stage.rows("scheduled") == []
+    assert await stage.rows("scheduled_messages") == []
     await stage.check_floor()
 
 

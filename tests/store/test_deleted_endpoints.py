@@ -110,7 +110,7 @@ async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage
     await stage.take_over()
     gone = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
     left = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
-    events = await told.add_events(stage.db, stage.channel_id, 2, about=UUID(int=5))
+    events = await told.add_events(stage.db, stage.channel_id, 2, conversation_id=UUID(int=5))
     for hook in (gone, left):
         await told.add_deliveries(stage.db, stage.channel_id, hook, events, PENDING, attempts=0)
     assert await delete_endpoint(stage.db, stage.channel_id, gone)
@@ -119,7 +119,7 @@ async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage
         notes += [OrderedWait(hook, events[1], UUID(int=5)) for hook in (gone, left)]
     await record_attempts(stage.db, stage.lease, notes, NOW)
     assert {row["endpoint_id"] for row in await stage.rows("delivery_retries")} == {left}
-    assert {row["endpoint_id"] for row in await stage.rows("attempts")} == {gone, left}
+    assert {row["endpoint_id"] for row in await stage.rows("delivery_attempts")} == {gone, left}
 
 
 async def test_the_retries_go_with_their_endpoint_and_those_of_others_stay(stage: Stage) -> None:

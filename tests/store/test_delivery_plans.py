@@ -70,7 +70,7 @@ async def fill_lines(url: str, channel_id: UUID) -> None:
     """Thousands that wait: some for their time, most behind others."""
     conn = await asyncpg.connect(url)
     await conn.execute(
-        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
+        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
            SELECT $1, $2, event_id, CASE WHEN n % 10 = 0 THEN $3::timestamptz + n * interval '1 s' ELSE 'infinity' END,
                   CASE WHEN n % 10 = 0 THEN NULL ELSE $4::uuid END
            FROM (SELECT event_id, row_number() OVER (ORDER BY event_id) AS n FROM deliveries

@@ -103,9 +103,11 @@ class Scene:
         self.stage, self.hook, self.time = stage, hook, 0
         self.db, self.channel_id = stage.db, stage.channel_id
 
-    async def events(self, count: int, state: int, about: UUID | None = None, attempts: int = 1) -> list[UUID]:
+    async def events(
+        self, count: int, state: int, conversation_id: UUID | None = None, attempts: int = 1
+    ) -> list[UUID]:
         start = self.stage.clock.now() + timedelta(minutes=1)
-        found = await told.add_events(self.db, self.channel_id, count, about=about, start=start)
+        found = await told.add_events(self.db, self.channel_id, count, conversation_id=conversation_id, start=start)
         await told.add_deliveries(self.db, self.channel_id, self.hook, found, state, attempts=attempts)
         return found
 
@@ -295,7 +297,7 @@ async def grow(url: str, s: Scene, many: int) -> None:
     await fill_people(url, s.channel_id, count=many, now=NOW, prefix="4410")
     conn = await asyncpg.connect(url)
     await conn.execute(
-        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
+        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
            SELECT channel_id, endpoint_id, event_id,
                   CASE WHEN n % 3 = 0 THEN $2::timestamptz + n * interval '1 s' ELSE 'infinity' END,
                   CASE n % 3 WHEN 0 THEN NULL WHEN 1 THEN $3::uuid ELSE gen_random_uuid() END

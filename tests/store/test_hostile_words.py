@@ -209,7 +209,9 @@ async def test_a_message_that_the_database_refuses_twice_is_set_aside(stage: Sta
                 said[0],
                 '{"body": "good morning"}',
             )
-            await conn.execute("UPDATE search_ends SET seen = $2 WHERE channel_id = $1", stage.channel_id, UUID(int=0))
+            await conn.execute(
+                "UPDATE search_progress SET seen = $2 WHERE channel_id = $1", stage.channel_id, UUID(int=0)
+            )
         assert await indexer(stage, metrics).work() is None
         assert await find(stage, HistoryFilter(), read_query("morning")) == [said[0]]
     await check_set_aside(stage, said, metrics)

@@ -109,7 +109,7 @@ async def test_what_is_too_old_goes_and_nothing_else(db: Database) -> None:
     await make_partitions(db, later, 7)
     assert await drop_old_partitions(db, later - timedelta(milliseconds=1), 365, 30) == []
     dropped = await drop_old_partitions(db, later, 365, 30)
-    assert sorted(name.rsplit("_", 2)[0] for name in dropped) == ["attempts", "deliveries", "events"]
+    assert sorted(name.rsplit("_", 2)[0] for name in dropped) == ["deliveries", "delivery_attempts", "events"]
     assert (await spans(db, "events"))[0][0] == first_end
     assert (await spans(db, "messages"))[0][1] == first_end
     assert await drop_old_partitions(db, later, 365, 30) == []

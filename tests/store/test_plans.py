@@ -149,7 +149,7 @@ async def schedule(s: Scene) -> None:
     await s.stage.take_over()
     result = SendResult(id_, 0, State.EXPIRED, send_at=NOW + timedelta(seconds=5))
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, [result], NOW)
-    assert await s.stage.rows("scheduled") == []
+    assert await s.stage.rows("scheduled_messages") == []
 
 
 async def cancel(s: Scene) -> None:

@@ -46,7 +46,7 @@ async def add_events(
     count: int,
     *,
     type_: str = "message_notification",
-    about: UUID | None = None,
+    conversation_id: UUID | None = None,
     start: datetime = NOW - timedelta(hours=2),
     step: timedelta = timedelta(milliseconds=100),
 ) -> list[UUID]:
@@ -55,14 +55,14 @@ async def add_events(
     bodies = [f'{{"id":"evt_{id_.hex}","type":"{type_}","action":"created","data":{{}}}}' for id_ in new]
     async with db.connection() as conn:
         await conn.execute(
-            """INSERT INTO events (channel_id, id, seq, type, body, about)
+            """INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
                SELECT $1, t.id, t.n, $4, t.body, $5
                FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS t (id, body, n)""",
             channel_id,
             new,
             bodies,
             type_,
-            about,
+            conversation_id,
         )
         await conn.execute(
             """UPDATE channel_heads SET seq = seq + $2, last_event_id = greatest(last_event_id, $3)
@@ -106,8 +106,9 @@ async def add_attempts(
         for i, event_id in enumerate(events):
             first = i == 0 or batch is None
             await conn.execute(
-                """INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
-                                         request_headers, answer_headers, answer_body, batch_first, batch)
+                """INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status,
+                                                  error, url, request_headers, answer_headers, answer_body,
+                                                  batch_first, batch)
                    VALUES ($1, $2, $3, $4, $5, 12.34, $6, $7, 'http://127.0.0.1:9/', $8, $9, $10, $11, $12)""",
                 channel_id,
                 endpoint_id,
@@ -125,18 +126,18 @@ async def add_attempts(
 
 
 async def add_retry(
-    db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID, at: datetime, about: UUID | None = None
+    db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID, at: datetime, conversation_id: UUID | None = None
 ) -> None:
     """A delivery that waits for its time, or for others."""
     async with db.connection() as conn:
         await conn.execute(
-            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
+            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
                VALUES ($1, $2, $3, $4, $5)""",
             channel_id,
             endpoint_id,
             event_id,
             at,
-            about,
+            conversation_id,
         )
 
 

@@ -16,7 +16,7 @@ from gatepost.store import pool
 from gatepost.store.pool import Database
 from tests.conftest import AS_MADE, PostgresServer, administer, copied_database, run_apart
 
-BIG = ("messages", "events", "deliveries", "attempts")
+BIG = ("messages", "events", "deliveries", "delivery_attempts")
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -219,7 +219,7 @@ async def fill(
             endpoint_id,
         )
         await conn.execute(
-            f"""INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, url,
+            f"""INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, url,
                                       request_headers)
                 SELECT $1, $5, {id_}, 1, at, 5, 200, 'http://127.0.0.1/', '{{}}' FROM {moments}""",
             *times,

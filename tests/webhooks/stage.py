@@ -3,7 +3,7 @@
 stage = await set_stage(db, receiver)
 hook = await stage.add("/shop", ordered=True)
 await stage.take_over()                 a new owner: a round for each endpoint, as the last one left things
-await stage.tell(3, about=ANA)          three events of a conversation
+await stage.tell(3, conversation_id=ANA)       three events of a conversation
 await stage.drive(60)                   all that falls due within a minute
 """
 
@@ -89,13 +89,15 @@ class Stage:
         assert made is not None
         return made.id
 
-    async def tell(self, count: int = 1, about: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
+    async def tell(self, count: int = 1, conversation_id: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
         """Events that happen; gives their ids."""
         now = self.clock.now()
         async with self.db.transaction() as conn:
             head = await lock_head(conn, self.channel_id)
             event_buffer = EventBuffer(head, now)
-            told = [event_buffer.add(type_, "created", {"text": str(number)}, about) for number in range(count)]
+            told = [
+                event_buffer.add(type_, "created", {"text": str(number)}, conversation_id) for number in range(count)
+            ]
             await append_events(conn, head, self.ref, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
         self.wake()
         return told

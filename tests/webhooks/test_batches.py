@@ -96,7 +96,7 @@ async def test_the_same_events_come_again_under_the_same_id(stage: Stage) -> Non
     for request in stage.came():
         by_id[request.headers["webhook-id"]].append([event["id"] for event in request.json()["events"]])
     assert by_id == {batch_id(events): [shown(events)] * 2 for events in (first, second)}
-    log = await stage.rows("attempts", "ORDER BY event_id, number")
+    log = await stage.rows("delivery_attempts", "ORDER BY event_id, number")
     assert [(row["event_id"], row["number"], row["status"]) for row in log] == [
         (event, number, status) for event in (*first, *second) for number, status in ((1, 500), (2, 200))
     ]
@@ -108,7 +108,7 @@ async def test_the_log_of_a_batch(stage: Stage) -> None:
     await stage.take_over()
     told = await stage.tell(3)
     await stage.settle()
-    log = await stage.rows("attempts", "ORDER BY event_id")
+    log = await stage.rows("delivery_attempts", "ORDER BY event_id")
     assert [row["event_id"] for row in log] == told
     assert {row["batch_first"] for row in log} == {told[0]}
     assert [row["batch"] for row in log] == [told, None, None]

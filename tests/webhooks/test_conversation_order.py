@@ -111,7 +111,7 @@ async def test_one_that_fails_holds_only_its_own_conversation(stage: Stage) -> N
     await stage.settle()
     assert stage.events_at() == [*sorted(ana[:1] + bob[:1]), *bob[1:]]
     waiting = await stage.rows("delivery_retries", "ORDER BY event_id")
-    assert [row["about"] for row in waiting] == [ANA] * 6
+    assert [row["conversation_id"] for row in waiting] == [ANA] * 6
     stage.receiver.answer = UP
     await stage.drive(10)
     assert arrived(stage, {"ana": ana, "bob": bob}) == {"ana": ana, "bob": bob}
@@ -195,7 +195,7 @@ async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
         await one.step()
     waiting = await stage.rows("delivery_retries")
     assert len(waiting) >= 300 - 1 - HELD_PER_LINE - 5
-    assert {row["about"] for row in waiting} == {ANA}
+    assert {row["conversation_id"] for row in waiting} == {ANA}
     await stage.settle()
     assert [event for event in stage.events_at() if event not in shown(bob)] == shown(ana)
     assert await stage.rows("delivery_retries") == []
@@ -241,7 +241,7 @@ async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
     await stage.refresh()
     await stage.settle()
     assert sorted(stage.events_at()) == sorted(ana)
-    assert [row["about"] for row in await stage.rows("delivery_retries")] == [ANA]
+    assert [row["conversation_id"] for row in await stage.rows("delivery_retries")] == [ANA]
 
 
 async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:

@@ -47,7 +47,7 @@ async def test_a_healthy_endpoint_among_hostile_ones(stage: Stage) -> None:
             stage.wake()
         grown = psutil.Process().memory_info().rss - before
         assert sorted(set(stage.events_at("/healthy"))) == shown(told)
-        log = [row for row in await stage.rows("attempts") if row["endpoint_id"] in hooks]
+        log = [row for row in await stage.rows("delivery_attempts") if row["endpoint_id"] in hooks]
         assert {hooks[row["endpoint_id"]] for row in log} == set(HOSTILE)
         for row in log:
             _, kind = HOSTILE[hooks[row["endpoint_id"]]]

@@ -37,7 +37,7 @@ async def test_after_the_first_success_all_that_waits_goes_and_the_oldest_first(
     await stage.add(ordered=ordered)
     stage.receiver.answer = Answer(500)
     await stage.take_over(in_flight=1)
-    told = [id_ for number in range(4) for id_ in await stage.tell(2, about=ids.new_id(stage.clock.now()))]
+    told = [id_ for number in range(4) for id_ in await stage.tell(2, conversation_id=ids.new_id(stage.clock.now()))]
     await stage.drive(20)  # what was tried fails twice, and has five minutes to wait
     stage.receiver.answer = UP
     stage.receiver.requests.clear()

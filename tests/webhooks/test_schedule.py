@@ -24,7 +24,7 @@ async def test_ten_attempts_over_three_days_then_it_is_given_up_and_can_be_asked
     await stage.drive(4 * DAY)
     (delivery,) = await stage.rows("deliveries")
     assert (delivery["state"], delivery["attempts"], delivery["next_at"]) == (2, 10, None)
-    log = await stage.rows("attempts", "ORDER BY number")
+    log = await stage.rows("delivery_attempts", "ORDER BY number")
     assert [row["number"] for row in log] == list(range(1, 11))
     waits = [(b["at"] - a["at"]).total_seconds() for a, b in pairwise(log)]
     assert all(near(wait, wanted) for wait, wanted in zip(waits, SCHEDULE[1:], strict=True)), waits
@@ -32,7 +32,7 @@ async def test_ten_attempts_over_three_days_then_it_is_given_up_and_can_be_asked
     assert await stage.rows("delivery_retries") == []
     await stage.ask_again(hook, [event])
     await stage.drive(3.5 * 3600)  # its schedule begins anew: at once, 5 s, 5 min, 30 min, 2 h, each up to a fifth more
-    log = await stage.rows("attempts", "ORDER BY number")
+    log = await stage.rows("delivery_attempts", "ORDER BY number")
     assert [row["number"] for row in log] == list(range(1, 16))
     stage.receiver.answer = UP
     await stage.drive(DAY)
@@ -68,7 +68,7 @@ async def test_a_redirect_is_a_failure_and_leads_nowhere(stage: Stage) -> None:
     await stage.tell()
     await stage.settle()
     assert [request.path for request in stage.receiver.requests] == ["/hook"]
-    (row,) = await stage.rows("attempts")
+    (row,) = await stage.rows("delivery_attempts")
     assert (row["status"], len(await stage.rows("delivery_retries"))) == (301, 1)
 
 

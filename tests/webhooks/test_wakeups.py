@@ -169,7 +169,7 @@ async def test_not_more_than_a_number_ends_unrecorded(
     await stage.tell(40)
     await stage.take_over(in_flight=2)
     (one,) = stage.deliverers.values()
-    async with away(common_url, "attempts"):
+    async with away(common_url, "delivery_attempts"):
         await one.step()
         await until(lambda: stage.post.share.used == 0)
         await asyncio.sleep(0.1)

@@ -38,7 +38,7 @@ class NewEvent(msgspec.Struct, frozen=True):
     type: str
     action: str
     data: dict[str, Any]
-    about: UUID | None = None  # the conversation that it belongs to; None: the channel as a whole
+    conversation_id: UUID | None = None  # None: the channel as a whole
 
 
 class _Event(msgspec.Struct, frozen=True):

@@ -72,9 +72,9 @@ class EventBuffer:
         self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
         self.told: list[NewEvent] = []
 
-    def add(self, type_: str, action: str, data: dict[str, Any], about: UUID | None = None) -> UUID:
+    def add(self, type_: str, action: str, data: dict[str, Any], conversation_id: UUID | None = None) -> UUID:
         """Adds an event about a conversation, or about the channel as a whole; returns its id."""
-        event = NewEvent(UUID(int=self._next), type_, action, data, about)
+        event = NewEvent(UUID(int=self._next), type_, action, data, conversation_id)
         self._next += 1
         self.told.append(event)
         return event.id
@@ -113,7 +113,7 @@ async def append_events(
                UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
                WHERE channel_id = $1
            ), new AS (
-               INSERT INTO events (channel_id, id, seq, type, body, about)
+               INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
                SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $10::uuid[])
                RETURNING id, type
            )
@@ -129,7 +129,7 @@ async def append_events(
         new[-1].id if new else head.last_event_id,
         last_message_id or head.last_message_id,
         now,
-        [event.about for event in new],
+        [event.conversation_id for event in new],
         *with_change.arguments,
     )
 

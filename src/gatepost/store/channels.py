@@ -33,7 +33,7 @@ _COLUMNS = "id, account_id, kind, phone, name, network, secrets, limits, connect
 _BELONGINGS = (
     "contacts",
     "conversations",
-    "scheduled",
+    "scheduled_messages",
     "parked_statuses",
     "idempotency_keys",
     "delivery_retries",

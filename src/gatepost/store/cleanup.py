@@ -44,7 +44,7 @@ async def forget_lost_retries(db: Database, before: UUID) -> int:
                 """DELETE FROM delivery_retries WHERE ctid = ANY (ARRAY(
                        SELECT lost.ctid FROM endpoints p, LATERAL (
                            SELECT ctid FROM delivery_retries WHERE channel_id = p.channel_id AND endpoint_id = p.id
-                             AND event_id < $1 AND about IS NULL
+                             AND event_id < $1 AND conversation_id IS NULL
                            ORDER BY event_id LIMIT $2) lost LIMIT $2)) RETURNING 1""",
                 before,
                 _CHUNK,

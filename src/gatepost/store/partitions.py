@@ -1,9 +1,9 @@
 """Partitions of the big tables: made ahead of time, analysed when they begin to fill, dropped when they are too old.
 
-messages      by id          kept `messages_days`
-events        by id          ┐
-deliveries    by event id    ├ kept `events_days`
-attempts      by event id    ┘
+messages            by id          kept `messages_days`
+events              by id          ┐
+deliveries          by event id    ├ kept `events_days`
+delivery_attempts   by event id    ┘
 """
 
 from datetime import UTC, datetime, timedelta
@@ -20,10 +20,10 @@ _STORAGE = {
     "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
     "events": "autovacuum_analyze_scale_factor = 0.05",
     "deliveries": "fillfactor = 55, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
-    "attempts": "autovacuum_analyze_scale_factor = 0.05",
+    "delivery_attempts": "autovacuum_analyze_scale_factor = 0.05",
 }
 TABLES = tuple(_STORAGE)
-_WHOLE = ("contacts", "conversations", "idempotency_keys", "delivery_retries", "scheduled", "parked_statuses")
+_WHOLE = ("contacts", "conversations", "idempotency_keys", "delivery_retries", "scheduled_messages", "parked_statuses")
 
 
 async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:

@@ -240,7 +240,7 @@ async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | Non
     assert len(page.found) == 20
     assert all(plan.seq_scans() == [] for plan in plans)
     assert looked_at(plans, "deliveries") <= 4 * 20 + 20
-    assert looked_at(plans, "attempts") <= 40
+    assert looked_at(plans, "delivery_attempts") <= 40
     for plan in plans:
         if "FROM had" not in plan.query:  # which looks for endpoints wherever there may be some
             assert len(plan.touched("deliveries")) <= 3, plan.query

@@ -79,7 +79,7 @@ async def test_what_never_arrived_comes_and_nothing_else(stage: Stage) -> None:
     done = await work_off(stage, await begin(stage, hook))
     waiting = await told.retries(stage.db, stage.channel_id)
     assert list(waiting) == events[2:]  # in the order in which they happened
-    assert all(row["next_at"] <= NOW and row["about"] is None for row in waiting.values())
+    assert all(row["next_at"] <= NOW and row["conversation_id"] is None for row in waiting.values())
     rows = await told.deliveries(stage.db, stage.channel_id)
     assert [(rows[event]["state"], rows[event]["attempts"], rows[event]["begun"]) for event in events] == [
         (PENDING, 4, 0),
@@ -118,7 +118,9 @@ async def test_what_is_asked_for(stage: Stage, wish: Any, expected: set[int]) ->
 async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> None:
     """Those that are due already, that stand in line, or were never tried, go as they do by themselves."""
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
-    late, due, behind, fresh = events = await told.add_events(stage.db, stage.channel_id, 4, about=UUID(int=3))
+    late, due, behind, fresh = events = await told.add_events(
+        stage.db, stage.channel_id, 4, conversation_id=UUID(int=3)
+    )
     await told.add_deliveries(stage.db, stage.channel_id, hook, events[:3], PENDING, attempts=4)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [fresh], PENDING, attempts=0)
     before = NOW - timedelta(minutes=1)
@@ -182,11 +184,11 @@ async def test_what_is_recovered_has_one_way_to_its_endpoint(stage: Stage) -> No
 
 async def test_an_ordered_endpoint_gets_each_conversation_in_its_line(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
-    (mine,) = await told.add_events(stage.db, stage.channel_id, 1, about=UUID(int=5))
+    (mine,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
     (whole,) = await told.add_events(stage.db, stage.channel_id, 1)
     await work_off(stage, await begin(stage, hook))
     waiting = await told.retries(stage.db, stage.channel_id)
-    assert {event: row["about"] for event, row in waiting.items()} == {mine: UUID(int=5), whole: ids.ZERO}
+    assert {event: row["conversation_id"] for event, row in waiting.items()} == {mine: UUID(int=5), whole: ids.ZERO}
 
 
 async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:

@@ -35,14 +35,14 @@ async def one_of(stage: Stage, table: str) -> Any:
 @pytest.mark.parametrize("ordered", [False, True])
 async def test_what_is_settled_begins_anew(stage: Stage, state: int, ordered: bool) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1, about=UUID(int=5))
+    (event,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], state, attempts=10)
     await told.change(stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id)
     assert await retry(stage, (hook, event)) == {(hook, event): None}
     row = await one_of(stage, "deliveries")
     assert (row["state"], row["attempts"], row["begun"], row["next_at"], row["settled_at"]) == (0, 10, 10, NOW, None)
     due = await one_of(stage, "delivery_retries")
-    assert (due["event_id"], due["next_at"], due["about"]) == (event, NOW, UUID(int=5) if ordered else None)
+    assert (due["event_id"], due["next_at"], due["conversation_id"]) == (event, NOW, UUID(int=5) if ordered else None)
     assert (await one_of(stage, "channel_heads"))["work_at"] == NOW
     await retry(stage, (hook, event))
     assert dict(await one_of(stage, "delivery_retries")) == dict(due)
@@ -53,7 +53,7 @@ async def test_an_event_of_the_whole_channel_stands_in_a_line_of_its_own(stage: 
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     await retry(stage, (hook, event))
-    assert (await one_of(stage, "delivery_retries"))["about"] == ids.ZERO
+    assert (await one_of(stage, "delivery_retries"))["conversation_id"] == ids.ZERO
 
 
 async def test_what_waits_for_its_time_is_due_now(stage: Stage) -> None:
@@ -79,8 +79,8 @@ async def test_what_was_never_tried_is_due_already(stage: Stage) -> None:
 async def test_what_stands_behind_another_keeps_its_place(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
     line = UUID(int=5)
-    events = await told.add_events(stage.db, stage.channel_id, 3, about=line)
-    others = await told.add_events(stage.db, stage.channel_id, 1, about=UUID(int=6))
+    events = await told.add_events(stage.db, stage.channel_id, 3, conversation_id=line)
+    others = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=6))
     await told.add_deliveries(stage.db, stage.channel_id, hook, [*events, *others], PENDING, attempts=0)
     for event, at in zip(events, [LATER, told.INFINITY, told.INFINITY], strict=True):
         await told.add_retry(stage.db, stage.channel_id, hook, event, at, line)

@@ -17,7 +17,7 @@ _COLUMNS = """a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url
               coalesce(f.answer_headers, a.answer_headers) AS answer_headers,
               coalesce(f.answer_body, a.answer_body) AS answer_body"""
 _SHARED = """LEFT JOIN LATERAL (
-                 SELECT f.answer_headers, f.answer_body, f.batch FROM attempts f
+                 SELECT f.answer_headers, f.answer_body, f.batch FROM delivery_attempts f
                  WHERE f.channel_id = $1 AND f.endpoint_id = $2 AND f.event_id = a.batch_first AND f.at = a.at
                    AND a.batch_first <> a.event_id LIMIT 1) f ON true"""
 
@@ -63,7 +63,8 @@ async def list_attempts(
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS}, e.body AS request_body, d.state, d.next_at
-               FROM (SELECT * FROM attempts WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
+               FROM (SELECT * FROM delivery_attempts
+                     WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
                      ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
                {_SHARED}
                LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
@@ -86,7 +87,7 @@ async def read_attempts(
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS}, coalesce(f.batch, a.batch) AS batch
-                FROM (SELECT * FROM attempts WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3
+                FROM (SELECT * FROM delivery_attempts WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3
                       ORDER BY number DESC, at DESC LIMIT $4) a
                 {_SHARED}
                 ORDER BY a.number, a.at""",

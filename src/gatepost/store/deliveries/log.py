@@ -200,7 +200,7 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
            FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS k (endpoint_id, event_id, n)
            LEFT JOIN LATERAL (SELECT type, seq, body FROM events
                WHERE channel_id = $1 AND id = k.event_id AND id BETWEEN $4 AND $5 LIMIT 1) e ON true
-           LEFT JOIN LATERAL (SELECT number, at, status, error, latency_ms FROM attempts
+           LEFT JOIN LATERAL (SELECT number, at, status, error, latency_ms FROM delivery_attempts
                WHERE channel_id = $1 AND endpoint_id = k.endpoint_id AND event_id = k.event_id
                  AND event_id BETWEEN $4 AND $5 ORDER BY number DESC, at DESC LIMIT 1) a ON true
            LEFT JOIN LATERAL (SELECT next_at FROM delivery_retries

@@ -76,23 +76,25 @@ def _target(values: dict[str, Any]) -> EndpointTarget:
     return EndpointTarget(**values, headers=headers, options=options, health=health)
 
 
-_PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.about{more} FROM deliveries d
-   JOIN LATERAL (SELECT body, type, about FROM events WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
+_PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.conversation_id{more} FROM deliveries d
+   JOIN LATERAL (SELECT body, type, conversation_id FROM events
+                 WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
    WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
      AND d.next_at IS NULL ORDER BY d.event_id LIMIT $4"""
 # Who stands first in a line is looked up by all columns of its index, and by nothing that another index could serve:
 # on an empty table every index looks alike, and a plan that was made then would read whole lines later.
-FIRST_OF_CONVERSATION = """SELECT *, ctid AS place FROM delivery_retries WHERE about IS NOT NULL
-     AND (channel_id, endpoint_id, about, event_id) >= ($1, {endpoint}, {about}, '00000000-0000-0000-0000-000000000000')
-   ORDER BY channel_id, endpoint_id, about, event_id LIMIT 1"""
+FIRST_IN_ORDER = """SELECT *, ctid AS place FROM delivery_retries WHERE conversation_id IS NOT NULL
+     AND (channel_id, endpoint_id, conversation_id, event_id)
+         >= ($1, {endpoint}, {conversation}, '00000000-0000-0000-0000-000000000000')
+   ORDER BY channel_id, endpoint_id, conversation_id, event_id LIMIT 1"""
 # One that waits, by its key, for the same reason: the index of what is due knows the endpoint too, and would read all.
 RETRY_BY_KEY = """SELECT *, ctid AS place FROM delivery_retries
      WHERE (channel_id, endpoint_id, event_id) >= ($1, {endpoint}, {event})
    ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
-_KEY = "COALESCE(e.about, '00000000-0000-0000-0000-000000000000')"
+_KEY = "COALESCE(e.conversation_id, '00000000-0000-0000-0000-000000000000')"
 _BLOCKED = f""", COALESCE((
-   SELECT (f.channel_id, f.endpoint_id, f.about) = ($1, $2, {_KEY})
-   FROM ({FIRST_OF_CONVERSATION.format(endpoint="$2", about=_KEY)}) f), false) AS blocked"""
+   SELECT (f.channel_id, f.endpoint_id, f.conversation_id) = ($1, $2, {_KEY})
+   FROM ({FIRST_IN_ORDER.format(endpoint="$2", conversation=_KEY)}) f), false) AS blocked"""
 
 
 async def read_pending(
@@ -112,16 +114,19 @@ class RetryPage(msgspec.Struct, frozen=True):
     lost: list[UUID]
 
 
-_RETRIES = """SELECT r.event_id, r.about AS line, e.body, e.type, e.about, d.attempts, d.begun, d.state{more} FROM
-     (SELECT event_id, about FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
-        AND event_id <> ALL ($5::uuid[]) AND (about IS NULL OR about <> ALL ($6::uuid[]))
+_RETRIES = """SELECT r.event_id, r.conversation_id AS line, e.body, e.type, e.conversation_id, d.attempts, d.begun,
+          d.state{more} FROM
+     (SELECT event_id, conversation_id FROM delivery_retries
+      WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
+        AND event_id <> ALL ($5::uuid[]) AND (conversation_id IS NULL OR conversation_id <> ALL ($6::uuid[]))
         AND ($7::uuid IS NULL OR event_id <= $7)
       ORDER BY next_at LIMIT $4) r
-   LEFT JOIN LATERAL (SELECT body, type, about FROM events WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
+   LEFT JOIN LATERAL (SELECT body, type, conversation_id FROM events
+                      WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
    LEFT JOIN LATERAL (SELECT state, attempts, begun FROM deliveries
                       WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true"""
-_BEHIND = f""", r.about IS NULL OR r.event_id > (
-   SELECT f.event_id FROM ({FIRST_OF_CONVERSATION.format(endpoint="$2", about="r.about")}) f) AS blocked"""
+_BEHIND = f""", r.conversation_id IS NULL OR r.event_id > (
+   SELECT f.event_id FROM ({FIRST_IN_ORDER.format(endpoint="$2", conversation="r.conversation_id")}) f) AS blocked"""
 
 
 async def read_retries(
@@ -153,7 +158,7 @@ def _lives(row: Any) -> bool:
 
 
 def _due(row: Any, *, retried: bool = False, blocked: bool = False) -> DueDelivery:
-    key, operational = row["about"] or ids.ZERO, row["type"] == OPERATIONAL
+    key, operational = row["conversation_id"] or ids.ZERO, row["type"] == OPERATIONAL
     return DueDelivery(
         row["event_id"], row["body"].encode(), row["attempts"], row["begun"], key, operational, retried, blocked
     )
@@ -179,7 +184,8 @@ async def next_retry(
         row: Any = await conn.fetchrow(
             """SELECT (SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                          AND next_at < 'infinity' AND event_id <> ALL ($3::uuid[])
-                         AND (about IS NULL OR about <> ALL ($4::uuid[])) AND ($5::uuid IS NULL OR event_id <= $5)
+                         AND (conversation_id IS NULL OR conversation_id <> ALL ($4::uuid[]))
+                         AND ($5::uuid IS NULL OR event_id <= $5)
                        ORDER BY next_at LIMIT 1) AS at,
                       EXISTS (SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                                 AND next_at = 'infinity') AS waiting""",

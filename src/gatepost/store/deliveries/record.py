@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.store.channel_head import Lease, StaleOwner, hold_epoch
-from gatepost.store.deliveries.queue import FIRST_OF_CONVERSATION, RETRY_BY_KEY, DeliveryState
+from gatepost.store.deliveries.queue import FIRST_IN_ORDER, RETRY_BY_KEY, DeliveryState
 from gatepost.store.pool import Connection, Database
 
 
@@ -95,8 +95,8 @@ async def _log_attempts(
                  AS t (endpoint_id, event_id, number, at, latency_ms, status, error, url, request_headers,
                        answer_headers, answer_body, state, next_at, batch_first, batch)
            ), logged AS (
-               INSERT INTO attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
-                                     request_headers, answer_headers, answer_body, batch_first, batch)
+               INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error,
+                                              url, request_headers, answer_headers, answer_body, batch_first, batch)
                SELECT $1, a.endpoint_id, a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url,
                       a.request_headers, a.answer_headers, a.answer_body, a.batch_first, a.batch::uuid[] FROM a, held
                ON CONFLICT DO NOTHING
@@ -138,13 +138,13 @@ async def _put_in_line(conn: "Connection[Any]", channel_id: UUID, notes: Sequenc
     again = [note for note in notes if isinstance(note, OrderedWait) or note.state == DeliveryState.PENDING]
     if again:
         await conn.execute(
-            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
-               SELECT $1, a.endpoint_id, a.event_id, COALESCE(a.next_at, 'infinity'), a.about
+            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
+               SELECT $1, a.endpoint_id, a.event_id, COALESCE(a.next_at, 'infinity'), a.conversation_id
                FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
-                 AS a (endpoint_id, event_id, next_at, about)
+                 AS a (endpoint_id, event_id, next_at, conversation_id)
                WHERE EXISTS (SELECT 1 FROM endpoints WHERE channel_id = $1 AND id = a.endpoint_id)
                ON CONFLICT (channel_id, endpoint_id, event_id)
-               DO UPDATE SET next_at = excluded.next_at, about = excluded.about""",
+               DO UPDATE SET next_at = excluded.next_at, conversation_id = excluded.conversation_id""",
             channel_id,
             [note.endpoint_id for note in again],
             [note.event_id for note in again],
@@ -169,10 +169,10 @@ async def _take_out(
         f"""DELETE FROM delivery_retries WHERE ctid = (
                SELECT place FROM ({RETRY_BY_KEY.format(endpoint="$2", event="$3")} FOR UPDATE) f
                WHERE (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, $3))
-           RETURNING endpoint_id, about""",
+           RETURNING endpoint_id, conversation_id""",
         [(channel_id, note.endpoint_id, note.event_id) for note in over],
     )
-    return {(row["endpoint_id"], row["about"]) for row in rows if row["about"] is not None}
+    return {(row["endpoint_id"], row["conversation_id"]) for row in rows if row["conversation_id"] is not None}
 
 
 async def _move_up(
@@ -181,10 +181,10 @@ async def _move_up(
     """Whoever stands first in a line and has no time yet is due now."""
     await conn.execute(
         f"""UPDATE delivery_retries r SET next_at = $4
-           FROM unnest($2::uuid[], $3::uuid[]) AS l (endpoint_id, about),
-                LATERAL ({FIRST_OF_CONVERSATION.format(endpoint="l.endpoint_id", about="l.about")}) first
+           FROM unnest($2::uuid[], $3::uuid[]) AS l (endpoint_id, conversation_id),
+                LATERAL ({FIRST_IN_ORDER.format(endpoint="l.endpoint_id", conversation="l.conversation_id")}) first
            WHERE r.ctid = first.place AND r.channel_id = $1
-             AND (first.channel_id, first.endpoint_id, first.about) = ($1, l.endpoint_id, l.about)
+             AND (first.channel_id, first.endpoint_id, first.conversation_id) = ($1, l.endpoint_id, l.conversation_id)
              AND first.next_at = 'infinity'""",
         channel_id,
         [endpoint_id for endpoint_id, _ in lines],
@@ -198,7 +198,7 @@ async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, n
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
-            """UPDATE delivery_retries SET next_at = $3, about = NULL
+            """UPDATE delivery_retries SET next_at = $3, conversation_id = NULL
                WHERE ctid = ANY (ARRAY(SELECT ctid FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                                          AND next_at = 'infinity' LIMIT $4)) RETURNING 1""",
             lease.channel_id,

@@ -195,8 +195,8 @@ async def _has_backlog(conn: "Connection[Any]", channel_id: UUID, endpoint_id: U
 async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryRow, piece: int) -> list[Any]:
     """The next events, each with the state of its delivery; the limit of one means a look-up by key."""
     return await conn.fetch(
-        f"""SELECT e.id, e.type, e.about, d.state, r.next_at AS due_at FROM (
-               SELECT id, type, about FROM events WHERE channel_id = $1 AND id > $2 AND id < $3
+        f"""SELECT e.id, e.type, e.conversation_id, d.state, r.next_at AS due_at FROM (
+               SELECT id, type, conversation_id FROM events WHERE channel_id = $1 AND id > $2 AND id < $3
                ORDER BY id LIMIT $5) e
            LEFT JOIN LATERAL (SELECT state FROM deliveries
                WHERE channel_id = $1 AND endpoint_id = $4 AND event_id = e.id LIMIT 1) d ON true
@@ -230,7 +230,7 @@ def _chosen(
             recovery.endpoint_id,
             event["id"],
             event["state"],
-            order_key_of(event["about"], ordered=ordered),
+            order_key_of(event["conversation_id"], ordered=ordered),
             start + timedelta(microseconds=i),
         )
         for i, event in enumerate(fitting)

@@ -15,7 +15,7 @@ from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
 from gatepost.store.channel_head import Lease, hold_epoch
-from gatepost.store.deliveries.queue import FIRST_OF_CONVERSATION, RETRY_BY_KEY
+from gatepost.store.deliveries.queue import FIRST_IN_ORDER, RETRY_BY_KEY
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 Key = tuple[UUID, UUID]  # endpoint and event
@@ -29,7 +29,7 @@ class RetryCandidate(msgspec.Struct, frozen=True):
     event_id: UUID
     state: int
     attempts: int
-    about: UUID | None
+    conversation_id: UUID | None
     endpoint_state: str | None  # None: the endpoint was deleted
     reason: str | None
     ordered: bool | None
@@ -62,9 +62,9 @@ class RequestedRetry(msgspec.Struct, frozen=True):
     due_at: datetime
 
 
-def order_key_of(about: UUID | None, *, ordered: bool) -> UUID | None:
+def order_key_of(conversation_id: UUID | None, *, ordered: bool) -> UUID | None:
     """Which events an event keeps its order with; None where nobody asked for order."""
-    return (about or ids.ZERO) if ordered else None
+    return (conversation_id or ids.ZERO) if ordered else None
 
 
 def is_infinite(at: datetime) -> bool:
@@ -86,7 +86,7 @@ async def retry_deliveries(
         verdicts = {key: judge(found.get(key)) for key in keys}
         granted = [one for key, one in sorted(found.items()) if verdicts[key] is None]
         again = [
-            RequestedRetry(*one.key, one.state, order_key_of(one.about, ordered=bool(one.ordered)), now)
+            RequestedRetry(*one.key, one.state, order_key_of(one.conversation_id, ordered=bool(one.ordered)), now)
             for one in granted
             if not one.behind and not one.ahead
         ]
@@ -104,13 +104,13 @@ async def schedule_work(conn: "Connection[Any]", channel_id: UUID, now: datetime
 async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> list[RetryCandidate]:
     events, first, last = keys_and_span([event_id for _, event_id in keys])
     rows = await conn.fetch(
-        f"""SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.about, p.state AS endpoint_state, p.reason,
-                  p.ordered, p.cursor, r.next_at AS due_at
+        f"""SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.conversation_id, p.state AS endpoint_state,
+                   p.reason, p.ordered, p.cursor, r.next_at AS due_at
            FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, event_id)
            CROSS JOIN LATERAL (SELECT state, attempts FROM deliveries
                WHERE channel_id = $1 AND endpoint_id = k.endpoint_id AND event_id = k.event_id
                  AND event_id BETWEEN $4 AND $5 LIMIT 1) d
-           CROSS JOIN LATERAL (SELECT about FROM events
+           CROSS JOIN LATERAL (SELECT conversation_id FROM events
                WHERE channel_id = $1 AND id = k.event_id AND id BETWEEN $4 AND $5 LIMIT 1) e
            LEFT JOIN LATERAL (SELECT state, reason, ordered, cursor FROM endpoints
                WHERE channel_id = $1 AND id = k.endpoint_id LIMIT 1) p ON true
@@ -133,10 +133,10 @@ async def requeue(conn: "Connection[Any]", channel_id: UUID, wanted: Sequence[Re
     changed |= await _insert_missing(conn, channel_id, [one for one in wanted if one.state is None], now)
     due = [one for one in wanted if (one.endpoint_id, one.event_id) in changed]
     await conn.execute(
-        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, about)
+        """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
            SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
            ON CONFLICT (channel_id, endpoint_id, event_id)
-           DO UPDATE SET next_at = excluded.next_at, about = excluded.about""",
+           DO UPDATE SET next_at = excluded.next_at, conversation_id = excluded.conversation_id""",
         channel_id,
         [one.endpoint_id for one in due],
         [one.event_id for one in due],
@@ -235,19 +235,19 @@ async def _make_first_due(
     conn: "Connection[Any]", channel_id: UUID, behind: Sequence[RetryCandidate], now: datetime
 ) -> None:
     """What waits behind another event keeps its place: the one at the head of its line is tried now."""
-    lines = sorted({(one.endpoint_id, one.about or ids.ZERO) for one in behind})
+    lines = sorted({(one.endpoint_id, one.conversation_id or ids.ZERO) for one in behind})
     if not lines:
         return
     await conn.execute(
         f"""UPDATE delivery_retries r SET next_at = $4
-           FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, about),
-                LATERAL ({FIRST_OF_CONVERSATION.format(endpoint="k.endpoint_id", about="k.about")}) first
+           FROM unnest($2::uuid[], $3::uuid[]) AS k (endpoint_id, conversation_id),
+                LATERAL ({FIRST_IN_ORDER.format(endpoint="k.endpoint_id", conversation="k.conversation_id")}) first
            WHERE r.ctid = first.place AND r.channel_id = $1
-             AND (first.channel_id, first.endpoint_id, first.about) = ($1, k.endpoint_id, k.about)
+             AND (first.channel_id, first.endpoint_id, first.conversation_id) = ($1, k.endpoint_id, k.conversation_id)
              AND first.next_at > $4""",
         channel_id,
         [endpoint_id for endpoint_id, _ in lines],
-        [about for _, about in lines],
+        [conversation_id for _, conversation_id in lines],
         now,
     )
 

@@ -271,7 +271,9 @@ async def _schedule(
 ) -> None:
     later = [(channel_id, s.draft.send_at, id_) for s, id_ in zip(chosen, new_ids, strict=True) if s.draft.send_at]
     if later:
-        await conn.executemany("INSERT INTO scheduled (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later)
+        await conn.executemany(
+            "INSERT INTO scheduled_messages (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later
+        )
 
 
 def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime) -> UUID:

@@ -157,7 +157,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
         [seq for _, _, seq in told],
         [event.type for _, event, _ in told],
         [events.render(event, seq, one.channel, now) for one, event, seq in told],
-        [event.about for _, event, _ in told],
+        [event.conversation_id for _, event, _ in told],
         [one.head.channel_id for one in written],
         [one.head.seq + len(one.told) for one in written],
         [one.told[-1].id for one in written],
@@ -181,7 +181,7 @@ _WRITE = """WITH changed AS (
        FROM unnest($16::uuid[], $17::uuid[], $18::uuid[]) AS t (channel_id, contact_id, id)
        WHERE v.channel_id = t.channel_id AND v.contact_id = t.contact_id
    ), new AS (
-       INSERT INTO events (channel_id, id, seq, type, body, about)
+       INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
        SELECT * FROM unnest($19::uuid[], $20::uuid[], $21::bigint[], $22::text[], $23::text[], $24::uuid[])
        RETURNING channel_id, id, type
    ), head AS (

@@ -173,7 +173,7 @@ async def _find_scheduled(
     """Scheduled messages, by the time at which they are to leave."""
     at = _EPOCH + timedelta(microseconds=after.at) if after and after.at else _EPOCH
     due = await conn.fetch(
-        """SELECT send_at, message_id FROM scheduled
+        """SELECT send_at, message_id FROM scheduled_messages
            WHERE channel_id = $1 AND (send_at, message_id) > ($2, $3) AND ($4::timestamptz IS NULL OR send_at >= $4)
              AND ($5::timestamptz IS NULL OR send_at < $5)
            ORDER BY send_at, message_id LIMIT $6""",

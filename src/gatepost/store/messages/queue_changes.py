@@ -26,7 +26,7 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
     async with db.connection() as conn:
         row = await conn.fetchrow(
             """SELECT last_message_id, joined, queue_version,
-                      (SELECT send_at FROM scheduled WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
+                      (SELECT send_at FROM scheduled_messages WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
                        ORDER BY send_at LIMIT 1) AS next_scheduled
                FROM channel_heads WHERE channel_id = $1""",
             channel_id,

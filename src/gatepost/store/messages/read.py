@@ -118,7 +118,7 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
             *keys,
         )
         attempts = await conn.fetch(
-            """SELECT event_id, endpoint_id, number, at, url, status, error, latency_ms FROM attempts
+            """SELECT event_id, endpoint_id, number, at, url, status, error, latency_ms FROM delivery_attempts
                WHERE channel_id = $1 AND event_id = ANY ($2::uuid[]) AND event_id BETWEEN $3 AND $4
                  AND endpoint_id = ANY ($5::uuid[])
                ORDER BY at""",

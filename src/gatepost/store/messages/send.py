@@ -85,7 +85,7 @@ async def read_scheduled(
     """The scheduled messages whose time has come, but for those `loaded` already."""
     async with db.connection() as conn:
         due = await conn.fetch(
-            """SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $2
+            """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
                  AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
             channel_id,
             until,
@@ -110,7 +110,7 @@ async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: date
     """A status may settle a scheduled message behind its owner's back: its line in the timetable is left over."""
     if settled:
         await conn.execute(
-            "DELETE FROM scheduled WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
+            "DELETE FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
             channel_id,
             until,
             sorted(settled),
@@ -309,7 +309,7 @@ async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[t
     """Takes settled messages out of the timetable."""
     if done:
         await conn.execute(
-            """DELETE FROM scheduled
+            """DELETE FROM scheduled_messages
                WHERE channel_id = $1 AND send_at = ANY ($2::timestamptz[]) AND message_id = ANY ($3::uuid[])""",
             channel_id,
             [send_at for send_at, _ in done],

@@ -61,7 +61,7 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
         )
         due = await conn.fetch(
             """SELECT m.* FROM (
-                   SELECT message_id FROM scheduled WHERE channel_id = $1 AND send_at <= $3
+                   SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $3
                    ORDER BY send_at, message_id LIMIT $4) s
                CROSS JOIN LATERAL (
                    SELECT id, bulk, state, send_at, next_at FROM messages

@@ -108,7 +108,7 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
 
 async def _ends(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
     """How far it is; before the first block nobody is late, whatever has been told."""
-    row = await conn.fetchrow("SELECT closed, seen FROM search_ends WHERE channel_id = $1", channel_id)
+    row = await conn.fetchrow("SELECT closed, seen FROM search_progress WHERE channel_id = $1", channel_id)
     if row is not None and row["closed"] != ids.ZERO:
         return row["closed"], row["seen"]
     seen = await conn.fetchval("SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id)
@@ -227,7 +227,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, block: WordBlock) -
 
 async def _note_ends(conn: "Connection[Any]", channel_id: UUID, closed: UUID, seen: UUID) -> None:
     await conn.execute(
-        """INSERT INTO search_ends (channel_id, closed, seen) VALUES ($1, $2, $3)
+        """INSERT INTO search_progress (channel_id, closed, seen) VALUES ($1, $2, $3)
            ON CONFLICT (channel_id) DO UPDATE SET closed = $2, seen = $3""",
         channel_id,
         closed,

@@ -38,7 +38,7 @@ class SearchHits(msgspec.Struct, frozen=True):
 async def read_closed(db: Database, channel_id: UUID) -> UUID:
     """The newest message whose words are in a block."""
     async with db.connection() as conn:
-        closed = await conn.fetchval("SELECT closed FROM search_ends WHERE channel_id = $1", channel_id)
+        closed = await conn.fetchval("SELECT closed FROM search_progress WHERE channel_id = $1", channel_id)
     return closed or ids.ZERO
 
 
