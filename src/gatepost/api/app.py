@@ -19,6 +19,7 @@ from gatepost.api import (
     contacts,
     conversations,
     deliveries,
+    docs_pages,
     event_pages,
     events,
     health,
@@ -146,7 +147,7 @@ def create_app(gateway: ApiContext, *, public_only: bool = False) -> ASGIApp:
 def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar:
     """All routes. They know of no gateway, each request brings its own: so one is enough, and it takes long to make."""
     operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token there is no such route, however it is spelt
-    customers = [] if public_only else [*REFERENCE, *ROUTES]
+    customers = [] if public_only else [*docs_pages.ROUTES, *REFERENCE, *ROUTES]
     app = Litestar(
         [
             Router("/", route_handlers=[*operator, *customers], guards=[admit]),
