@@ -59,6 +59,7 @@ class Gatepost:
         self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, metrics: ProcessMetrics | None = None
     ) -> None:
         self._settings = settings
+        db = db.notifying(self._on_commit)
         self._db, self._api_db = db.reserved("work"), db  # what each may use: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
         self._clock = clock
@@ -75,13 +76,11 @@ class Gatepost:
         self._objects = ObjectStorage.open(settings.media.url, settings.data_folder / "media")
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
-        self._notifier = ChannelNotifier(self._db, dsn, self._heard)
+        self._notifier = ChannelNotifier(self._db, dsn, self._on_notification)
         self._acceptor = Acceptor(
-            accept_db, clock, settings.plans, self.wake, settings.api.queue, self._check_link, self._metrics.accepted
+            accept_db, clock, settings.plans, settings.api.queue, self._check_link, self._metrics.accepted
         )
-        self._receiver = UpdateReceiver(
-            self._receive_db, clock, self.wake_waiters, settings.api.queue, settings.cloud.linger
-        )
+        self._receiver = UpdateReceiver(self._receive_db, clock, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds
         self._gate = Authenticator(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
@@ -126,19 +125,13 @@ class Gatepost:
         await self.supervisor.stop()
         self._watchdog.stop()
 
-    def wake(self, channel_id: UUID) -> None:
-        """There is something new on a channel: wakes its owner, here or elsewhere."""
+    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+        """Wakes the requests that wait for a channel's events, and the channel's owner, here or on another node."""
         self._waiters.wake(channel_id)
-        if self._owner is None or not self._owner.wake(channel_id):
+        if self._owner is None or not self._owner.wake(channel_id, sending=sending):
             self._notifier.notify(channel_id)
 
-    def wake_waiters(self, channel_id: UUID) -> None:
-        """There are new events on a channel, but nothing to send."""
-        self._waiters.wake(channel_id)
-        if self._owner is None or not self._owner.wake(channel_id, sending=False):
-            self._notifier.notify(channel_id)
-
-    def _heard(self, channel_id: UUID) -> None:
+    def _on_notification(self, channel_id: UUID) -> None:
         self._waiters.wake(channel_id)
         if self._owner is not None:
             self._owner.wake(channel_id)
@@ -164,7 +157,6 @@ class Gatepost:
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._networks.limits_shown,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
-            wake=self.wake,
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
             figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
@@ -225,7 +217,6 @@ class Gatepost:
                 objects=self._objects,
                 networks=self._networks,
                 receiver=self._receiver,
-                wake_waiters=self.wake_waiters,
             )
         )
         make = workers.make_sender, workers.make_deliverer, workers.tune

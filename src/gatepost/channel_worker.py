@@ -1,6 +1,5 @@
 """What an owner does for one channel: sending, delivering, the link, files, templates, the search index."""
 
-from collections.abc import Callable
 from functools import partial
 from uuid import UUID
 
@@ -62,7 +61,6 @@ class WorkerParts(msgspec.Struct, frozen=True):
     objects: ObjectStorage
     networks: NetworkFactory
     receiver: UpdateReceiver
-    wake_waiters: Callable[[UUID], None]
 
 
 class ChannelWorkers:
@@ -73,7 +71,7 @@ class ChannelWorkers:
         self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
-        self._ledger = SendRecorder(db, clock, sending.linger, parts.wake_waiters, parts.metrics.sent)
+        self._ledger = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
         self._post = DeliveryContext(
             db,
             clock,
@@ -81,7 +79,6 @@ class ChannelWorkers:
             webhooks.linger,
             total=webhooks.total_in_flight,
             metrics=parts.metrics,
-            wake=parts.wake_waiters,
         )
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
         self._attacher = AttachmentUploader(
@@ -91,7 +88,6 @@ class ChannelWorkers:
             db,
             parts.objects,
             clock,
-            parts.wake_waiters,
             attempts=files.attempts,
             timeout=files.timeout,
             plans=settings.plans,
@@ -114,8 +110,7 @@ class ChannelWorkers:
         network = self._parts.networks.official(config) if keeper is None else None
         files = MediaFetchTask(self._fetcher, self._parts.clock, owned.lease, channel, network, owned.alive)
         words = SearchIndexTask(self._parts.db, owned.lease, owned.alive, count=self._parts.metrics.set_aside)
-        wake = partial(self._parts.wake_waiters, config.id)
-        recovering = RecoveryTask(self._parts.db, self._parts.clock, owned.lease, owned.alive, wake)
+        recovering = RecoveryTask(self._parts.db, self._parts.clock, owned.lease, owned.alive)
         own = [keeper] if keeper else [self._make_watch(owned, config), self._make_number_watch(owned, config)]
         owned.tasks = [*own, files, words, recovering]
         rules = SendRules(
@@ -177,7 +172,6 @@ class ChannelWorkers:
         config = await get_config(self._parts.db, channel_id)
         if config is not None:
             await check_health(self._parts.db, config, self._parts.networks.business(config), self._parts.clock.now())
-            self._parts.wake_waiters(channel_id)
 
     def _teller(self, owned: OwnedChannel, channel: ChannelRef) -> Tell:
         async def tell(state: str, reason: str | None) -> None:
@@ -185,7 +179,6 @@ class ChannelWorkers:
             await tell_connection(
                 self._parts.db, channel, lease.channel_id, state, reason, self._parts.clock.now(), epoch=lease.epoch
             )
-            self._parts.wake_waiters(lease.channel_id)
 
         return tell
 

@@ -56,7 +56,7 @@ class Scene:
         """What the channel's owner does in a gateway that runs."""
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
-        task = RecoveryTask(db, SystemClock(), lease, lambda: True, lambda: None)
+        task = RecoveryTask(db, SystemClock(), lease, lambda: True)
         async with asyncio.timeout(PATIENCE):
             while "done" not in await task.step():
                 await asyncio.sleep(0.05)

@@ -69,11 +69,11 @@ def set_trap(doom: Doom) -> None:
     """Wraps every commit, every statement that commits by itself, and every call to the outside."""
     begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
-    def transaction(db: Database) -> AbstractAsyncContextManager[Any]:
-        return around_commit(doom, sys._getframe(1).f_code.co_name, begin(db))
+    def transaction(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
+        return around_commit(doom, sys._getframe(1).f_code.co_name, begin(db, **options))
 
-    def connection(db: Database) -> AbstractAsyncContextManager[Any]:
-        return around_statement(doom, sys._getframe(1).f_code.co_name, connect(db))
+    def connection(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
+        return around_statement(doom, sys._getframe(1).f_code.co_name, connect(db, **options))
 
     setattr(Database, "transaction", transaction)  # noqa: B010
     setattr(Database, "connection", connection)  # noqa: B010

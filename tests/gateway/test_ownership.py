@@ -76,7 +76,7 @@ class Owning:
     async def make_sender(self, owned: OwnedChannel) -> ChannelSender:
         if self.duty is not None and owned.lease.channel_id == self.stage.channel_id:
             owned.tasks = [self.duty]
-        ledger = SendRecorder(self.db, self.stage.clock, 0.0, lambda _: None)
+        ledger = SendRecorder(self.db, self.stage.clock, 0.0)
         lease, network = owned.lease, self.stage.network
         return ChannelSender(ledger, self.stage.clock, lease, self.stage.ref, network, FAST, RULES, owned.alive)
 

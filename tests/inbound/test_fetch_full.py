@@ -33,7 +33,6 @@ async def step(shelf: Shelf, lease: Lease) -> datetime | None:
         shelf.db,
         shelf.objects,
         shelf.clock,
-        lambda _: None,
         most=1000,
         attempts=3,
         timeout=5,

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -34,20 +35,20 @@ class Rig:
     def __init__(self, shelf: Shelf, lease: Lease, *, attempts: int, timeout: float, in_flight: int) -> None:
         self.shelf = shelf
         self.lease = lease
-        self.rung = 0
+        self.commits = 0
         self.fetcher = MediaFetcher(
-            shelf.db,
+            shelf.db.notifying(self._on_commit),
             shelf.objects,
             shelf.clock,
-            self._ring,
             most=1000,
             attempts=attempts,
             timeout=timeout,
             in_flight=in_flight,
         )
 
-    def _ring(self, _: Any) -> None:
-        self.rung += 1
+    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+        assert not sending
+        self.commits += 1
 
     async def step(self) -> Any:
         return await self.fetcher.step(self.lease, self.shelf.ref, self.shelf.network)
@@ -107,7 +108,7 @@ async def test_a_file_is_fetched_and_told_of(shelf: Shelf) -> None:
         },
         "caption": "Look",
     }
-    assert it.rung == 1
+    assert it.commits == 1
     async with shelf.db.connection() as conn:
         traced = await conn.fetchval("SELECT event_ids FROM messages WHERE channel_id = $1", shelf.channel_id)
     assert [ids.show("evt", id_) for id_ in traced] == [event["id"]]
@@ -164,7 +165,7 @@ async def test_the_last_try_is_the_last(shelf: Shelf) -> None:
     assert (event["data"]["change"], event["data"]["reason"]) == ("media_failed", "The network said no")
     assert event["data"]["content"]["media"] == {"id": ids.show("med", media.id)}
     assert shelf.bytes_kept() == {}
-    assert it.rung == 1
+    assert it.commits == 1
 
 
 async def test_tries_end_with_the_networks_memory(shelf: Shelf) -> None:
@@ -311,7 +312,7 @@ async def test_a_file_that_was_deleted_meanwhile_stays_deleted(shelf: Shelf) -> 
     shelf.network.on_get = lambda _: deleted()
     assert await it.step() is None
     assert await shelf.events() == []
-    assert it.rung == 0
+    assert it.commits == 0
 
 
 async def test_stopping_leaves_the_file_waiting(shelf: Shelf) -> None:

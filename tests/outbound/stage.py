@@ -106,14 +106,15 @@ class Stage:
     """One channel, whoever owns it at the moment, and the hands to use it."""
 
     def __init__(self, db: Database, clock: MovableClock, caller: Caller) -> None:
-        self.db = db
+        db = self.db = db.notifying(self._on_commit)
         self.clock = clock
         self.caller = caller
         self.channel_id = caller.channel_id
         self.ref = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
         self.network = TestNetwork(clock)
-        self.acceptor = Acceptor(db, clock, PLANS, lambda _: None, 1000, check_no_link)
-        self.receiver = UpdateReceiver(db, clock, lambda _: self.wake(), 1000, 0.0)
+        self.acceptor = Acceptor(db, clock, PLANS, 1000, check_no_link)
+        self.receiver = UpdateReceiver(db, clock, 1000, 0.0)
+        self.commits: list[tuple[UUID, bool]] = []  # changed channels; whether there may be something to send
         self.told: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
         self.attach: Attach = attach_nothing
         self.sender: ChannelSender
@@ -133,7 +134,7 @@ class Stage:
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert lease is not None
-        ledger = SendRecorder(self.db, self.clock, 0.0, lambda _: None)
+        ledger = SendRecorder(self.db, self.clock, 0.0)
         network = self.network if connected else None
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease
@@ -162,7 +163,6 @@ class Stage:
     async def accept(self, phone: str, body: str = "Hello", **wishes: Any) -> UUID:
         """Accepts a message; gives its id."""
         accepted = await self.acceptor.accept(self.caller, SendRequest(phone=phone, body=body, **wishes))
-        self.wake()
         return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
 
     async def accept_many(self, phones: list[str], **wishes: Any) -> list[UUID]:
@@ -170,8 +170,13 @@ class Stage:
         return await asyncio.gather(*calls)
 
     def wake(self) -> None:
-        if hasattr(self, "lane"):
+        if hasattr(self, "sender"):
             self.sender.wake()
+
+    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+        self.commits.append((channel_id, sending))
+        if sending:
+            self.wake()
 
     async def drive(self, seconds: float, *, stride: float = 1e-6) -> None:
         """Lets the lane do everything that falls due within this time, moving the clock from one thing to the next.
@@ -203,12 +208,14 @@ class Stage:
             network_id = f"wamid.{message_id.hex}.{attempt}"
             update = StatusUpdate(network_id, status, self.clock.now(), message_id, attempt)
             await self.receiver.receive(self.channel_id, self.ref, [update])
+        self.wake()  # as the sweep does when there are new events
 
     async def hear(self, phone: str, text: str = "Hi") -> None:
         """A person writes."""
         content = msgspec.json.encode({"body": text}).decode()
         incoming = Incoming(f"wamid.{uuid4().hex}", Person(phone, name="Ana"), "text", content, self.clock.now())
         await self.receiver.receive(self.channel_id, self.ref, [incoming])
+        self.wake()
 
     async def message(self, message_id: UUID) -> StoredMessage:
         message = await get_message(self.db, self.channel_id, message_id)

@@ -18,8 +18,7 @@ async def some(
     stage: Stage, chosen: CancelSelection, place: CancelCursor | None = None, *, piece: int = 4
 ) -> CancelResult:
     """One request that has time for one piece only."""
-    wake = lambda _: stage.wake()  # noqa: E731
-    return await cancel_selection(stage.db, stage.clock, stage.caller, chosen, place, wake, longest=0, piece=piece)
+    return await cancel_selection(stage.db, stage.clock, stage.caller, chosen, place, longest=0, piece=piece)
 
 
 async def all_of(stage: Stage, chosen: CancelSelection, *, piece: int = 4) -> tuple[int, int, int]:

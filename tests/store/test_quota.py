@@ -41,7 +41,7 @@ async def more_channels(stage: Stage, count: int) -> list[Caller]:
 
 def acceptor(stage: Stage, most: int | None) -> Acceptor:
     plans = {"unlimited": Plan("Test", messages_per_month=most)}
-    return Acceptor(stage.db, stage.clock, plans, lambda _: None, 10_000, check_no_link)
+    return Acceptor(stage.db, stage.clock, plans, 10_000, check_no_link)
 
 
 async def send(one: Acceptor, caller: Caller, key: str | None = None, **fields: Any) -> str:

@@ -53,7 +53,7 @@ class Stage:
     """One channel, whoever owns it at the moment, and the hands to use it."""
 
     def __init__(self, db: Database, receiver: Receiver, channel: outbound.Stage) -> None:
-        self.db = db
+        self.db = db.notifying(self._on_commit)
         self.receiver = receiver
         self.clock = MovableClock(datetime.now(UTC))
         self.start = self.clock.now()
@@ -64,11 +64,14 @@ class Stage:
         self.lease: Lease | None = None
 
     def new_post(self, total: int = TOTAL_IN_FLIGHT) -> DeliveryContext:
-        return DeliveryContext(self.db, self.clock, self.poster, 0.0, total=total, wake=lambda _: self.wake())
+        return DeliveryContext(self.db, self.clock, self.poster, 0.0, total=total)
 
     def wake(self) -> None:
         for one in self.deliverers.values():
             one.wake()
+
+    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+        self.wake()
 
     # -- what people do -----------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ async def post_selection(request: Request[Any, Any, Any], gateway: Context, call
     chosen = await _select(gateway, caller, asked)
     made = CancelResult(0, 0, None)
     if chosen is not None:
-        made = await cancel_selection(gateway.db, gateway.clock, caller, chosen, place, gateway.wake)
+        made = await cancel_selection(gateway.db, gateway.clock, caller, chosen, place)
     cursor = show_cursor(made.place) if made.place else None
     data = {"canceled": made.canceled, "too_late": made.too_late, "done": cursor is None, "cursor": cursor}
     return answer(data, f"{made.canceled:,} messages canceled")

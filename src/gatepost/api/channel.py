@@ -47,7 +47,6 @@ async def connect_channel(gateway: Context, caller: CurrentCaller) -> Response[b
     """Opens the link of a QR channel; where no phone is linked yet, codes to scan follow."""
     config = await _config(gateway, caller)
     await link.connect(gateway.db, config, gateway.clock.now())
-    gateway.wake(config.id)
     return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The link is being opened")
 
 
@@ -73,7 +72,6 @@ async def make_pairing_code(
     wish, _ = await read_body(request, _pairing)
     config = await _config(gateway, caller)
     await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
-    gateway.wake(config.id)
     code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
     await recheck_access(request.scope)
     told = "Type this code on the phone: linked devices, link with phone number"
@@ -85,7 +83,6 @@ async def log_out_channel(gateway: Context, caller: CurrentCaller) -> Response[b
     """Unlinks the phone of a QR channel."""
     config = await _config(gateway, caller)
     await link.log_out(gateway.db, config, gateway.clock.now())
-    gateway.wake(config.id)
     return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The phone is being unlinked")
 
 

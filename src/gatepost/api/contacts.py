@@ -62,9 +62,7 @@ async def create_contact(request: Request[Any, Any, Any], gateway: Context, call
     new, body = await read_body(request, _create)
 
     async def make(once: IdempotentRequest[ContactRow]) -> ContactRow:
-        made = await _desk(gateway, caller).create(new, once)
-        gateway.wake(caller.channel_id)
-        return made
+        return await _desk(gateway, caller).create(new, once)
 
     return await create_once(request, gateway, caller, body, make, _made)
 
@@ -84,7 +82,6 @@ async def change_contact(
     wishes, _ = await read_body(request, _change)
     at = _desk(gateway, caller)
     changed = await at.change(contact_id, wishes)
-    gateway.wake(caller.channel_id)
     return answer(await at.show(changed), "Contact changed")
 
 
@@ -92,7 +89,6 @@ async def change_contact(
 async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes a contact with its labels and the settings of its conversation; messages stay under the number."""
     await _desk(gateway, caller).delete(contact_id)
-    gateway.wake(caller.channel_id)
     return answer(None, "Contact deleted")
 
 
@@ -104,7 +100,6 @@ async def merge_contact(
     wish, _ = await read_body(request, _merge)
     at = _desk(gateway, caller)
     merged = await at.merge(contact_id, wish.other)
-    gateway.wake(caller.channel_id)
     return answer(await at.show(merged), "Contacts merged")
 
 
@@ -128,7 +123,7 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Context, cal
     key, pieces = read_key(request, b""), BodyHash((await open_upload(request)).pieces)
     table = await open_table(aiter(pieces))
     once: IdempotentRequest[bytes] = IdempotentRequest(caller.channel_id, pieces.known_by(key), bytes)
-    importer = Importer(gateway.db, gateway.clock, _ref(caller), caller.channel_id, gateway.wake)
+    importer = Importer(gateway.db, gateway.clock, _ref(caller), caller.channel_id)
     try:
         await importer.begin(table, once)
     except Replay as before:

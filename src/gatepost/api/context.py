@@ -59,7 +59,6 @@ class ApiContext(msgspec.Struct, frozen=True):
     costly: CostlyRequests
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
     doorsteps: TimedCache[UUID, CallbackConfig | None]
-    wake: Callable[[UUID], None]
     ready: Callable[[], Awaitable[dict[str, bool]]]
     figures: MetricsSource
     public_url: str  # empty: as the caller reached it

@@ -58,7 +58,6 @@ async def change_conversation(
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     await desk.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, wishes, now)
-    gateway.wake(caller.channel_id)
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return answer(_show(found, gateway, caller), "Conversation changed")
 
@@ -81,7 +80,6 @@ async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Cu
     """Nothing of it is unread any more, and the person is shown that where the channel is connected."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     shown = await desk.read_conversation(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
-    gateway.wake(caller.channel_id)
     found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
     told = "the person was shown that" if shown else "the network could not show the person"
     return answer(_show(found, gateway, caller) | {"shown": shown}, f"Conversation read; {told}")

@@ -50,7 +50,6 @@ async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: C
     """Makes a delivery due now, whether it failed, waits or was delivered; its schedule begins anew."""
     now = gateway.clock.now()
     found = await desk.retry_one(gateway.db, caller.channel_id, delivery_id, now)
-    gateway.wake(caller.channel_id)
     return answer(desk.show_delivery(found, now), "The delivery is due now")
 
 
@@ -61,7 +60,6 @@ async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, ca
     if not 1 <= len(wish.ids) <= desk.SELECTION_MAX:
         raise invalid_field("ids", f"must hold 1 to {desk.SELECTION_MAX} ids, but holds {len(wish.ids):,}")
     done = await desk.retry_many(gateway.db, caller.channel_id, wish.ids, gateway.clock.now())
-    gateway.wake(caller.channel_id)
     results = [_result(id_, done[id_]) for id_ in wish.ids]
     taken = sum(result["success"] for result in results)
     data = {"accepted": taken, "refused": len(results) - taken, "results": results}

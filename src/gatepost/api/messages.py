@@ -38,7 +38,6 @@ async def post_cancel(message_id: FromPath[str], gateway: Context, caller: Curre
     """Cancels a message that has not left yet."""
     message = await access_message(gateway.db, caller.channel_id, message_id)
     await cancel_message(gateway.db, caller, message, gateway.clock.now())
-    gateway.wake(caller.channel_id)
     message = await access_message(gateway.db, caller.channel_id, message_id)
     return answer(show_message(message, gateway.clock.now()), "Message canceled")
 
@@ -52,7 +51,6 @@ async def patch_message(
     message = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await edit_message(gateway.db, gateway.speak, channel, message, change, gateway.clock.now())
-    gateway.wake(caller.channel_id)
     message = await access_message(gateway.db, caller.channel_id, message_id)
     return answer(show_message(message, gateway.clock.now()), "Message edited")
 
@@ -63,7 +61,6 @@ async def remove_message(message_id: FromPath[str], gateway: Context, caller: Cu
     message = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await delete_message(gateway.db, gateway.speak, channel, message, gateway.clock.now())
-    gateway.wake(caller.channel_id)
     message = await access_message(gateway.db, caller.channel_id, message_id)
     return answer(show_message(message, gateway.clock.now()), "Message deleted for everyone")
 

@@ -53,7 +53,6 @@ async def change_order(
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     order = await desk.change_order(gateway.db, channel, caller.channel_id, order_id, change, now)
-    gateway.wake(caller.channel_id)
     return answer(desk.show_order(order), "Order changed")
 
 

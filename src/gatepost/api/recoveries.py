@@ -33,9 +33,7 @@ async def recover_webhook(
     wish, body = await read_body(request, _recover)
 
     async def make(once: IdempotentRequest[RecoveryRow]) -> RecoveryRow:
-        made = await desk.recover(gateway.db, endpoint, wish, once, gateway.clock.now())
-        gateway.wake(caller.channel_id)
-        return made
+        return await desk.recover(gateway.db, endpoint, wish, once, gateway.clock.now())
 
     return await create_once(request, gateway, caller, body, make, _made)
 

@@ -82,14 +82,10 @@ def _adapt(function: Function, message: str, status: int) -> Function:
         if asks:
             given["request"] = request
         if not once:
-            result = await function(**given)
-            _wake(request)
-            return respond(result, message, status)
+            return respond(await function(**given), message, status)
         given["once"] = CreateOnce(request, raw, message)
         try:
-            result = await function(**given)
-            _wake(request)
-            return respond(result, message, status)
+            return respond(await function(**given), message, status)
         except Replay as before:
             return respond(given["once"].again(before), message, status)
 
@@ -100,9 +96,3 @@ def _adapt(function: Function, message: str, status: int) -> Function:
     handle.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": litestar.Response[Any]}
     handle.__name__, handle.__doc__, handle.__module__ = function.__name__, function.__doc__, function.__module__
     return handle
-
-
-def _wake(request: Request[Any, Any, Any]) -> None:
-    state = request.scope["state"]
-    if request.method != "GET" and "caller" in state:
-        state["gateway"].wake(state["caller"].channel_id)

@@ -49,7 +49,6 @@ async def rotate_secret(
     new = await admin.rotate_secret(
         gateway.db, gateway.vault, caller.channel_id, id_, overlap=overlap, signing=body.signing, now=now
     )
-    gateway.wake(caller.channel_id)
     return answer(show_new(gateway, new), "Secret rotated", headers=SECRET)
 
 

@@ -93,9 +93,7 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Context, call
 
     async def make(once: IdempotentRequest[admin.NewEndpoint]) -> admin.NewEndpoint:
         await _check_url(gateway.guard, wishes.url, caller)
-        new = await _create_endpoint(gateway, caller, wishes, once)
-        gateway.wake(caller.channel_id)
-        return new
+        return await _create_endpoint(gateway, caller, wishes, once)
 
     def show(new: admin.NewEndpoint) -> bytes:
         return envelope(show_new(gateway, new), "Webhook created")
@@ -127,7 +125,6 @@ async def change_webhook(
         await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     changed = await _change_endpoint(gateway, before, body)
-    gateway.wake(caller.channel_id)
     return answer(_show(gateway, changed), "Webhook changed")
 
 
@@ -135,7 +132,6 @@ async def change_webhook(
 async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    gateway.wake(caller.channel_id)
     return answer(None, "Webhook deleted")
 
 

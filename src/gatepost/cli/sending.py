@@ -89,7 +89,7 @@ async def _accept(session: CommandSession, channel_id: "UUID", request: "SendReq
     async def check(link: str) -> None:
         check_link(guard, link)
 
-    acceptor = Acceptor(session.db, SystemClock(), session.settings.plans, lambda _: None, 1, check)
+    acceptor = Acceptor(session.db, SystemClock(), session.settings.plans, 1, check)
     return (await acceptor.accept(caller, request)).answer
 
 

@@ -11,7 +11,7 @@ under the same key.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -71,7 +71,6 @@ class MediaFetcher:
         db: Database,
         objects: ObjectStorage,
         clock: Clock,
-        wake: Callable[[UUID], None],
         *,
         most: int,
         attempts: int,
@@ -82,7 +81,6 @@ class MediaFetcher:
         self._db = db
         self._objects = objects
         self._clock = clock
-        self._ring = wake
         self._most = most
         self._attempts = attempts
         self._timeout = timeout
@@ -124,8 +122,8 @@ class MediaFetcher:
             now = self._clock.now()
             if isinstance(kept, FetchProblem):
                 await self._give_up_or_wait(lease, channel, media, kept, now)
-            elif await mark_ready(self._db, lease, channel, media, len(kept.content), kept.sha256, now):
-                self._ring(lease.channel_id)
+            else:
+                await mark_ready(self._db, lease, channel, media, len(kept.content), kept.sha256, now)
 
     async def _space(self, media: MediaRow) -> StorageAllowance | None:
         """The room that the account's plan has for files; None where it has no limit."""
@@ -191,14 +189,12 @@ class MediaFetcher:
             await self._give_up(lease, channel, media, trouble, now)
         elif await mark_full(self._db, lease, channel, media, trouble.reason, again, now):
             log.warning("no room for a file", media=media.id.hex, reason=trouble.reason)
-            self._ring(lease.channel_id)
 
     async def _give_up(
         self, lease: Lease, channel: ChannelRef, media: MediaRow, trouble: FetchProblem, now: datetime
     ) -> None:
         log.warning("file not fetched", media=media.id.hex, attempts=media.attempts + 1, reason=trouble.reason)
-        if await mark_failed(self._db, lease, channel, media, trouble.reason, now):
-            self._ring(lease.channel_id)
+        await mark_failed(self._db, lease, channel, media, trouble.reason, now)
 
 
 def _checked(file: IncomingFile, remote: RemoteMedia, most: int) -> IncomingFile | FetchProblem:

@@ -1,6 +1,6 @@
 """Receiving: whatever a network reports becomes rows and events, once, and before the network hears yes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -39,10 +39,9 @@ class _Parcel(msgspec.Struct, frozen=True):
 class UpdateReceiver:
     """The one way in for what networks report."""
 
-    def __init__(self, db: Database, clock: Clock, wake: Callable[[UUID], None], queue: int, linger: float) -> None:
+    def __init__(self, db: Database, clock: Clock, queue: int, linger: float) -> None:
         self._db = db
         self._clock = clock
-        self._ring = wake
         self._batch: Batch[UUID, _Parcel, None] = Batch(
             self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_parcel
         )
@@ -79,7 +78,6 @@ class UpdateReceiver:
             news=translate_update(updates, now),
         )
         await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
-        self._ring(channel_id)
         return [None] * len(parcels)
 
 

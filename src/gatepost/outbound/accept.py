@@ -38,7 +38,6 @@ class Acceptor:
         db: Database,
         clock: Clock,
         plans: Mapping[str, Plan],
-        wake: Callable[[UUID], None],
         queue: int,
         check_link: Callable[[str], Awaitable[None]],
         count: Callable[[int], None] = lambda _: None,
@@ -47,7 +46,6 @@ class Acceptor:
         self._check_link = check_link
         self._clock = clock
         self._plans = plans
-        self._ring = wake
         self._count = count
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write, limit=queue, weigh=_weigh, together=self._write_together
@@ -121,7 +119,6 @@ class Acceptor:
         return written
 
     def _note(self, channel_id: UUID, outcomes: Sequence[Outcome]) -> None:
-        self._ring(channel_id)
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
 
 

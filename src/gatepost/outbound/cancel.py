@@ -1,8 +1,6 @@
 """Canceling messages that have not left yet: one by its id, or all that a selection names."""
 
-from collections.abc import Callable
 from datetime import datetime
-from uuid import UUID
 
 import msgspec
 
@@ -44,7 +42,6 @@ async def cancel_selection(
     caller: Caller,
     chosen: CancelSelection,
     after: CancelCursor | None,
-    wake: Callable[[UUID], None],
     *,
     longest: float = LONGEST,
     piece: int = PIECE,
@@ -60,7 +57,6 @@ async def cancel_selection(
             states = await message_cancel.cancel_messages(db, _ref(caller), channel_id, found.waiting, clock.now())
             ended = sum(may_follow(state, State.CANCELED) for state in states.values())
             canceled, too_late = canceled + ended, too_late + len(states) - ended
-            wake(channel_id)
         if place is None or clock.monotonic() >= until:
             return CancelResult(canceled, too_late, place)
 

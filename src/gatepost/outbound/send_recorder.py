@@ -1,7 +1,6 @@
 """The two commits of a send, shared by all lanes of a process: the intent before, the result after."""
 
 from collections.abc import Callable, Sequence
-from uuid import UUID
 
 import msgspec
 
@@ -28,12 +27,10 @@ class SendRecorder:
         db: Database,
         clock: Clock,
         linger: float,
-        wake: Callable[[UUID], None],
         count: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.db = db
         self._clock = clock
-        self._ring = wake
         self._count = count
         self._intents: Batch[Lease, Intent, IntentResult] = Batch(self._write_intents, limit=_NO_LIMIT)
         self._results: Batch[Lease, FinishedSend, State] = Batch(self._write_results, limit=_NO_LIMIT, linger=linger)
@@ -52,7 +49,6 @@ class SendRecorder:
     async def _write_results(self, lease: Lease, finished: Sequence[FinishedSend]) -> Sequence[State]:
         results = [item.result for item in finished]
         states = await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())
-        self._ring(lease.channel_id)
         for result in results:
             self._count(_RESULTS.get(result.state, "failed"))
         return states

@@ -4,7 +4,7 @@ table ─► 250 lines ─► one commit ─► what became of each, how far it 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -42,7 +42,6 @@ class Importer(msgspec.Struct, frozen=True):
     clock: Clock
     channel: ChannelRef
     channel_id: UUID
-    wake: Callable[[UUID], None]
 
     async def begin(self, table: ContactTable, once: IdempotentRequest[bytes]) -> None:
         """Takes the request's key, or closes the table where the key says that it was imported before."""
@@ -93,7 +92,6 @@ class Importer(msgspec.Struct, frozen=True):
     async def _write(self, batch: list[TableRow]) -> list[ImportResult]:
         lines = [row.line for row in batch if row.line is not None]
         written = iter(await put_contacts(self.db, self.channel, self.channel_id, lines, self.clock.now()))
-        self.wake(self.channel_id)
         return [
             next(written) if row.line is not None else ImportResult("refused", refusal=row.refusal) for row in batch
         ]

@@ -1,8 +1,8 @@
 """CSV cells that no spreadsheet runs as a formula, and the way back.
 
 A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One that is set
-to semicolons or tabs also splits our cells at these, whatever quotes are around them, and so does one that ignores quotes
-at line breaks: each such part is treated as a cell of its own. A part that would run gets an apostrophe in front.
+to semicolons or tabs also splits our cells at these, whatever quotes are around them, and so does one that ignores
+quotes at line breaks: each such part is treated as a cell of its own. A part that would run gets an apostrophe first.
 
 These functions run in a worker thread on texts of any length. One call of `re` or `csv` keeps the interpreter lock
 until it returns, so that long texts are taken in slices.

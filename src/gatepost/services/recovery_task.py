@@ -15,29 +15,23 @@ _HELD_LONG = timedelta(seconds=30)  # the same for whoever owns the channel next
 
 
 class RecoveryTask(ChannelTask):
-    """Carries a channel's recoveries on, a piece of each in turn, and rings for the deliveries that come of it."""
+    """Carries a channel's recoveries on, a piece of each in turn."""
 
     name = "recovery"
 
-    def __init__(
-        self, db: Database, clock: Clock, lease: Lease, alive: Callable[[], bool], wake: Callable[[], None]
-    ) -> None:
+    def __init__(self, db: Database, clock: Clock, lease: Lease, alive: Callable[[], bool]) -> None:
         super().__init__(lease, alive, _PAUSE)
         self._db = db
         self._clock = clock
-        self._ring_rounds = wake
 
     async def step(self) -> list[RecoveryStep]:
         """A piece of every recovery that is not done; returns how each of them stands."""
         found = await open_recoveries(self._db, self._lease.channel_id)
-        steps = [
+        return [
             await recover_next(self._db, self._lease, recovery_id, self._clock.now())
             for recovery_id in found
             if self.going
         ]
-        if "more" in steps or "done" in steps:
-            self._ring_rounds()
-        return steps
 
     async def work(self) -> float | None:
         """Carries on as far as it goes."""

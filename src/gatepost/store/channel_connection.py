@@ -41,7 +41,7 @@ async def tell_connection(
     details: Mapping[str, Any] | None = None,
 ) -> bool:
     """The same in a commit of its own; with an epoch, only if that owner still owns the channel."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id, sending=False) as conn:
         head = await lock_head(conn, channel_id, epoch)
         event_buffer = EventBuffer(head, now)
         changed = await note_connection(conn, channel_id, state, reason, event_buffer, details)

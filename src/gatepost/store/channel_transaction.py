@@ -27,7 +27,7 @@ async def channel_transaction(
     db: Database, channel: ChannelRef, channel_id: UUID, now: datetime
 ) -> AsyncIterator[ChannelTransaction]:
     """Makes its body the channel's only writer; what it told is written with it, and nothing where it told nothing."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         event_buffer = EventBuffer(head, now)
         yield ChannelTransaction(conn, event_buffer, channel_id, now)

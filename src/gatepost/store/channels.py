@@ -142,7 +142,7 @@ async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets:
 async def note_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
     """Notes how a number stands at the network. A tier that came of its news, or of our ladder, follows; one set by
     hand stays."""
-    async with db.connection() as conn:
+    async with db.connection(wakes=channel_id, sending=False) as conn:
         await conn.execute(
             """UPDATE channels SET state = state || $2::jsonb, limits = CASE
                  WHEN state->>'tier_from' IN ('network', 'ladder') THEN limits || $3::jsonb ELSE limits END

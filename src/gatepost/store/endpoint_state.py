@@ -41,7 +41,7 @@ async def save_state_change(
     now: datetime,
 ) -> bool:
     """Writes how an endpoint stands, with the events of it; False when its state is not what it was any more."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
         reason = told[-1].reason if change.state != ACTIVE else None
         url = await _write(conn, lease.channel_id, endpoint_id, change, reason, now)

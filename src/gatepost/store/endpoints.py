@@ -69,7 +69,7 @@ async def insert_endpoint(
 
     The head's lock makes the count exact, and lets no event slip between the cursor and the first delivery.
     """
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         await lock_head(conn, channel_id)
         await once.check(conn, now)
         row = await conn.fetchrow(
@@ -124,7 +124,7 @@ async def update_endpoint(
 
     At a new address what waits is tried at once: `probe_at` says so to the channel's owner.
     """
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         if change.url is not None:
             await schedule_work(conn, channel_id, now)
         return await _update(conn, channel_id, endpoint_id, change, now)
@@ -216,7 +216,7 @@ async def replace_secret(
 
     Two who rotate at once would otherwise each write what they read and one new key, and one new key would be lost.
     """
-    async with db.connection() as conn:
+    async with db.connection(wakes=channel_id) as conn:
         row = await conn.fetchrow(
             f"""UPDATE endpoints SET secret = $4, updated_at = $5
                 WHERE channel_id = $1 AND id = $2 AND secret = $3 RETURNING {_ALL_COLUMNS}""",
@@ -258,7 +258,7 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 
     Whoever writes a retry holds the head first and then looks whether the endpoint is there: none is left behind.
     """
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         await lock_out(conn, channel_id)
         done = await conn.fetchval(
             """WITH retries AS (DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2)

@@ -39,7 +39,7 @@ async def get_link(db: Database, channel_id: UUID) -> LinkRow:
 async def wish_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
     """Notes what people want of a link, and calls for an owner."""
     assert wishes.keys() <= _WISHES
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         await conn.execute(_upsert(wishes), channel_id, *wishes.values())
         await conn.execute(
             """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)

@@ -9,7 +9,7 @@ tables name a range of ids, by which partitions are left out when they run.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import asyncpg
@@ -46,17 +46,39 @@ UNFIT = (  # what one value alone is to blame for, which no other try will chang
 _PATIENCE = 5.0  # seconds to wait for a connection
 
 
+class CommitListener(Protocol):
+    """Called after each commit that changed a channel; `sending`: there may be something new to send."""
+
+    def __call__(self, channel_id: UUID, *, sending: bool) -> None: ...
+
+
 class Database:
     """A pool of connections to one PostgreSQL, as one use of it sees it (`slots.py`)."""
 
-    def __init__(self, pool: "asyncpg.Pool[Any]", slots: ConnectionSlots | None = None, use: Use = "api") -> None:
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[Any]",
+        slots: ConnectionSlots | None = None,
+        use: Use = "api",
+        listener: CommitListener | None = None,
+    ) -> None:
         self._pool = pool
         self._slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
+        self._listener = listener
 
     def reserved(self, use: Use) -> "Database":
         """The same pool, with the connections that are reserved for this use."""
-        return Database(self._pool, self._slots, use)
+        return Database(self._pool, self._slots, use, self._listener)
+
+    def notifying(self, listener: CommitListener) -> "Database":
+        """The same pool; the listener learns of every channel that is changed through it."""
+        return Database(self._pool, self._slots, self._use, listener)
+
+    def notify(self, channel_id: UUID, *, sending: bool = True) -> None:
+        """Reports a change of a channel that is committed. `connection` and `transaction` do it with `wakes`."""
+        if self._listener is not None:
+            self._listener(channel_id, sending=sending)
 
     @classmethod
     async def connect(cls, dsn: str, *, connections: int = 16) -> "Database":
@@ -79,8 +101,11 @@ class Database:
             self._pool.terminate()
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator["Connection[Any]"]:
-        """A connection without a transaction: for reads, and for single statements."""
+    async def connection(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator["Connection[Any]"]:
+        """A connection without a transaction: for reads, and for single statements.
+
+        With `wakes`, the owner of that channel is woken afterwards; its sender only if `sending`.
+        """
         await self._take_slot()
         conn: Connection[Any] | None = None
         closed = True
@@ -99,6 +124,8 @@ class Database:
             raise
         finally:
             self._slots.release(self._use)
+        if wakes is not None:
+            self.notify(wakes, sending=sending)
 
     async def _take_slot(self) -> None:
         try:
@@ -107,9 +134,9 @@ class Database:
             raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator["Connection[Any]"]:
-        """A connection inside one transaction: all or nothing."""
-        async with self.connection() as conn, conn.transaction():
+    async def transaction(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator["Connection[Any]"]:
+        """A connection inside one transaction: all or nothing. `wakes` and `sending` are as of `connection`."""
+        async with self.connection(wakes=wakes, sending=sending) as conn, conn.transaction():
             yield conn
 
 

@@ -1,7 +1,6 @@
 """What every round of a process shares: the client, the places, the figures, and the batch that records attempts."""
 
-from collections.abc import Callable, Sequence
-from uuid import UUID
+from collections.abc import Sequence
 
 from gatepost.clock import Clock
 from gatepost.store.batch import Batch
@@ -27,14 +26,12 @@ class DeliveryContext:
         *,
         total: int = TOTAL_IN_FLIGHT,
         metrics: DeliveryMetrics = NO_METRICS,
-        wake: Callable[[UUID], None] | None = None,
     ) -> None:
         self.db = db
         self.clock = clock
         self.poster = poster
         self.share = ConcurrencyPool(total)
         self.metrics = metrics
-        self._ring = wake
         self._batch: Batch[Lease, DeliveryRecord, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
 
     async def record(self, lease: Lease, notes: Sequence[DeliveryRecord]) -> None:
@@ -45,11 +42,6 @@ class DeliveryContext:
         futures = [self._batch.enqueue(lease, note) for note in notes]
         for future in futures:
             await future
-
-    def wake(self, channel_id: UUID) -> None:
-        """There are new events on a channel."""
-        if self._ring:
-            self._ring(channel_id)
 
     async def _write(self, lease: Lease, notes: Sequence[DeliveryRecord]) -> list[Exception | None]:
         await record_attempts(self.db, lease, notes, self.clock.now())

@@ -191,7 +191,6 @@ class EndpointHealth:
         if done and change.state != change.previous:
             self.known = now
             log.warning("endpoint " + change.state, endpoint=self._endpoint_id.hex, reason=told[-1].reason)
-        self._context.wake(self._lease.channel_id)  # others get the event, or we look at what was changed by hand
 
 
 def _past(told: datetime | None, now: datetime) -> bool:

@@ -201,7 +201,7 @@ async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
     pieces = 0
     while await open_recoveries(stage.db, stage.channel_id):
         before = getattr(stage, "lease", None)
-        task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True, lambda: None)
+        task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True)
         await task.step()
         if before is not None:
             with pytest.raises(StaleOwner):
@@ -353,18 +353,19 @@ async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
 async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
-    rung: list[int] = []
-    task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True, lambda: rung.append(1))
+    commits: list[bool] = []
+    db = stage.db.notifying(lambda _, *, sending: commits.append(sending))
+    task = RecoveryTask(db, stage.clock, await own(stage), lambda: True)
     running = asyncio.create_task(task.run())
     async with asyncio.timeout(PATIENCE):
         while not task.idle:
             await asyncio.sleep(0.01)
-        assert (rung, task.next_work) == ([], None)
+        assert (commits, task.next_work) == ([], None)
         recovery = await begin(stage, hook)
         task.wake()
         while (await now_of(stage, recovery)).ended_at is None or not task.idle:
             await asyncio.sleep(0.01)
-    assert len(rung) == 2
+    assert commits == [False, False]
     assert set(await told.retries(stage.db, stage.channel_id)) == set(events)
     await task.stop()
     await asyncio.wait_for(running, PATIENCE)
@@ -376,7 +377,7 @@ async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
     await begin(stage, hook)
     old = await own(stage)
     await own(stage)
-    await asyncio.wait_for(RecoveryTask(stage.db, stage.clock, old, lambda: True, lambda: None).run(), PATIENCE)
+    await asyncio.wait_for(RecoveryTask(stage.db, stage.clock, old, lambda: True).run(), PATIENCE)
     assert await stage.rows("delivery_retries") == []
 
 

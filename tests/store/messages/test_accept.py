@@ -178,7 +178,7 @@ async def test_a_reaction_and_a_reply_need_a_message_of_this_channel(stage: Stag
 
 def limited(stage: Stage, most: int) -> Acceptor:
     plans = {"unlimited": Plan("Small", messages_per_month=most)}
-    return Acceptor(stage.db, stage.clock, plans, lambda _: None, 10_000, check_no_link)
+    return Acceptor(stage.db, stage.clock, plans, 10_000, check_no_link)
 
 
 GOOD: dict[str, Any] = {"body": "Hi"}

@@ -66,7 +66,7 @@ async def add_recovery(
     now: datetime,
 ) -> RecoveryRow:
     """Writes what is to be recovered, up to the channel's newest event and no further."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         await once.check(conn, now)
         await _check_free(conn, channel_id, endpoint_id)
@@ -176,6 +176,7 @@ async def recover_next(
         ended = None if len(events) == piece else now
         position = events[-1]["id"] if events else recovery.position
         await _advance(conn, lease.channel_id, recovery, position, recovered, ended)
+    db.notify(lease.channel_id, sending=False)
     return "more" if ended is None else "done"
 
 

@@ -80,7 +80,7 @@ async def retry_deliveries(
     now: datetime,
 ) -> dict[Key, GatepostError | None]:
     """Makes deliveries due now, but for those that `judge` refuses; returns what became of each."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         await schedule_work(conn, channel_id, now)
         found = {one.key: one for one in await _read(conn, channel_id, sorted(set(keys)))}
         verdicts = {key: judge(found.get(key)) for key in keys}

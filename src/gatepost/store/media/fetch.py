@@ -97,6 +97,7 @@ async def _settle(
             await append_events(
                 conn, head, channel, event_buffer.told, now, with_change=_add_event(message["id"], event_id)
             )
+    db.notify(lease.channel_id, sending=False)
     return True
 
 

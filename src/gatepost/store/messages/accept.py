@@ -80,7 +80,7 @@ async def accept_messages(
     quota = _quota(submissions, now)
     for _ in range(_TRIES):
         try:
-            async with db.transaction() as conn:
+            async with db.transaction(wakes=channel_id) as conn:
                 groups = await _open(conn, {channel_id: submissions}, wait=True)
                 if not groups:
                     raise no_such_channel()
@@ -129,6 +129,8 @@ async def _accept_covered(
             else:
                 short.append(group)
         await _write(conn, groups, now)
+    for group in groups:
+        db.notify(group.channel_id)
     return groups, short
 
 

@@ -21,7 +21,7 @@ async def amend_own(
     now: datetime,
 ) -> bool:
     """Notes an edit or a revoke of an outgoing message, and tells of it; False when there is nothing to change."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         target = await get_known(conn, channel_id, message_id)
         if target is None:

@@ -74,7 +74,7 @@ async def cancel_messages(
     db: Database, channel: ChannelRef, channel_id: UUID, message_ids: Sequence[UUID], now: datetime
 ) -> dict[UUID, State]:
     """Cancels those that have not left, in one commit; returns the state of each before it."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         rows = await conn.fetch(
             """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages

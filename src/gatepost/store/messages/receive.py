@@ -50,7 +50,7 @@ async def receive_updates(
 
     Messages are changed before conversations: an owner notes its intents without the channel's lock, in that order too.
     """
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=channel_id, sending=False) as conn:
         head = await lock_head(conn, channel_id)
         event_buffer, people = EventBuffer(head, now), ContactResolver(conn, channel_id, now)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)

@@ -239,7 +239,7 @@ async def mark_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
     """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
-    async with db.transaction() as conn:
+    async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
         current, event_buffer = await _current(conn, lease.channel_id, results), EventBuffer(head, now)
         if await _note_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
