@@ -8,7 +8,7 @@ BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 
-.PHONY: run test check bench lock packages clean
+.PHONY: run test faults check bench lock packages clean
 
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
@@ -16,7 +16,12 @@ run: .venv/run
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export UV := $(UV)
 test: .venv/dev
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist worksteal
+
+# All rows of the matrices of which `make test` runs a sample.
+faults: export GATEPOST_TESTS_THOROUGH := 1
+faults: .venv/dev
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl --include='test_*.py' 'tests.thorough' tests)
 
 check: .venv/dev
 	@$(BIN)/ruff check .

@@ -26,8 +26,10 @@ from typing import Any, TypeVar
 import asyncpg
 import msgspec
 import pytest
+import structlog
 import uvicorn
 
+from gatepost.logs import console
 from gatepost.networks.qr.phone.by_neonize.library import load_types
 from gatepost.store.embedded import EmbeddedPostgres, admin_dsn
 from gatepost.store.embedded.conf import GATEWAY_ROLE
@@ -77,6 +79,8 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         if sys.dont_write_bytecode:  # the programs share what the first of them has compiled, and it goes with the run
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
+        # The default renders each traceback with all variables, which takes a second.
+        structlog.configure(processors=[*structlog.get_config()["processors"][:-1], console()])
         yield
 
 

@@ -7,7 +7,7 @@ async with running_house(database_url) as house:
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import UUID
@@ -206,10 +206,17 @@ async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
 @asynccontextmanager
 async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
     """The sandbox as it ships, in the running loop, on a free port."""
+    async with _sandbox(settings) as (url, _):
+        yield url
+
+
+@asynccontextmanager
+async def _sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str, Callable[[], Awaitable[None]]]]:
+    """The same, and what ends the requests that hang on purpose: who waits for them would wait long."""
     app = create_app(settings)
     async with serve_config(server_config(app)) as url:
-        yield url
-        await app.world.release()  # before the server ends: it waits for requests, and some hang on purpose
+        yield url, app.world.release
+        await app.world.release()
 
 
 @asynccontextmanager
@@ -224,7 +231,7 @@ async def running_house(
     """A gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
     network = sandbox or _quick_sandbox()
     with tempfile.TemporaryDirectory() as folder, _looking_often():
-        async with running_sandbox(network) as sandbox_url:
+        async with _sandbox(network) as (sandbox_url, release):
             link_url = f"ws{sandbox_url.removeprefix('http')}/qr/link"
             wishes = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
             wishes["qr.link_url"] = link_url
@@ -243,6 +250,7 @@ async def running_house(
                     house.channel, house.key = ids.show("ch", channel.id), await house.new_key(channel.id)
                     yield house
                     gatepost.end_streams()
+                    await release()
                 await check_all_events(db)
             finally:
                 await gatepost.stop()

@@ -8,8 +8,9 @@ from tests.conftest import Receiver
 from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import Stage, set_stage
+from tests.thorough import choose
 
-CUTS = 40
+CUTS = choose(40, 15)
 ASKED = ("/api/v1/messages", "/api/v1/conversations", "/api/v1/channel", "/api/v1/webhooks", "/api/v1/usage")
 
 

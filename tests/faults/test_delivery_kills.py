@@ -13,6 +13,7 @@ from tests.conftest import Received, Receiver
 from tests.faults.books import until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import set_stage
+from tests.thorough import every_other
 
 OPTIONS = {
     "batches": DeliveryOptions(batch=100, batch_wait=0.05),
@@ -21,13 +22,15 @@ OPTIONS = {
 }
 
 
+POINTS = ("Poster.post:after:2", "record_attempts:before:3")
+
+
 def events_in(request: Received) -> list[str]:
     body = request.json()
     return [event["id"] for event in body.get("events", [body])]
 
 
-@pytest.mark.parametrize("point", ["Poster.post:after:2", "record_attempts:before:3"])
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(("name", "point"), every_other([(name, point) for name in OPTIONS for point in POINTS], 2))
 async def test_what_was_answered_but_not_recorded_comes_again(
     name: str, point: str, database_url: str, receiver: Receiver
 ) -> None:

@@ -9,6 +9,7 @@ from tests.conftest import Receiver
 from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, plan
 from tests.faults.stage import set_stage
+from tests.thorough import every_other
 
 COMMITS = {
     "claim_channel": (1,),
@@ -29,7 +30,7 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", every_other(POINTS, 2))
 async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
     async with set_stage(database_url, receiver) as stage:
         await stage.furnish(throughput=150)

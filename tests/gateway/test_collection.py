@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
+from gatepost.api import collection_scripts
 from gatepost.api.app import HEALTH, REFERENCE, ROUTES
 from gatepost.api.openapi.routes import list_operations
 from tests.conftest import Receiver
@@ -17,9 +19,11 @@ from tests.gateway.checks import until
 from tests.gateway.reference import ITEM
 from tests.house import REVIEW, House
 from tests.node import NODE, installed
+from tests.thorough import choose
 
 COLLECTION = "/api/v1/collection"
 PERSON = "5511999990001"
+RUNS = choose(2, 1)  # the second run meets what the first one left
 _NEEDS_AN_UNLINKED_PHONE = ("Get the code to scan", "Get a pairing code")
 _OF_QR = (
     "Edit a message",
@@ -110,21 +114,21 @@ async def test_it_is_made_for_its_caller(house: House) -> None:
     assert {name for name in used if not name.startswith("$") and not name.isdigit()} <= set(variables)
 
 
-async def test_newman_runs_it_twice_on_an_official_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
+async def test_newman_runs_it_on_an_official_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
     channel = await house.new_channel(house.account_id, "15550001001", "100000000000101", waba_id="200000000000101")
     key = await house.new_key(channel.id)
     order = {"catalog_id": "c", "text": "", "product_items": [ITEM]}
     said = {"from": PERSON, "type": "order", "order": order}
     await house.sandbox("POST", "/control/numbers/100000000000101/incoming", said)
     await _until_heard(house, key)
-    for _ in range(2):
+    for _ in range(RUNS):
         made = await _collection(house, key)
         run = await run_collection(house, made, tmp_path, advance=REVIEW, webhook_url=receiver.url)
         assert not run.failures
         assert set(run.skipped) == {"A poll; QR channels", *_OF_QR}
 
 
-async def test_newman_runs_it_twice_on_a_qr_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
+async def test_newman_runs_it_on_a_qr_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
     channel = await house.new_qr_channel(house.account_id)
     key = await house.new_key(channel.id)
     await house.call("POST", "/api/v1/channel/connect", key=key)
@@ -133,7 +137,7 @@ async def test_newman_runs_it_twice_on_a_qr_channel(house: House, receiver: Rece
     said = {"type": "order", "content": {"order": {"catalog_id": "c", "text": "", "items": items}}}
     await house.sandbox("POST", f"/control/phones/{channel.phone}/incoming", {"from": {"phone": PERSON}, **said})
     await _until_heard(house, key)
-    for _ in range(2):
+    for _ in range(RUNS):
         run = await run_collection(house, await _collection(house, key), tmp_path, webhook_url=receiver.url)
         assert not run.failures
         assert set(run.skipped) == {*_OF_OFFICIAL, *_NEEDS_AN_UNLINKED_PHONE, "Log the channel out"}
@@ -158,7 +162,10 @@ async def _until_heard(house: House, key: str) -> None:
     await until(heard)
 
 
-async def test_newman_runs_it_where_nobody_has_written_yet(house: House, tmp_path: Path) -> None:
+async def test_newman_runs_it_where_nobody_has_written_yet(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection_scripts, "_PAUSE", 10)  # it waits in vain for each thing that never comes
     channel = await house.new_qr_channel(house.account_id)
     key = await house.new_key(channel.id)
     run = await run_collection(house, await _collection(house, key), tmp_path)

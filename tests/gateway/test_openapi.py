@@ -71,10 +71,14 @@ def test_there_is_a_send_of_every_type_and_each_passes() -> None:
 
 
 def test_every_answer_has_an_example_that_fits() -> None:
+    checked = set()
     for route in routes_of(DOCUMENT):
         for status, answer in route.spec["responses"].items():
             for kind, content in _follow(answer).get("content", {}).items():
                 assert "example" in content, (route.key, status, kind)
+                if (encoded := msgspec.json.encode(content)) in checked:  # most routes share their errors
+                    continue
+                checked.add(encoded)
                 whole = jsonschema_rs.Draft202012Validator({"components": DOCUMENT["components"], **content["schema"]})
                 assert not list(whole.iter_errors(content["example"])), (route.key, status, kind)
 
