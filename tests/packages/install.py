@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from tests.packages.test_packages import PACKAGES, find_uv
+from tests.patience import PATIENCE
 
 MOST_DEPENDENCIES = {"gatepost_client": 5}
 
@@ -44,7 +45,7 @@ def run_until_ready(command: list[str], ready: str) -> None:
         if ready in line:
             break
     program.send_signal(signal.SIGTERM)
-    program.communicate(timeout=60)
+    program.communicate(timeout=PATIENCE)
     if program.returncode != 0 or ready not in printed[-1]:
         sys.exit(f"{' '.join(command)} failed with {program.returncode}:\n{''.join(printed)}")
 
