@@ -8,7 +8,7 @@ BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 
-.PHONY: run test faults check bench lock packages clean
+.PHONY: run test faults check bench client lock packages clean
 
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
@@ -38,6 +38,10 @@ ifneq ($(filter bench,$(MAKECMDGOALS)),)
 .PHONY: $(PARTS)
 $(PARTS): ;@:
 endif
+
+# Writes the Python client's types from the OpenAPI document.
+client: .venv/dev
+	@$(BIN)/python -m scripts.client_types
 
 # The two requirement files are the lock: exact versions with hashes, and no address of any registry.
 lock: $(UV)

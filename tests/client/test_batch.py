@@ -6,7 +6,7 @@ import pytest
 
 from gatepost_client import File, compose
 from gatepost_client.errors import NotFound, QuotaExceeded, Refused, TooLarge
-from gatepost_client.results import Sent
+from gatepost_client.types import Sent
 from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import lossy_road
 from tests.client.test_sending import PERSON, PIXEL

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 
 BODY = (
     b'{"id":"evt_%d","type":"t","action":"a","timestamp":"2026-11-15T10:00:00Z","sequence":%d,'
-    b'"channel":{"id":"ch_1","kind":"qr"},"data":{}}'
+    b'"channel":{"id":"ch_1","kind":"qr","phone":"1"},"data":{}}'
 )
 
 

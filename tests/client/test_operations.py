@@ -81,7 +81,7 @@ def test_nothing_shows_the_key() -> None:
 @pytest.mark.parametrize("last", ["null", '"c2"'])
 async def test_an_empty_page_may_have_a_next_one(kind: Kind, receiver: Receiver, last: str) -> None:
     event = b'{"id":"evt_1","type":"t","action":"a","timestamp":"2026-11-15T10:00:00Z","sequence":1,'
-    event += b'"channel":{"id":"ch_1","kind":"qr"},"data":{}}'
+    event += b'"channel":{"id":"ch_1","kind":"qr","phone":"1"},"data":{}}'
     pages = {
         "limit=100": b'{"data":[],"paging":{"next":"c1"}}',
         "limit=100&after=c1": b'{"data":[%b],"paging":{"next":"c2"}}' % event,

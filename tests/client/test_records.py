@@ -184,7 +184,7 @@ async def test_what_a_webhook_brings_is_genuine(gp: Driver, house: House, receiv
     (attempt, *_) = await until(lambda: gp.all("attempts", hook.id))
     assert (attempt.status, attempt.delivery.state, attempt.request["headers"]["X"]) == (200, "delivered", "***")
     assert not (await gp.do("change_webhook", hook.id, active=False)).active
-    assert (await gp.do("webhook", hook.id)).secret is None
+    assert not hasattr(await gp.do("webhook", hook.id), "secret")
     assert len(await gp.do("webhooks")) == 1
     await gp.do("delete_webhook", hook.id)
     assert await gp.do("webhooks") == []

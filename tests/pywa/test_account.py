@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
+from pywa import utils
 from pywa.errors import WhatsAppError
 from pywa.types.others import Command, Industry, UserIdentityChangeSettings, UsernameStatusType
 
-from pywa import utils
 from tests.patience import PATIENCE
 
 from .stage import APP, BUSINESS, NUMBER, PERSON, PHONE, SECRET, VERIFY, WABA, Stage

@@ -5,11 +5,11 @@ from queue import Queue
 from typing import Any
 
 import pytest
+from pywa import handlers
 from pywa.types.callback import Button, CallbackButton, CallbackSelection
 from pywa.types.message import DeletedMessage, Message
 from pywa.types.user_preferences import UserMarketingPreferences
 
-from pywa import handlers
 from tests.patience import PATIENCE
 
 from .stage import PERSON, Stage

@@ -4,11 +4,11 @@ from queue import Queue
 from typing import Any
 
 import pytest
+from pywa import handlers
 from pywa.errors import WhatsAppError
 from pywa.types import templates as t
 from pywa.types.others import Pagination
 
-from pywa import handlers
 from tests.patience import PATIENCE
 
 from .stage import PERSON, Stage

@@ -9,7 +9,7 @@ async with AsyncGatepost("https://gateway.example.com", "gpk_…") as gp:
         print(event.type)
 """
 
-from gatepost_client import compose, errors, records, results
+from gatepost_client import compose, errors, types
 from gatepost_client.awaiting import Awaiting
 from gatepost_client.blocking import Blocking
 from gatepost_client.errors import BadWebhook, GatepostApiError, GatepostError, NoAnswer
@@ -32,8 +32,7 @@ __all__ = [
     "Retry",
     "compose",
     "errors",
-    "records",
-    "results",
+    "types",
     "verify_webhook",
     "verify_webhook_batch",
 ]

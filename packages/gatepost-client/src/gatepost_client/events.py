@@ -1,82 +1,57 @@
-"""Events: what happened on the channel, the same in a webhook and in the feed."""
+"""Events: what happened on the channel, the same in a webhook, in the feed and in the stream."""
 
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from gatepost_client.results import Connection, Key, Named, Person, Result
+from gatepost_client.types import (
+    EVENT_DATA,
+    AckConnection,
+    AckMessage,
+    EventChannel,
+    MessageCreated,
+    MessageUpdated,
+    Result,
+)
 
 T = TypeVar("T")
-Kind: TypeAlias = type[T]  # an event has a field of that name
+Struct: TypeAlias = type[T]  # an event has a field named `type`
 
 
-class EventChannel(Named, frozen=True):
-    """The channel that an event happened on."""
+class Event(Result, frozen=True, kw_only=True):
+    """One event. `data` is the JSON object as received; `details` and the other properties return it typed."""
 
-    kind: str
-    phone: str | None = None
-
-
-class MessageNews(Result, frozen=True):
-    """A message that came or left (`created`), or that changed (`updated`: `change` says how)."""
-
-    key: Key
-    direction: str
-    type: str
-    content: dict[str, Any]
-    contact: Person
-    conversation: Named
-    timestamp: datetime
-    context: dict[str, Any] | None = None
-    status: str | None = None
-    client_ref: str | None = None
-    change: str | None = None
-    reason: str | None = None
-
-
-class StatusNews(Result, frozen=True):
-    """An outgoing message that came further."""
-
-    key: Key
-    status: str
-    ack: int
-    previous: str | None = None
-    error: dict[str, Any] | None = None
-    client_ref: str | None = None
-
-
-class ConnectionNews(Connection, frozen=True):
-    """A change of the channel's connection; `qr` is a new code to scan."""
-
-    previous: str | None = None
-    qr: str | None = None
-
-
-class Event(Named, frozen=True):
-    """One event. `data` is as it came; the properties give it typed, or None where it is about something else."""
-
+    id: str
     type: str
     action: str
     timestamp: datetime
     sequence: int
     channel: EventChannel
     data: dict[str, Any]
+    test: bool = False
 
     @property
-    def message(self) -> MessageNews | None:
-        """What a `message_notification` tells."""
-        return self._data(MessageNews) if self.type == "message_notification" else None
+    def details(self) -> Result | None:
+        """The data as a struct; None for an event that this version of the client does not know."""
+        kind = EVENT_DATA.get((self.type, self.action))
+        return None if kind is None else msgspec.convert(self.data, kind)
 
     @property
-    def status(self) -> StatusNews | None:
-        """What an `ack_notification` tells of a message."""
-        return self._data(StatusNews) if (self.type, self.action) == ("ack_notification", "message") else None
+    def message(self) -> MessageCreated | MessageUpdated | None:
+        """The message of a `message_notification`; None for other events."""
+        return self._details(MessageCreated) or self._details(MessageUpdated)
 
     @property
-    def connection(self) -> ConnectionNews | None:
-        """What an `ack_notification` tells of the connection."""
-        return self._data(ConnectionNews) if (self.type, self.action) == ("ack_notification", "connection") else None
+    def status(self) -> AckMessage | None:
+        """The new status of a message, in an `ack_notification`; None for other events."""
+        return self._details(AckMessage)
 
-    def _data(self, kind: Kind[T]) -> T:
-        return msgspec.convert(self.data, kind)
+    @property
+    def connection(self) -> AckConnection | None:
+        """The new state of the connection, in an `ack_notification`; None for other events."""
+        return self._details(AckConnection)
+
+    def _details(self, kind: Struct[T]) -> T | None:
+        known = EVENT_DATA.get((self.type, self.action))
+        return msgspec.convert(self.data, kind) if known is kind else None

@@ -1,85 +1,10 @@
-"""What people keep: conversations, contacts, labels, orders, and what the account has used."""
+"""Results whose parts the OpenAPI document does not describe yet."""
 
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
-from gatepost_client.results import Message, Named, Person, Result
-
-
-class LabelRef(Named, frozen=True):
-    """A label on something."""
-
-    name: str
-    color: str
-
-
-class Label(LabelRef, frozen=True):
-    """A label."""
-
-    created_at: datetime
-    updated_at: datetime
-
-
-class Conversation(Named, frozen=True):
-    """All messages with one person."""
-
-    contact: Person
-    status: str
-    archived: bool
-    muted: bool
-    unread: int
-    created_at: datetime
-    updated_at: datetime
-    assignee: str | None = None
-    note: str | None = None
-    labels: list[LabelRef] = msgspec.field(default_factory=list)
-    window_ends_at: datetime | None = None
-    last_message: Message | None = None
-
-
-class Contact(Named, frozen=True):
-    """A person."""
-
-    opted_out: bool
-    created_at: datetime
-    updated_at: datetime
-    conversation: Named
-    phone: str | None = None
-    name: str | None = None
-    username: str | None = None
-    opted_out_at: datetime | None = None
-    custom: dict[str, str] = msgspec.field(default_factory=dict)
-    labels: list[LabelRef] = msgspec.field(default_factory=list)
-
-
-class CheckedNumber(Result, frozen=True):
-    """Whether a number is on the network, and the id of the contact that goes by it."""
-
-    phone: str
-    exists: bool
-    contact: str | None = None
-
-
-class ImportedLine(Result, frozen=True):
-    """What became of one line of a table."""
-
-    line: int
-    result: str
-    phone: str | None = None
-    id: str | None = None
-    code: str | None = None
-    reason: str | None = None
-
-
-class ImportReport(Result, frozen=True):
-    """What became of a table. `error` is there when it ended early; `summary` counts what was written."""
-
-    lines: list[ImportedLine]
-    summary: dict[str, int] = msgspec.field(default_factory=dict)
-    error: dict[str, Any] | None = None
+from gatepost_client.types import ContactRef, ConversationRef, Result
 
 
 class Item(Result, frozen=True):
@@ -91,12 +16,13 @@ class Item(Result, frozen=True):
     currency: str | None = None
 
 
-class Order(Named, frozen=True):
+class Order(Result, frozen=True):
     """What somebody ordered. `total` is None where items are in several currencies."""
 
+    id: str
     message: str
-    contact: Person
-    conversation: Named
+    contact: ContactRef
+    conversation: ConversationRef
     status: str
     items: list[Item]
     created_at: datetime
@@ -156,9 +82,22 @@ class Usage(Result, frozen=True):
     storage: StorageUsage | None = None  # a gateway of before does not show it
 
 
-class ReportLine(msgspec.Struct, frozen=True):
-    """A line of an import's answer: about a line of the table, or the end."""
+class AttemptedDelivery(Result, frozen=True):
+    """How a delivery stands."""
 
-    line: int | None = None
-    summary: dict[str, int] | None = None
-    error: dict[str, Any] | None = None
+    state: str
+    next_at: datetime | None = None
+
+
+class Attempt(Result, frozen=True):
+    """One try to tell an endpoint of an event."""
+
+    event: str
+    number: int
+    at: datetime
+    latency_ms: float
+    delivery: AttemptedDelivery
+    request: dict[str, Any]
+    answer: dict[str, Any]
+    status: int | None = None
+    error: str | None = None

@@ -8,7 +8,7 @@ from gatepost_client.calls.making import encode, new_key
 from gatepost_client.calls.messages import uploaded
 from gatepost_client.compose import Outgoing
 from gatepost_client.errors import GatepostApiError, error_of, read_data
-from gatepost_client.results import Sent
+from gatepost_client.types import Sent
 from gatepost_client.wire import Answer, Call, Plan, Request, identity, path_of
 
 # The HTTP status that the same send alone would have been refused with, where it is not 422.

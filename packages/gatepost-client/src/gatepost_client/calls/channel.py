@@ -4,14 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from gatepost_client.calls.making import act, fetch
-from gatepost_client.results import Channel, Code, Connection, Health, Profile, Result
+from gatepost_client.types import Channel, ChannelConnection, NumberHealth, PairingCode, Profile, QrCode
 from gatepost_client.wire import Answer, Call, Request, given, path_of, show_query
-
-
-class Linking(Result, frozen=True):
-    """How the connection stood when the link was asked for."""
-
-    connection: Connection
 
 
 def channel() -> Call[Channel]:
@@ -19,14 +13,14 @@ def channel() -> Call[Channel]:
     return fetch(Channel, "channel")
 
 
-def connect() -> Call[Linking]:
+def connect() -> Call[ChannelConnection]:
     """Open the link of a QR channel."""
-    return act(Linking, "POST", "channel", "connect", repeatable=True)
+    return act(ChannelConnection, "POST", "channel", "connect", repeatable=True)
 
 
-def qr() -> Call[Code]:
+def qr() -> Call[QrCode]:
     """The code to scan, as text."""
-    return fetch(Code, "channel", "qr")
+    return fetch(QrCode, "channel", "qr")
 
 
 def qr_picture(format: Literal["png", "svg"] = "png") -> Call[bytes]:
@@ -35,14 +29,14 @@ def qr_picture(format: Literal["png", "svg"] = "png") -> Call[bytes]:
     return Call(request, _bytes)
 
 
-def pairing_code(phone: str | None = None) -> Call[Code]:
+def pairing_code(phone: str | None = None) -> Call[PairingCode]:
     """A code to type on the phone instead of scanning."""
-    return act(Code, "POST", "channel", "pairing-code", body=given(phone=phone), repeatable=True)
+    return act(PairingCode, "POST", "channel", "pairing-code", body=given(phone=phone), repeatable=True)
 
 
-def logout() -> Call[Linking]:
+def logout() -> Call[ChannelConnection]:
     """Unlink the phone."""
-    return act(Linking, "POST", "channel", "logout")
+    return act(ChannelConnection, "POST", "channel", "logout")
 
 
 def profile() -> Call[Profile]:
@@ -73,9 +67,9 @@ def change_profile(
     return act(Profile, "PATCH", "channel", "profile", body=wishes, repeatable=True)
 
 
-def health() -> Call[Health]:
+def health() -> Call[NumberHealth]:
     """Ask the network how the number stands."""
-    return fetch(Health, "channel", "health")
+    return fetch(NumberHealth, "channel", "health")
 
 
 def _bytes(answer: Answer) -> bytes:

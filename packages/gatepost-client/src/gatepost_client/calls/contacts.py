@@ -2,15 +2,42 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.making import act, create, fetch, pages, remove, stream
 from gatepost_client.errors import BadAnswer
-from gatepost_client.records import CheckedNumber, Contact, ImportedLine, ImportReport, ReportLine
+from gatepost_client.types import CheckedNumber, Contact, Result
 from gatepost_client.wire import Answer, Call, Listing, Request, changed, given, path_of
+
+
+class ImportedLine(Result, frozen=True, kw_only=True):
+    """What became of one line of a table."""
+
+    line: int
+    result: str
+    phone: str | None = None
+    id: str | None = None
+    code: str | None = None
+    reason: str | None = None
+
+
+class ImportReport(Result, frozen=True, kw_only=True):
+    """What became of a table. `error` is there when it ended early; `summary` counts what was written."""
+
+    lines: list[ImportedLine]
+    summary: dict[str, int] = msgspec.field(default_factory=dict)
+    error: dict[str, Any] | None = None
+
+
+class _ReportLine(msgspec.Struct, frozen=True):
+    """A line of an import's answer: about a line of the table, or the end."""
+
+    line: int | None = None
+    summary: dict[str, int] | None = None
+    error: dict[str, Any] | None = None
 
 
 def contacts(
@@ -80,9 +107,9 @@ def export_contacts(
 
 def _report(answer: Answer) -> ImportReport:
     try:
-        lines = [(line, msgspec.json.decode(line, type=ReportLine)) for line in answer.body.splitlines()]
+        lines = [(line, msgspec.json.decode(line, type=_ReportLine)) for line in answer.body.splitlines()]
         told = [msgspec.json.decode(line, type=ImportedLine) for line, read in lines if read.line is not None]
     except msgspec.DecodeError as error:
         raise BadAnswer(f"The report could not be read: {error}") from None
-    end = lines[-1][1] if lines else ReportLine()
+    end = lines[-1][1] if lines else _ReportLine()
     return ImportReport(lines=told, summary=end.summary or {}, error=end.error)

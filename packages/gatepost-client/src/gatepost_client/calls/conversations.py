@@ -6,8 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.making import act, create, fetch, nothing, pages, remove
 from gatepost_client.calls.messages import Moment
-from gatepost_client.records import Conversation, Label
-from gatepost_client.results import Message
+from gatepost_client.types import Conversation, Label, Message, ReadConversation
 from gatepost_client.wire import Call, Listing, Request, changed, given, path_of
 
 Target = Literal["conversations", "contacts"]
@@ -51,9 +50,9 @@ def conversation_messages(conversation_id: str) -> Listing[Message]:
     return pages(Message, "conversations", conversation_id, "messages")
 
 
-def read_conversation(conversation_id: str) -> Call[Conversation]:
+def read_conversation(conversation_id: str) -> Call[ReadConversation]:
     """Nothing of it is unread any more."""
-    return act(Conversation, "POST", "conversations", conversation_id, "read", repeatable=True)
+    return act(ReadConversation, "POST", "conversations", conversation_id, "read", repeatable=True)
 
 
 def labels() -> Call[list[Label]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gatepost_client.calls.making import act, create, fetch, pages
 from gatepost_client.calls.messages import Moment
-from gatepost_client.logged import LoggedDelivery, Recovery, Retried
+from gatepost_client.types import Delivery, DeliveryWithAttempts, Recovery, RetryResults
 from gatepost_client.wire import Call, Listing, given, show_query
 
 
@@ -16,25 +16,25 @@ def deliveries(
     start: Moment | None = None,
     end: Moment | None = None,
     tz: str | None = None,
-) -> Listing[LoggedDelivery]:
+) -> Listing[Delivery]:
     """Deliveries of events from `start` up to, but without, `end`, the newest first. Filters combine."""
     query = {"endpoint": webhook_id, "status": status, "type": type, "from": start, "to": end, "tz": tz}
-    return pages(LoggedDelivery, "deliveries", query=query)
+    return pages(Delivery, "deliveries", query=query)
 
 
-def delivery(delivery_id: str) -> Call[LoggedDelivery]:
+def delivery(delivery_id: str) -> Call[DeliveryWithAttempts]:
     """One delivery with its attempts: request, answer, latency, what was wrong."""
-    return fetch(LoggedDelivery, "deliveries", delivery_id)
+    return fetch(DeliveryWithAttempts, "deliveries", delivery_id)
 
 
-def retry_delivery(delivery_id: str) -> Call[LoggedDelivery]:
+def retry_delivery(delivery_id: str) -> Call[Delivery]:
     """Make a delivery due now; its schedule begins anew."""
-    return act(LoggedDelivery, "POST", "deliveries", delivery_id, "retry")
+    return act(Delivery, "POST", "deliveries", delivery_id, "retry")
 
 
-def retry_deliveries(delivery_ids: Sequence[str]) -> Call[Retried]:
+def retry_deliveries(delivery_ids: Sequence[str]) -> Call[RetryResults]:
     """Make up to 100 deliveries due now, each with its own result."""
-    return act(Retried, "POST", "deliveries", "retry", body={"ids": list(delivery_ids)})
+    return act(RetryResults, "POST", "deliveries", "retry", body={"ids": list(delivery_ids)})
 
 
 def recover(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gatepost_client.calls.making import fetch, new_key, reader, remove, stream
 from gatepost_client.files import File
-from gatepost_client.results import Media
+from gatepost_client.types import Media
 from gatepost_client.wire import Call, Request, path_of, show_query
 
 

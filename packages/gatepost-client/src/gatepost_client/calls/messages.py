@@ -7,7 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 from gatepost_client.calls.making import act, create, fetch, new_key, pages, stream
 from gatepost_client.calls.media import upload
 from gatepost_client.compose import Outgoing
-from gatepost_client.results import Canceled, Message, Sent, Trace
+from gatepost_client.types import Canceled, Message, Sent, Trace
 from gatepost_client.wire import Call, Listing, Plan, identity
 
 P = ParamSpec("P")
@@ -87,7 +87,7 @@ def _cancel_all(filters: dict[str, str]) -> Plan[Canceled]:
         made: Canceled = yield call
         canceled, too_late = canceled + made.canceled, too_late + made.too_late
         if made.cursor is None:
-            return Canceled(canceled=canceled, too_late=too_late)
+            return Canceled(canceled=canceled, too_late=too_late, done=True)
         filters = filters | {"cursor": made.cursor}
 
 

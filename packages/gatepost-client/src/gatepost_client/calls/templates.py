@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gatepost_client.calls.making import act, create, fetch, pages, remove
-from gatepost_client.results import Preview, Template, TemplateSync
+from gatepost_client.types import Preview, Template, TemplateSync
 from gatepost_client.wire import Call, Listing, given
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.making import act, create, fetch, pages, remove
-from gatepost_client.results import Attempt, Webhook, WebhookTest, WebhookVerdict
+from gatepost_client.records import Attempt
+from gatepost_client.types import NewWebhook, Webhook, WebhookTest, WebhookVerification
 from gatepost_client.wire import Call, Listing, changed, given
 
 
@@ -30,11 +31,11 @@ def create_webhook(
     rate_limit: int | None = None,
     version: int | None = None,
     signing: str | None = None,
-) -> Call[Webhook]:
+) -> Call[NewWebhook]:
     """Make an endpoint; its `secret`, or the public key where `signing` is "v1a", is in this answer only."""
     manner = given(ordered=ordered, batch=batch, rate_limit=rate_limit, version=version, signing=signing)
     wishes = given(url=url, events=events, headers=headers, operational=operational)
-    return create(Webhook, "webhooks", body=wishes | manner)
+    return create(NewWebhook, "webhooks", body=wishes | manner)
 
 
 def change_webhook(
@@ -61,10 +62,12 @@ def delete_webhook(webhook_id: str) -> Call[None]:
     return remove("webhooks", webhook_id)
 
 
-def rotate_webhook_secret(webhook_id: str, *, overlap: int | None = None, signing: str | None = None) -> Call[Webhook]:
+def rotate_webhook_secret(
+    webhook_id: str, *, overlap: int | None = None, signing: str | None = None
+) -> Call[NewWebhook]:
     """Make a new `secret`, shown in this answer only; the old ones sign beside it for `overlap` seconds."""
     wishes = given(overlap=overlap, signing=signing)
-    return act(Webhook, "POST", "webhooks", webhook_id, "rotate-secret", body=wishes)
+    return act(NewWebhook, "POST", "webhooks", webhook_id, "rotate-secret", body=wishes)
 
 
 def try_webhook(webhook_id: str, *, type: str | None = None) -> Call[WebhookTest]:
@@ -72,10 +75,10 @@ def try_webhook(webhook_id: str, *, type: str | None = None) -> Call[WebhookTest
     return act(WebhookTest, "POST", "webhooks", webhook_id, "test", body=given(type=type))
 
 
-def check_webhook(webhook_id: str, headers: Mapping[str, str], body: str) -> Call[WebhookVerdict]:
+def check_webhook(webhook_id: str, headers: Mapping[str, str], body: str) -> Call[WebhookVerification]:
     """Ask whether a delivery is genuine and, if not, why; `verify_webhook` does it without the gateway."""
     wishes = {"headers": dict(headers), "body": body}
-    return act(WebhookVerdict, "POST", "webhooks", webhook_id, "verify", body=wishes, repeatable=True)
+    return act(WebhookVerification, "POST", "webhooks", webhook_id, "verify", body=wishes, repeatable=True)
 
 
 def attempts(webhook_id: str) -> Listing[Attempt]:
