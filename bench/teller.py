@@ -20,8 +20,8 @@ from bench.processes import end_with_parent, say
 from bench.tenant import NUMBER
 from gatepost.model import ids, times
 from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channel_notifier import notify_now
-from gatepost.store.channel_transaction import channel_transaction
 from gatepost.store.pool import Database
 
 _BATCH = 1000

@@ -33,8 +33,7 @@ from gatepost.services.search_indexing import SearchIndexTask
 from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
-from gatepost.store.channel_connection import tell_connection
-from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.channels import ChannelConfig, get_config, tell_connection
 from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database

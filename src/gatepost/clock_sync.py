@@ -6,7 +6,7 @@ from datetime import timedelta
 import structlog
 
 from gatepost.clock import DatabaseClock
-from gatepost.store.cleanup import read_time
+from gatepost.store.checks import read_time
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.clock")

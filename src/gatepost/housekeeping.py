@@ -20,7 +20,7 @@ from gatepost.store.deliveries.recover import delete_old_recoveries
 from gatepost.store.devices import forget_devices
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
-from gatepost.store.messages.batch_ids import forget_batches
+from gatepost.store.messages.accept_rows import forget_batches
 from gatepost.store.pool import Database
 from gatepost.store.search.index import forget_blocks
 from gatepost.store.usage import count_all

@@ -7,9 +7,8 @@ import structlog
 
 from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
-from gatepost.store.cleanup import ping
+from gatepost.store.checks import check_writes, ping
 from gatepost.store.pool import DRIVER_ERRORS, Database
-from gatepost.store.write_check import check_writes
 
 log = structlog.get_logger("gatepost")
 

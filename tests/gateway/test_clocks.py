@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gatepost.app import Gatepost
 from gatepost.clock import DatabaseClock, MovableClock, SystemClock
 from gatepost.clock_sync import follow_database
-from gatepost.store.cleanup import read_time
+from gatepost.store.checks import read_time
 from gatepost.store.pool import Database
 from tests.conftest import Receiver
 from tests.gateway.checks import TEXT

@@ -7,8 +7,8 @@ import asyncpg
 
 from gatepost.clock import MovableClock
 from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
+from gatepost.store.checks import check_writes
 from gatepost.store.pool import Database
-from gatepost.store.write_check import check_writes
 from tests.house import House, running_house
 from tests.patience import PATIENCE
 

@@ -11,8 +11,7 @@ import pytest
 from gatepost.admin import keys
 from gatepost.clock import MovableClock
 from gatepost.model.event import ALL_TYPES, ChannelRef
-from gatepost.store.channel_connection import tell_connection
-from gatepost.store.channels import get_config
+from gatepost.store.channels import get_config, tell_connection
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.listening import STREAM, another_node, listening
 from tests.house import House, running_house

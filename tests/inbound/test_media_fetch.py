@@ -12,7 +12,7 @@ from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, Med
 from gatepost.model import ids
 from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
 from gatepost.store.channel_head import Lease, StaleOwner, release_channel
-from gatepost.store.media.rows import MediaRow
+from gatepost.store.media.files import MediaRow
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 from tests.services.shelf import NOW, Shelf, failing, make_shelf

@@ -30,7 +30,7 @@ from gatepost.outbound.send_attempt import Attach, attach_nothing
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.store.channel_head import Lease, claim_channel, release_channel
-from gatepost.store.messages.read import StoredMessage, get_message
+from gatepost.store.messages.history import StoredMessage, get_message
 from gatepost.store.pool import Database
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)

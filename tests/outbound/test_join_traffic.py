@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from gatepost.model.message import State
 from gatepost.outbound.queue import BULK, BUSY, CHAT, IDLE, PARKED, TIER, SendQueue
-from gatepost.store.messages.queue_changes import QueuedState
+from gatepost.store.messages.queue import QueuedState
 from gatepost.store.messages.send import QueuedMessage
 from tests.outbound.test_queue import queued
 

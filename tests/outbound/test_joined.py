@@ -14,7 +14,7 @@ from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Receip
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.queue import BUSY, SendQueue
 from gatepost.store.contacts.changes import merge_contacts
-from gatepost.store.messages.queue_changes import QueuedState
+from gatepost.store.messages.queue import QueuedState
 from tests.outbound.stage import Stage
 from tests.outbound.test_queue import queued
 

@@ -7,7 +7,7 @@ import pytest
 
 from gatepost.store.channel_head import lock_head
 from gatepost.store.contacts.changes import merge_contacts
-from gatepost.store.contacts.merge import join_contacts
+from gatepost.store.contacts.rows import join_contacts
 from gatepost.store.messages.send import Intent, IntentResult, mark_sending
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_deleted_endpoints import until_waiting

@@ -25,8 +25,8 @@ from gatepost.model.message import State
 from gatepost.networks.base import CallFailed, NetworkError, Outgoing, Person, Receipt, RemoteMedia, SendNotMade
 from gatepost.services.media import MediaService, NewFile
 from gatepost.store.channel_head import Lease, claim_channel
+from gatepost.store.media.files import MediaRow, get_media
 from gatepost.store.media.objects import ObjectStorage
-from gatepost.store.media.rows import MediaRow, get_media
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 

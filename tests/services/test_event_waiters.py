@@ -14,7 +14,7 @@ from gatepost.model.errors import LimitReached, Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.feed import FeedQuery, follow, next_piece
-from gatepost.store.channel_connection import tell_connection
+from gatepost.store.channels import tell_connection
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage

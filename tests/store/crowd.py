@@ -10,9 +10,9 @@ from gatepost.model import ids
 from gatepost.model.message import SendRequest, State
 from gatepost.model.template.values import Template
 from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
+from gatepost.store.channels import close_unopened, conversations_open, count_opened, raise_tier
 from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.templates import put_template
-from gatepost.store.tiers import close_unopened, conversations_open, count_opened, raise_tier
 from tests.inbound.hearing import hear, said
 from tests.outbound.stage import Stage
 

@@ -7,8 +7,17 @@ import asyncpg
 
 from gatepost.model.ids import new_id
 from gatepost.store.channel_head import Lease
-from gatepost.store.media.fetch import mark_again, mark_failed, mark_ready
-from gatepost.store.media.rows import forget_media, get_media, known_media, next_waiting, note_network_id, waiting_media
+from gatepost.store.media.files import (
+    forget_media,
+    get_media,
+    known_media,
+    mark_again,
+    mark_failed,
+    mark_ready,
+    next_waiting,
+    note_network_id,
+    waiting_media,
+)
 from tests.outbound.stage import Stage
 
 

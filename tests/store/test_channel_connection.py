@@ -1,7 +1,6 @@
 """How a channel stands with its network: noted once, and each change told."""
 
-from gatepost.store.channel_connection import tell_connection
-from gatepost.store.channels import get_config
+from gatepost.store.channels import get_config, tell_connection
 from tests.inbound.hearing import told
 from tests.outbound.stage import Stage
 

@@ -11,7 +11,8 @@ from gatepost.background import run_loop
 from gatepost.model import ids
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_notifier import ChannelNotifier
-from gatepost.store.cleanup import forget_idempotency_keys, forget_parked_statuses, ping
+from gatepost.store.checks import ping
+from gatepost.store.cleanup import forget_idempotency_keys, forget_parked_statuses
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 

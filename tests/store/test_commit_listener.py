@@ -11,15 +11,14 @@ from gatepost.model.endpoint import DeliveryOptions, HealthCounters
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store import endpoints, links
-from gatepost.store.channel_connection import tell_connection
-from gatepost.store.channel_transaction import channel_transaction
-from gatepost.store.channels import note_number
+from gatepost.store.channel_head import channel_transaction
+from gatepost.store.channels import note_number, tell_connection
 from gatepost.store.deliveries.recover import RecoveryFilter, add_recovery, recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_state_change
 from gatepost.store.endpoints import EndpointChange
 from gatepost.store.idempotency import NEVER
-from gatepost.store.messages.amend_own import amend_own
+from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.cancel import cancel_messages
 from gatepost.store.messages.send import Intent, SendResult, mark_results, mark_sending
 from gatepost.store.pool import Database

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.conversations.last_incoming import newest_heard
+from gatepost.store.conversations.changes import newest_heard
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.templates import TemplateReport, apply_template_news, find_templates

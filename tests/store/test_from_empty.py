@@ -56,8 +56,8 @@ from gatepost.store.endpoints import count_retries, delete_endpoint
 from gatepost.store.events import newest_event, read_feed_page
 from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
-from gatepost.store.messages.queue_changes import note_unknown, read_marks, read_queued_states
-from gatepost.store.messages.read import get_message, read_trace
+from gatepost.store.messages.history import get_message, read_trace
+from gatepost.store.messages.queue import note_unknown, read_marks, read_queued_states, read_wait_facts
 from gatepost.store.messages.send import (
     Intent,
     SendResult,
@@ -68,7 +68,6 @@ from gatepost.store.messages.send import (
     read_start,
     read_states,
 )
-from gatepost.store.messages.wait_facts import read_wait_facts
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from gatepost.model.label import NAME_MOST, PALETTE, numbered, shown_color
 from gatepost.networks.base import LabelUpdate
-from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, labels_of, list_labels
 from tests.inbound.hearing import ANA, contact_of, data, hear, said, told
 from tests.outbound.stage import Stage, make_stage

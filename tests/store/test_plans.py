@@ -21,8 +21,8 @@ from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
-from gatepost.store.messages.queue_changes import note_unknown
-from gatepost.store.messages.read import get_message, read_trace
+from gatepost.store.messages.history import get_message, read_trace
+from gatepost.store.messages.queue import count_ahead, note_unknown, read_wait_facts
 from gatepost.store.messages.send import (
     Intent,
     SendResult,
@@ -32,7 +32,6 @@ from gatepost.store.messages.send import (
     read_scheduled,
     read_states,
 )
-from gatepost.store.messages.wait_facts import count_ahead, read_wait_facts
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart

@@ -23,7 +23,6 @@ from gatepost.model.account import check_key, key_hash
 from gatepost.model.errors import NotAuthenticated, NotFound
 from gatepost.store import accounts as account_rows
 from gatepost.store import keys as key_rows
-from gatepost.store import users as user_rows
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.embedded.lock import make_data_folder
@@ -129,7 +128,7 @@ async def _ensure_account(db: Database, wishes: DemoOptions, now: datetime) -> N
 
 async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) -> str:
     """The owner's password. One that the owner has changed since is left alone, though the file knows the old one."""
-    user = await user_rows.get_user_by_email(db, EMAIL)
+    user = await account_rows.get_user_by_email(db, EMAIL)
     if user is None:
         return (await users.create_user(db, ACCOUNT_ID, EMAIL, now=now)).password
     if before is not None:

@@ -10,7 +10,7 @@ A key that does not fit would send nothing and sign nothing, while every request
 from pathlib import Path
 
 from gatepost.admin.vault import KEY_FILE, Vault, VaultError, channel_context, endpoint_context, load_or_make_key
-from gatepost.store.key_check import KeptSecret, KeyProof, put_check, read_proof
+from gatepost.store.checks import KeptSecret, KeyProof, put_check, read_proof
 from gatepost.store.pool import Database
 
 _CONTEXT = b"key check"

@@ -15,9 +15,9 @@ from gatepost.admin.accounts import get_account
 from gatepost.model import ids
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.field_readers import check_storable
-from gatepost.store import users as store
+from gatepost.store import accounts as store
+from gatepost.store.accounts import User
 from gatepost.store.pool import Database
-from gatepost.store.users import User
 
 ROLES = ("owner", "member")
 EMAIL_MAX = 254

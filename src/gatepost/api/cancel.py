@@ -19,7 +19,7 @@ from gatepost.model.phone import check_phone
 from gatepost.outbound.cancel import CancelResult, cancel_selection
 from gatepost.services.history_query import HistoryQuery, read_conversation, resolve
 from gatepost.services.labels import access_label
-from gatepost.store.messages.batch_ids import read_batch
+from gatepost.store.messages.accept_rows import read_batch
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection
 
 PATH = "/api/v1/messages/cancel"

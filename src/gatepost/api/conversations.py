@@ -22,8 +22,8 @@ from gatepost.model.phone import check_phone
 from gatepost.services import conversations as desk
 from gatepost.services.messages import show_message
 from gatepost.services.read_receipts import show_typing
+from gatepost.store.conversations.changes import STATUSES, ConversationDetails
 from gatepost.store.conversations.inbox import InboxFilter, list_conversations
-from gatepost.store.conversations.read import STATUSES, ConversationDetails
 
 _PATH = "/api/v1/conversations"
 _ONE = _PATH + "/{conversation_id:str}"

@@ -17,7 +17,7 @@ from gatepost.model.file import check_file_type, clean_filename
 from gatepost.outbound.accept import idempotency_key
 from gatepost.services.media import NewFile, check_ready, show_media
 from gatepost.store.idempotency import IdempotencyKey
-from gatepost.store.media.rows import MediaRow
+from gatepost.store.media.files import MediaRow
 
 _PATH = "/api/v1/media"
 

@@ -20,7 +20,7 @@ from gatepost.model.order import STATUSES
 from gatepost.model.phone import check_phone
 from gatepost.services import orders as desk
 from gatepost.store.contacts.read import find_people
-from gatepost.store.orders.read import OrderFilter, list_orders
+from gatepost.store.orders import OrderFilter, list_orders
 
 _PATH = "/api/v1/orders"
 _ONE = _PATH + "/{order_id:str}"

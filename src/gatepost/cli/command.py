@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatepost.admin.vault import Vault
     from gatepost.clock import Clock
     from gatepost.settings import Settings
-    from gatepost.store.key_check import KeyProof
+    from gatepost.store.checks import KeyProof
     from gatepost.store.pool import Database
 
 P = ParamSpec("P")
@@ -71,7 +71,7 @@ class CommandSession:
     @cached_property
     def vault(self) -> "Vault":
         from gatepost.admin.unlock import open_vault
-        from gatepost.store.key_check import KeyProof
+        from gatepost.store.checks import KeyProof
 
         settings = self.settings
         return open_vault(self._proof or KeyProof(None), settings.security.secret_key, settings.data_folder)
@@ -175,7 +175,7 @@ async def _session(settings: "Settings") -> AsyncIterator[CommandSession]:
     from gatepost.clock_sync import follow_database
     from gatepost.database_lifecycle import opened
     from gatepost.model.errors import Unavailable
-    from gatepost.store.key_check import read_proof
+    from gatepost.store.checks import read_proof
 
     clock = DatabaseClock(SystemClock())
     try:

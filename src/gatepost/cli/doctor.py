@@ -115,7 +115,7 @@ async def _database(settings: "Settings") -> AsyncIterator[Finding]:
 
 
 async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
-    from gatepost.store.diagnosis import clock_offset
+    from gatepost.store.checks import clock_offset
     from gatepost.store.migrate import check
 
     async with db.connection() as conn:
@@ -138,7 +138,7 @@ async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Findin
     """Whether the key at hand opens what is stored; none is made."""
     from gatepost.admin.unlock import open_vault
     from gatepost.admin.vault import VaultError
-    from gatepost.store.key_check import read_proof
+    from gatepost.store.checks import read_proof
 
     proof = await read_proof(db)
     if not proof.exists:
@@ -181,7 +181,7 @@ def _is_loopback(url: str) -> bool:
 
 async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
     from gatepost.model import ids, times
-    from gatepost.store.diagnosis import list_unowned
+    from gatepost.store.checks import list_unowned
 
     for one in await list_unowned(db, _DUE, _MOST):
         found = f"Work of {ids.show('ch', one.channel_id)} has been waiting since {times.show(one.since)}."
@@ -190,7 +190,7 @@ async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Findin
 
 async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
     from gatepost.model import ids
-    from gatepost.store.diagnosis import list_failing
+    from gatepost.store.checks import list_failing
 
     for one in await list_failing(db, _MOST):
         name = f"webhook {ids.show('we', one.id)}"

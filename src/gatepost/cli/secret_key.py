@@ -17,7 +17,7 @@ async def replace(
     """Go on with another key when the old one is lost; what it encrypted has to be entered again."""
     from gatepost.admin.unlock import opens, replace_key
     from gatepost.model import ids
-    from gatepost.store.key_check import list_secrets
+    from gatepost.store.checks import list_secrets
 
     if not yes:
         confirm("Use the present key, or a new one, from now on? What the old key encrypted stays unreadable.")

@@ -101,7 +101,7 @@ async def _until_delivered(
 
     from gatepost.model import ids
     from gatepost.services.messages import show_message
-    from gatepost.store.messages.read import get_message
+    from gatepost.store.messages.history import get_message
 
     id_ = ids.read("", message_id)
     assert id_ is not None

@@ -8,7 +8,7 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
-    from gatepost.store.users import User
+    from gatepost.store.accounts import User
 
 group = new_group("Users: the people of an account, and their roles.")
 
@@ -74,7 +74,7 @@ async def _find(session: CommandSession, who: str) -> "User":
     """The user behind an address or an id, of whatever account: the operator may reach all."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
-    from gatepost.store import users
+    from gatepost.store import accounts as users
 
     if "@" in who:
         found = await users.get_user_by_email(session.db, who)

@@ -10,12 +10,11 @@ from gatepost.model import ids, times
 from gatepost.model.account import Plan
 from gatepost.model.delivery import explain, masked
 from gatepost.model.signing import public_key
-from gatepost.store.accounts import Account
+from gatepost.store.accounts import Account, User
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.deliveries.attempts import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.keys import ApiKey
-from gatepost.store.users import User
 from gatepost.webhooks.endpoint_test import EndpointTest
 from gatepost.webhooks.verification import VerificationResult
 

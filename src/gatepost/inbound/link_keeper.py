@@ -25,8 +25,8 @@ from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.networks.qr.reasons import NextStep, Reason, reason_of
-from gatepost.store.channel_connection import tell_connection
 from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.channels import tell_connection
 from gatepost.store.links import LinkRow, get_link, show_link
 from gatepost.store.pool import Database
 

@@ -25,9 +25,16 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.limits import size_words
 from gatepost.networks.base import CallFailed, Network, RemoteMedia
 from gatepost.store.channel_head import Lease
-from gatepost.store.media.fetch import mark_again, mark_failed, mark_full, mark_ready
+from gatepost.store.media.files import (
+    MediaRow,
+    mark_again,
+    mark_failed,
+    mark_full,
+    mark_ready,
+    next_waiting,
+    waiting_media,
+)
 from gatepost.store.media.objects import PIECE, ObjectStorage
-from gatepost.store.media.rows import MediaRow, next_waiting, waiting_media
 from gatepost.store.media.storage import StorageAllowance, StorageReservation, plan_of_channel, room_for
 from gatepost.store.pool import Database
 

@@ -23,8 +23,8 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
 from gatepost.model.file import Fetched, Unfetched
 from gatepost.networks.base import CallFailed, ErrorReaction, Network, NetworkError, Receipt, SendNotMade, SendRefused
+from gatepost.store.media.files import MediaRow, get_media, note_network_id
 from gatepost.store.media.objects import ObjectStorage
-from gatepost.store.media.rows import MediaRow, get_media, note_network_id
 from gatepost.store.pool import Database
 
 OFFICIAL_KEEP = timedelta(days=29)  # the network forgets an upload after 30 days

@@ -12,7 +12,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.messages import cancel as message_cancel
 from gatepost.store.messages.cancel import PIECE, CancelCursor, CancelSelection, find_waiting
-from gatepost.store.messages.read import StoredMessage
+from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
 LONGEST = 5.0  # seconds after which a request begins no further piece

@@ -45,9 +45,9 @@ from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.throttle import Throttle
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
 from gatepost.store.channel_head import Lease, StaleOwner, save_pace
-from gatepost.store.messages.queue_changes import note_unknown
+from gatepost.store.channels import conversations_open
+from gatepost.store.messages.queue import note_unknown
 from gatepost.store.messages.send import QueuedMessage, read_states
-from gatepost.store.tiers import conversations_open
 
 log = structlog.get_logger("gatepost.send")
 _SLACK = timedelta(seconds=1)  # the network's day begins when it takes a message: a moment after we let it go

@@ -11,8 +11,8 @@ from gatepost.model import times, waits
 from gatepost.outbound import pace
 from gatepost.outbound.backoff import Backoff
 from gatepost.store.channel_head import Lease
+from gatepost.store.channels import count_opened, raise_tier
 from gatepost.store.pool import Database
-from gatepost.store.tiers import count_opened, raise_tier
 
 log = structlog.get_logger("gatepost.send")
 _WEEK = timedelta(days=7)

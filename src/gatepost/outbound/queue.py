@@ -18,7 +18,7 @@ from uuid import UUID
 from gatepost.model import waits
 from gatepost.model.message import State
 from gatepost.outbound.wait_history import WaitCause, WaitCauses
-from gatepost.store.messages.queue_changes import QueuedState
+from gatepost.store.messages.queue import QueuedState
 from gatepost.store.messages.send import QueuedMessage
 
 IDLE, CHAT, BULK, PARKED, TIER, BUSY = "idle", "chat", "bulk", "parked", "tier", "busy"

@@ -11,7 +11,7 @@ from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
 from gatepost.outbound.queue import SendQueue
 from gatepost.outbound.send_decision import SendRules
-from gatepost.store.messages.queue_changes import QueueMarks, read_marks, read_queued_states
+from gatepost.store.messages.queue import QueueMarks, read_marks, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
 from gatepost.store.pool import Database
 

@@ -19,8 +19,8 @@ from gatepost.model import ids, waits
 from gatepost.model.message import State
 from gatepost.model.waits import Wait
 from gatepost.outbound import pace
-from gatepost.store.messages.read import StoredMessage
-from gatepost.store.messages.wait_facts import COUNTED, MessageAhead, WaitFacts, count_ahead, read_wait_facts
+from gatepost.store.messages.history import StoredMessage
+from gatepost.store.messages.queue import COUNTED, MessageAhead, WaitFacts, count_ahead, read_wait_facts
 from gatepost.store.pool import Database
 
 _UNTAKEN = timedelta(seconds=5)  # after which a channel without an owner is worth a word

@@ -17,11 +17,10 @@ from gatepost.model.window import window_ends
 from gatepost.services.messages import show_message
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import MEMORY, Speak, no_conversation, person_at, read_conversation_id
-from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.conversations import read as store
-from gatepost.store.conversations.last_incoming import LastIncoming
-from gatepost.store.conversations.read import ConversationDetails
+from gatepost.store.conversations import changes as store
+from gatepost.store.conversations.changes import ConversationDetails, LastIncoming
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, has_conversation, read_history_page
 from gatepost.store.pool import Database
 

@@ -20,8 +20,7 @@ from gatepost.model.search_words import SearchQuery, texts
 from gatepost.services.csv_cells import csv_lines, safe_cell, safe_json
 from gatepost.services.history import find_page
 from gatepost.services.messages import show_message
-from gatepost.store.messages.history import HistoryFilter, HistoryPage
-from gatepost.store.messages.read import StoredMessage
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
 from gatepost.store.pool import Database
 
 PAGE = 200  # messages at once: few enough that other requests hardly wait

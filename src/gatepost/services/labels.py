@@ -11,7 +11,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
 from gatepost.model.problem_collector import ProblemCollector
 from gatepost.store import labels as store
-from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, LabelRow

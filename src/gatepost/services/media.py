@@ -19,9 +19,9 @@ from gatepost.model import ids, times
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
 from gatepost.store.idempotency import IdempotencyKey
-from gatepost.store.media import rows as store
+from gatepost.store.media import files as store
+from gatepost.store.media.files import MediaRow, object_key
 from gatepost.store.media.objects import ObjectStorage
-from gatepost.store.media.rows import MediaRow, object_key
 from gatepost.store.media.storage import StorageAllowance, StorageReservation, room_for
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.pool import Database

@@ -15,8 +15,8 @@ from gatepost.networks.qr.network import QrNetwork
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import Speak, person_at
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.messages.amend_own import amend_own
-from gatepost.store.messages.read import StoredMessage
+from gatepost.store.messages.amend import amend_own
+from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
 _LEFT = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)

@@ -13,7 +13,7 @@ from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import shown_phone
 from gatepost.model.waits import Wait
-from gatepost.store.messages.read import StoredMessage, Trace, get_message, read_trace
+from gatepost.store.messages.history import StoredMessage, Trace, get_message, read_trace
 from gatepost.store.pool import Database
 
 

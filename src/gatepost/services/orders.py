@@ -11,7 +11,7 @@ from gatepost.model.errors import NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
-from gatepost.store.orders.read import OrderRow, get_order, move_order, order_shown
+from gatepost.store.orders import OrderRow, get_order, move_order, order_shown
 from gatepost.store.pool import Database
 
 

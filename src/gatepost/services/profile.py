@@ -16,8 +16,7 @@ from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.networks.cloud.manage import CloudAccount, NumberState
 from gatepost.networks.cloud.values import items, some
 from gatepost.services.network_errors import network_call
-from gatepost.store.channel_connection import tell_connection
-from gatepost.store.channels import ChannelConfig, note_number
+from gatepost.store.channels import ChannelConfig, note_number, tell_connection
 from gatepost.store.pool import Database
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")

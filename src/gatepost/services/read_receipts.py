@@ -10,8 +10,8 @@ from gatepost.model.person import LID, USER
 from gatepost.networks.base import Network, Person
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.conversations.last_incoming import newest_heard
-from gatepost.store.messages.read import StoredMessage
+from gatepost.store.conversations.changes import newest_heard
+from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
 # A way to the channel's network from this process; None where there is none, or another process holds it.

@@ -1,6 +1,7 @@
 """The head of a channel: its order of events, its owner, and the wake-up for whoever owns it."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -276,3 +277,25 @@ async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
             floor,
             pace,
         )
+
+
+class ChannelTransaction(msgspec.Struct, frozen=True):
+    """A transaction that holds the channel's head, and whoever notes its events."""
+
+    conn: "Connection[Any]"
+    event_buffer: EventBuffer
+    channel_id: UUID
+    now: datetime
+
+
+@asynccontextmanager
+async def channel_transaction(
+    db: Database, channel: ChannelRef, channel_id: UUID, now: datetime
+) -> AsyncIterator[ChannelTransaction]:
+    """Makes its body the channel's only writer; what it told is written with it, and nothing where it told nothing."""
+    async with db.transaction(wakes=channel_id) as conn:
+        head = await lock_head(conn, channel_id)
+        event_buffer = EventBuffer(head, now)
+        yield ChannelTransaction(conn, event_buffer, channel_id, now)
+        if event_buffer.told:
+            await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))

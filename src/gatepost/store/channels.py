@@ -1,15 +1,18 @@
 """Channels: numbers on a network. Each is born with its head, where its order of events begins."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
+from gatepost.model import event as events
+from gatepost.model import ids, times
+from gatepost.model.event import ChannelRef
+from gatepost.store.channel_head import NOTHING, EventBuffer, Lease, WriteClause, append_events, lock_head
 from gatepost.store.devices import note_device
-from gatepost.store.pool import Database
+from gatepost.store.pool import Connection, Database
 
 
 class ChannelConfig(msgspec.Struct, frozen=True):
@@ -213,3 +216,96 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
     async with db.connection() as conn:
         value: str = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
     return value
+
+
+async def note_connection(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    state: str,
+    reason: str | None,
+    event_buffer: EventBuffer,
+    details: Mapping[str, Any] | None = None,
+) -> bool:
+    """Notes a state of the connection; what stood already is not told again, unless there are `details`."""
+    previous = await conn.fetchrow("SELECT connection, reason FROM channels WHERE id = $1", channel_id)
+    if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not details):
+        return False
+    await conn.execute("UPDATE channels SET connection = $2, reason = $3 WHERE id = $1", channel_id, state, reason)
+    data = events.connection_data(state, previous["connection"], reason, details)
+    event_buffer.add(events.ACKNOWLEDGE, "connection", data)
+    return True
+
+
+async def tell_connection(
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    state: str,
+    reason: str | None,
+    now: datetime,
+    *,
+    epoch: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> bool:
+    """The same in a commit of its own; with an epoch, only if that owner still owns the channel."""
+    async with db.transaction(wakes=channel_id, sending=False) as conn:
+        head = await lock_head(conn, channel_id, epoch)
+        event_buffer = EventBuffer(head, now)
+        changed = await note_connection(conn, channel_id, state, reason, event_buffer, details)
+        if event_buffer.told:
+            await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+    return changed
+
+
+_DAY = timedelta(hours=24)
+
+
+async def count_opened(db: Database, channel_id: UUID, since: datetime, most: int) -> int:
+    """With how many people the business has opened a conversation since then; counts no further than `most`."""
+    async with db.connection() as conn:
+        count: int = await conn.fetchval(
+            """SELECT count(*) FROM (SELECT 1 FROM conversations
+               WHERE channel_id = $1 AND opened_at > $2 LIMIT $3) opened""",
+            channel_id,
+            since,
+            most,
+        )
+    return count
+
+
+async def conversations_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
+    """With which of these people a conversation is open: somebody wrote within the last 24 hours."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT contact_id FROM conversations
+               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND (last_in_at > $3 OR opened_at > $3)""",
+            channel_id,
+            list(contact_ids),
+            now - _DAY,
+        )
+    return {row["contact_id"] for row in rows}
+
+
+async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID]) -> None:
+    """Conversations that the network would not have opened are not open, and use nothing of the tier."""
+    await conn.execute(
+        "UPDATE conversations SET opened_at = NULL WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[])",
+        channel_id,
+        list(contact_ids),
+    )
+
+
+async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: datetime) -> bool:
+    """Notes a new tier; False when it is no longer ours to say, or somebody has set another meanwhile."""
+    async with db.connection() as conn:
+        done = await conn.fetchval(
+            """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb
+               WHERE id = $1 AND COALESCE((limits->>'tier')::bigint, $3) = $3
+                 AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2) RETURNING 1""",
+            lease.channel_id,
+            lease.epoch,
+            before,
+            msgspec.json.encode({"tier": tier}).decode(),
+            msgspec.json.encode({"tier_since": times.show(now), "tier_from": "ladder"}).decode(),
+        )
+    return done is not None

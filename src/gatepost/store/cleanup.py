@@ -1,6 +1,5 @@
 """Small clean-ups that no request should wait for."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -52,17 +51,3 @@ async def forget_lost_retries(db: Database, before: UUID) -> int:
         total += len(rows)
         if len(rows) < _CHUNK:
             return total
-
-
-async def read_time(db: Database, local: Callable[[], datetime]) -> tuple[datetime, datetime, datetime]:
-    """The database's time, between two looks at the local clock."""
-    async with db.connection() as conn:
-        before = local()
-        shown: datetime = await conn.fetchval("SELECT clock_timestamp()")
-        return before, shown, local()
-
-
-async def ping(db: Database) -> None:
-    """The database answers."""
-    async with db.connection() as conn:
-        await conn.fetchval("SELECT 1")

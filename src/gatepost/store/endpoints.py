@@ -9,8 +9,7 @@ import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
-from gatepost.store.channel_head import lock_head, lock_out
-from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channel_head import channel_transaction, lock_head, lock_out
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database

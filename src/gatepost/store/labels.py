@@ -10,8 +10,7 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.label import NAME_MOST, numbered
-from gatepost.store.channel_head import EventBuffer
-from gatepost.store.channel_transaction import ChannelTransaction
+from gatepost.store.channel_head import ChannelTransaction, EventBuffer
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
 

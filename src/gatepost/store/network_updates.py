@@ -9,8 +9,8 @@ import msgspec
 
 from gatepost.model import times
 from gatepost.model.person import Person
-from gatepost.store.channel_connection import note_connection
 from gatepost.store.channel_head import EventBuffer, Lease
+from gatepost.store.channels import note_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
 from gatepost.store.pool import Connection, Database

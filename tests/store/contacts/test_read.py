@@ -17,7 +17,7 @@ from gatepost.store.contacts.read import (
     list_contacts,
     search_contacts,
 )
-from gatepost.store.orders.read import OrderFilter, list_orders
+from gatepost.store.orders import OrderFilter, list_orders
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW

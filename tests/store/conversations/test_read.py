@@ -13,9 +13,9 @@ from gatepost.model import ids
 from gatepost.model.errors import NotFound
 from gatepost.networks.base import Person
 from gatepost.services.conversations import list_history
-from gatepost.store.channel_transaction import channel_transaction
+from gatepost.store.channel_head import channel_transaction
+from gatepost.store.conversations.changes import change_conversation, read_all
 from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, list_conversations
-from gatepost.store.conversations.read import change_conversation, read_all
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database

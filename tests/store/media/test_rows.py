@@ -11,8 +11,8 @@ from obstore.store import LocalStore, MemoryStore
 
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound, Unavailable
+from gatepost.store.media.files import next_channel, next_waiting, object_key, read_key, waiting_media
 from gatepost.store.media.objects import PART, ObjectStorage
-from gatepost.store.media.rows import next_channel, next_waiting, object_key, read_key, waiting_media
 from gatepost.store.pool import Database
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)

@@ -14,11 +14,9 @@ from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
-from gatepost.store.channel_head import EventBuffer
-from gatepost.store.channel_transaction import channel_transaction
-from gatepost.store.contacts.merge import join_contacts
+from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
-from gatepost.store.contacts.rows import add_forms
+from gatepost.store.contacts.rows import add_forms, join_contacts
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 

@@ -17,9 +17,8 @@ from gatepost.model import ids
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
 from gatepost.store.channel_head import EventBuffer
-from gatepost.store.contacts.merge import join_contacts
-from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts
-from gatepost.store.conversations.updates import tell_made
+from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, join_contacts
+from gatepost.store.conversations.changes import tell_made
 from gatepost.store.pool import Connection
 
 _SAME_OWNER = timedelta(days=1)  # nobody else gets a number so soon after it was given up

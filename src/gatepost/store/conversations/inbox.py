@@ -16,7 +16,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, first_id
 from gatepost.store.contacts.rows import find_contacts
-from gatepost.store.conversations.read import (
+from gatepost.store.conversations.changes import (
     CLOSED,
     PERSON,
     ROW,

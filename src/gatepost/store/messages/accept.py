@@ -15,10 +15,9 @@ from gatepost.model.message import Draft
 from gatepost.model.quota import NO_LIMIT
 from gatepost.store.channel_head import EventBuffer, no_such_channel
 from gatepost.store.contacts.rows import KnownContact, add_missing
-from gatepost.store.conversations.updates import tell_made
+from gatepost.store.conversations.changes import tell_made
 from gatepost.store.idempotency import IdempotencyKey, in_progress, reused
-from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, open_channels, write_accepted
-from gatepost.store.messages.batch_ids import add_batch
+from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
 from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, refusal
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import Quota, QuotaShort, covers, provide, refill, spend

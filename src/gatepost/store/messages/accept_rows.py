@@ -1,7 +1,7 @@
 """What accepting reads and writes, for the sends of one channel or of several at once: a statement for each."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -13,8 +13,8 @@ from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import Draft
 from gatepost.store.channel_head import ChannelHead
 from gatepost.store.contacts.rows import FIND, KnownContact
-from gatepost.store.conversations.updates import newest_of
-from gatepost.store.pool import Connection
+from gatepost.store.conversations.changes import newest_of
+from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import QuotaSlice
 
 
@@ -194,3 +194,34 @@ _WRITE = """WITH changed AS (
    INSERT INTO deliveries (channel_id, endpoint_id, event_id)
    SELECT n.channel_id, p.id, n.id FROM new n, endpoints p
    WHERE p.channel_id = n.channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)"""
+
+
+async def add_batch(
+    conn: "Connection[Any]", channel_id: UUID, batch_id: UUID, message_ids: Sequence[UUID], now: datetime
+) -> None:
+    """Notes the messages of one commit: their ids follow one another, and no other outgoing message is between them."""
+    await conn.execute(
+        "INSERT INTO batches (channel_id, id, first_id, last_id, created_at) VALUES ($1, $2, $3, $4, $5)",
+        channel_id,
+        batch_id,
+        message_ids[0],
+        message_ids[-1],
+        now,
+    )
+
+
+async def read_batch(db: Database, channel_id: UUID, batch_id: UUID) -> list[tuple[UUID, UUID]]:
+    """The first and the last id of each commit of a batch, in their order; none: there is no such batch."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT first_id, last_id FROM batches WHERE channel_id = $1 AND id = $2 ORDER BY first_id",
+            channel_id,
+            batch_id,
+        )
+    return [(row["first_id"], row["last_id"]) for row in rows]
+
+
+async def forget_batches(db: Database, now: datetime, days: int) -> None:
+    """Deletes what is as old as the oldest messages that are kept."""
+    async with db.connection() as conn:
+        await conn.execute("DELETE FROM batches WHERE created_at < $1", now - timedelta(days=days))

@@ -8,10 +8,11 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids, times
+from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import EventBuffer
+from gatepost.store.channel_head import NOTHING, EventBuffer, WriteClause, append_events, lock_head
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.pool import Connection
+from gatepost.store.pool import Connection, Database
 
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
@@ -185,3 +186,32 @@ def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
 
 def _encode(value: dict[str, Any]) -> str:
     return msgspec.json.encode(value).decode()
+
+
+async def amend_own(
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    message_id: UUID,
+    type_: str,
+    content: dict[str, Any],
+    now: datetime,
+) -> bool:
+    """Notes an edit or a revoke of an outgoing message, and tells of it; False when there is nothing to change."""
+    async with db.transaction(wakes=channel_id) as conn:
+        head = await lock_head(conn, channel_id)
+        target = await get_known(conn, channel_id, message_id)
+        if target is None:
+            return False
+        row = await conn.fetchrow(
+            "SELECT id, phone, name, given_name FROM contacts WHERE channel_id = $1 AND id = $2",
+            channel_id,
+            target.contact_id,
+        )
+        contact = KnownContact(**dict(row.items())) if row else KnownContact(target.contact_id, target.phone, None)
+        touch, event_buffer = Amendment(type_, content, contact, True, now), EventBuffer(head, now)
+        if not may_amend(touch, target):
+            return False
+        await apply_amendment(conn, channel_id, touch, target, event_buffer)
+        await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+    return True

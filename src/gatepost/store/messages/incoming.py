@@ -21,7 +21,7 @@ from gatepost.store.channel_head import EventBuffer
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import CHANGES, Amendment, AmendTarget, apply_amendment, find_known, may_amend, part
-from gatepost.store.orders.write import write_order
+from gatepost.store.orders import write_order
 from gatepost.store.pool import Connection
 
 _ABOUT = {"reaction": "reaction", "poll_vote": "poll", "edit": "edit"}  # what is about an earlier message, and where

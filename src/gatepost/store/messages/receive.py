@@ -12,7 +12,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.channel_head import EventBuffer, lock_head
 from gatepost.store.contacts.identify import ContactResolver
-from gatepost.store.conversations.updates import ConversationActivity, note_heard, tell_reopened
+from gatepost.store.conversations.changes import ConversationActivity, note_heard, tell_reopened
 from gatepost.store.messages.amend import CHANGES, find_known
 from gatepost.store.messages.incoming import IncomingMessage, IncomingWriter
 from gatepost.store.messages.status import StatusChange, park, take_parked, write_changes

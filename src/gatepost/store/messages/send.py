@@ -10,10 +10,10 @@ import msgspec
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.channel_head import EventBuffer, Lease, StaleOwner, lock_head
+from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_span
-from gatepost.store.tiers import close_unopened
 
 _DAY = timedelta(hours=24)
 

@@ -11,11 +11,11 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import event as events
-from gatepost.store.channel_transaction import ChannelTransaction
-from gatepost.store.conversations.last_incoming import LastIncoming, find_heard
+from gatepost.model import ids, times
+from gatepost.store.channel_head import ChannelTransaction, EventBuffer
+from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.labels import CONVERSATION, LabelRow, labels_of
-from gatepost.store.messages.history import stored
-from gatepost.store.messages.read import StoredMessage
+from gatepost.store.messages.history import StoredMessage, stored
 from gatepost.store.pool import Connection, Database, keys_and_span
 
 OPEN, CLOSED = "open", "closed"
@@ -57,6 +57,17 @@ PERSON = """(SELECT phone, COALESCE(given_name, name) AS name FROM contacts
 _TALK = f"""SELECT {TALK} FROM (
         SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = $2) v CROSS JOIN LATERAL {PERSON}"""
 _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
+
+
+# What is about another message rather than one of its own.
+_ABOUT_OTHERS = ("reaction", "edit", "revoke", "system")
+
+
+class LastIncoming(msgspec.Struct, frozen=True):
+    """Something that a person wrote; None where nothing was heard since."""
+
+    network_id: str | None
+    address: str | None
 
 
 async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> ConversationDetails | None:
@@ -148,3 +159,95 @@ def _tell(change: ChannelTransaction, talk: ConversationRow, changed: Sequence[s
 async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationRow | None:
     row = await conn.fetchrow(_TALK, channel_id, contact_id)
     return ConversationRow(*row) if row else None
+
+
+async def newest_heard(db: Database, channel_id: UUID, contact_id: UUID, since: datetime) -> LastIncoming | None:
+    """The newest message of a conversation's person; None when the channel has no such conversation."""
+    async with db.connection() as conn:
+        return await find_heard(conn, channel_id, contact_id, since)
+
+
+async def find_heard(
+    conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, since: datetime
+) -> LastIncoming | None:
+    """The same inside of somebody's transaction."""
+    row = await conn.fetchrow(
+        """SELECT m.network_id, m.phone FROM conversations c LEFT JOIN LATERAL (
+               SELECT network_id, phone FROM messages
+               WHERE channel_id = $1 AND contact_id = $2 AND id > $3
+                 AND incoming AND network_id IS NOT NULL AND type <> ALL ($4::text[])
+               ORDER BY id DESC LIMIT 1) m ON true
+           WHERE c.channel_id = $1 AND c.contact_id = $2""",
+        channel_id,
+        contact_id,
+        ids.floor_id(since),
+        list(_ABOUT_OTHERS),
+    )
+    return LastIncoming(row["network_id"], row["phone"]) if row else None
+
+
+def newest_of(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
+    """Each contact once, in key order, with the newest of its messages."""
+    newest: dict[UUID, UUID] = {}
+    for contact_id, message_id in zip(contact_ids, message_ids, strict=True):
+        newest[contact_id] = max(message_id, newest.get(contact_id, message_id))
+    return sorted(newest), [newest[contact_id] for contact_id in sorted(newest)]
+
+
+def tell_made(made: Sequence[KnownContact], event_buffer: EventBuffer, now: datetime) -> None:
+    """Tells of people whom the channel meets for the first time."""
+    for contact in made:
+        event_buffer.add(
+            events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.called, now), contact.id
+        )
+        fields = {"status": "open", "created_at": times.show(now)}
+        event_buffer.add(
+            events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
+        )
+
+
+class ConversationActivity(msgspec.Struct):
+    """What one batch brought into a conversation."""
+
+    contact: KnownContact
+    last_message_id: UUID
+    last_in_at: datetime | None = None  # None: nothing that the person wrote
+    unread: int = 0
+
+
+async def tell_reopened(
+    conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity], event_buffer: EventBuffer
+) -> None:
+    """Tells of conversations that were closed or archived until now. The caller holds the head, so it stays true."""
+    speaking = {one.contact.id: one.contact for one in heard if one.unread}
+    if not speaking:
+        return
+    rows = await conn.fetch(
+        """SELECT c.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
+               SELECT contact_id, status, archived FROM conversations
+               WHERE channel_id = $1 AND contact_id = wanted.id AND (status <> 'open' OR archived) LIMIT 1) c""",
+        channel_id,
+        sorted(speaking),
+    )
+    for row in rows:
+        contact = speaking[row["contact_id"]]
+        changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
+        fields = {"status": "open", "archived": False, "changed": changed}
+        event_buffer.add(
+            events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
+        )
+
+
+async def note_heard(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity]) -> None:
+    """Notes what came: the window counts from the newest message of the person, and what they wrote is unread."""
+    await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
+        """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3),
+                  last_message_id = GREATEST(last_message_id, $4), unread = unread + $5,
+                  status = CASE WHEN $5 > 0 THEN 'open' ELSE status END,
+                  archived = archived AND $5 = 0
+           WHERE channel_id = $1 AND contact_id = $2""",
+        [
+            (channel_id, one.contact.id, one.last_in_at, one.last_message_id, one.unread)
+            for one in sorted(heard, key=lambda one: one.contact.id)
+        ],
+    )

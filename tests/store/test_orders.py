@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids, times
-from gatepost.store.orders.write import total_of
+from gatepost.store.orders import total_of
 from tests.inbound.hearing import ANA, contact_of, data, hear, row_of, said, shown
 from tests.outbound.stage import Stage
 

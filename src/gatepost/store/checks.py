@@ -1,0 +1,154 @@
+"""Checks of the database: whether it answers, takes writes and has the right key; its clock; work that waits."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from gatepost.store.pool import Connection, Database
+
+
+class UnownedChannel(msgspec.Struct, frozen=True):
+    """A channel with work that no process does."""
+
+    channel_id: UUID
+    since: datetime
+
+
+class FailingEndpoint(msgspec.Struct, frozen=True):
+    """A webhook endpoint that gets nothing at the moment."""
+
+    channel_id: UUID
+    id: UUID
+    url: str
+    state: str
+    reason: str | None
+
+
+async def clock_offset(db: Database) -> float:
+    """Seconds by which the database's clock is ahead of ours."""
+    async with db.connection() as conn:
+        before = datetime.now(UTC)
+        there: datetime = await conn.fetchval("SELECT clock_timestamp()")
+        after = datetime.now(UTC)
+    return (there - (before + (after - before) / 2)).total_seconds()
+
+
+async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedChannel]:
+    """Channels whose work has been due for so long and that no process owns, the longest waiting first."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT channel_id, work_at FROM channel_heads
+               WHERE work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
+               ORDER BY work_at LIMIT $2""",
+            seconds,
+            most,
+        )
+    return [UnownedChannel(row["channel_id"], row["work_at"]) for row in rows]
+
+
+async def list_failing(db: Database, most: int) -> list[FailingEndpoint]:
+    """Endpoints that are paused or disabled."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """SELECT channel_id, id, url, state, reason FROM endpoints WHERE state <> 'active'
+               ORDER BY channel_id, id LIMIT $1""",
+            most,
+        )
+    return [FailingEndpoint(*row) for row in rows]
+
+
+async def read_time(db: Database, local: Callable[[], datetime]) -> tuple[datetime, datetime, datetime]:
+    """The database's time, between two looks at the local clock."""
+    async with db.connection() as conn:
+        before = local()
+        shown: datetime = await conn.fetchval("SELECT clock_timestamp()")
+        return before, shown, local()
+
+
+async def ping(db: Database) -> None:
+    """The database answers."""
+    async with db.connection() as conn:
+        await conn.fetchval("SELECT 1")
+
+
+# Whether writes work, asked with real ones: a database that answers reads may have a full or a read-only disk. One row
+# is updated and committed, which flushes the log. 64 KiB go into a temporary table, whose file grows from nothing each
+# time: a full disk refuses that, while an update finds room in an existing page.
+_ROOM = "CREATE TEMP TABLE IF NOT EXISTS room_check (filler text STORAGE PLAIN) ON COMMIT DELETE ROWS"
+_FILL = "INSERT INTO pg_temp.room_check SELECT repeat('x', 7000) FROM generate_series(1, 9)"
+_TOUCH = """UPDATE write_check SET checked_at = now()
+            WHERE id = (SELECT id FROM write_check WHERE id = 1 FOR UPDATE SKIP LOCKED)"""
+
+
+async def check_writes(db: Database) -> None:
+    """Writes, and commits, a little; raises when the database refuses."""
+    async with db.connection() as conn:
+        roomy = await _may_fill(conn)
+        async with conn.transaction():
+            # Another node at the same row just now is as good a proof as a write of our own.
+            await conn.execute(_TOUCH)
+            if roomy:
+                await conn.execute(_FILL)
+
+
+async def _may_fill(conn: "Connection[Any]") -> bool:
+    """Makes the temporary table, once per connection; an operator may have withdrawn the right to have one."""
+    try:
+        if await conn.fetchval("SELECT to_regclass('pg_temp.room_check')") is None:
+            await conn.execute(_ROOM)
+    except asyncpg.InsufficientPrivilegeError:
+        return False
+    return True
+
+
+class KeptSecret(msgspec.Struct, frozen=True):
+    """A stored secret, and what it belongs to."""
+
+    kind: Literal["channel", "endpoint"]
+    id: UUID
+    sealed: bytes
+
+
+class KeyProof(msgspec.Struct, frozen=True):
+    """What a key has to open."""
+
+    check: bytes | None
+    secrets: tuple[KeptSecret, ...] = ()
+
+    @property
+    def exists(self) -> bool:
+        """Whether the database was ever used with a key."""
+        return self.check is not None or bool(self.secrets)
+
+
+async def read_proof(db: Database) -> KeyProof:
+    """The check value; where there is none yet, the newest secret of a channel and of an endpoint."""
+    async with db.connection() as conn:
+        check = await conn.fetchval("SELECT sealed FROM key_check WHERE id = 1")
+        if check is not None:
+            return KeyProof(check)
+    return KeyProof(None, await list_secrets(db, 1))
+
+
+async def list_secrets(db: Database, most: int | None = None) -> tuple[KeptSecret, ...]:
+    """The newest secrets of channels and of endpoints, so many of each, or all."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            """(SELECT 'channel' AS kind, id, secrets AS sealed FROM channels WHERE secrets IS NOT NULL
+                ORDER BY id DESC LIMIT $1)
+               UNION ALL
+               (SELECT 'endpoint', id, secret FROM endpoints ORDER BY id DESC LIMIT $1)""",
+            most,
+        )
+    return tuple(KeptSecret(row["kind"], row["id"], row["sealed"]) for row in rows)
+
+
+async def put_check(db: Database, sealed: bytes, *, replace: bool = False) -> None:
+    """Writes the check value where there is none, or in place of the one that is there."""
+    change = "UPDATE SET sealed = excluded.sealed, created_at = now()" if replace else "NOTHING"
+    async with db.connection() as conn:
+        await conn.execute(f"INSERT INTO key_check (id, sealed) VALUES (1, $1) ON CONFLICT (id) DO {change}", sealed)
