@@ -8,7 +8,7 @@ BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 
-.PHONY: run test faults check bench client lock packages clean
+.PHONY: run test faults check docs bench client lock packages clean
 
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
@@ -22,6 +22,10 @@ test: .venv/dev
 faults: export GATEPOST_TESTS_THOROUGH := 1
 faults: .venv/dev
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl --include='test_*.py' 'tests.thorough' tests)
+
+# Writes the pages of docs/reference that are generated from the source.
+docs: .venv/dev
+	@$(BIN)/python -m tests.docs.generate
 
 check: .venv/dev
 	@$(BIN)/ruff check .
