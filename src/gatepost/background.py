@@ -12,14 +12,15 @@ manager starts it again. A process that is alive but does no work is worse than 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
-from gatepost.model.errors import GatepostError
+from gatepost.model.errors import GatepostError, Unavailable
 
 log = structlog.get_logger("gatepost.background")
 Step = Callable[[], Awaitable[object]]
+T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 
 
@@ -86,6 +87,25 @@ async def attempt(name: str, step: Step, **context: str) -> bool:
     else:
         return True
     return False
+
+
+async def retry_until_available(
+    step: Callable[[], Awaitable[T]],
+    going: Callable[[], bool],
+    *,
+    wait: float = 0.25,
+    ended: type[Exception] | None = None,
+) -> T:
+    """Run a database step until the database is available. Once `going` is false, raise `ended`, or its last error."""
+    while True:
+        try:
+            return await step()
+        except Unavailable:
+            if not going():
+                if ended is None:
+                    raise
+                raise ended from None
+        await asyncio.sleep(wait)
 
 
 def log_failure(name: str, error: BaseException, **context: str) -> None:

@@ -37,7 +37,7 @@ from gatepost.store.channels import ChannelConfig, get_config, tell_connection
 from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
-from gatepost.webhooks.delivery_context import DeliveryContext
+from gatepost.webhooks.delivery_context import ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
@@ -71,7 +71,7 @@ class ChannelWorkers:
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
         self._ledger = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
-        self._post = DeliveryContext(
+        self._delivery_context = DeliveryContext(
             db,
             clock,
             parts.poster,
@@ -211,8 +211,11 @@ class ChannelWorkers:
 
     def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
         assert owned.channel is not None  # its lane was made before
-        channel, signing, in_flight = owned.channel, self._open_target, self._parts.settings.webhooks.in_flight
-        return EndpointDeliverer(self._post, owned.lease, channel, target, signing, in_flight, owned.alive)
+        in_flight = self._parts.settings.webhooks.in_flight
+        delivery = ChannelDelivery(
+            self._delivery_context, owned.lease, owned.channel, self._open_target, in_flight, owned.alive
+        )
+        return EndpointDeliverer(delivery, target)
 
     def _open_target(self, target: EndpointTarget) -> DeliveryCredentials:
         kept = open_secrets(self._parts.vault, target.id, target.secret)

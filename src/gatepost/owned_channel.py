@@ -63,7 +63,7 @@ class OwnedChannel:
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
-        self._make_round = make_deliverer
+        self._make_deliverer = make_deliverer
         self._tune = tune
         self._sender: ChannelSender | None = None
         self.tasks: Sequence[OwnerTask] = ()
@@ -147,20 +147,20 @@ class OwnedChannel:
         self._refreshed_at = self._clock.monotonic()
         if self._sender:
             await self._tune(self, self._sender)
-        asked = {id_: deliverer.writes for id_, (deliverer, _) in self._deliverers.items()}
+        changes = {id_: deliverer.changes for id_, (deliverer, _) in self._deliverers.items()}
         targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
         for id_, (deliverer, task) in list(self._deliverers.items()):
             if id_ not in targets or task.done():
                 if task.done() and not task.cancelled() and task.exception():
-                    log.error("round broke", endpoint=id_.hex, exc_info=task.exception())
+                    log.error("delivery failed", endpoint=id_.hex, exc_info=task.exception())
                 await deliverer.stop()
                 del self._deliverers[id_]  # not before: should we be broken off here, the end waits for it
         for target in targets.values():
             if target.id in self._deliverers:
-                known = self._deliverers[target.id][0].change(target, asked[target.id])
+                known = self._deliverers[target.id][0].change(target, changes[target.id])
                 self._stale = self._stale or not known
             elif self.alive():
-                deliverer = self._make_round(self, target)
+                deliverer = self._make_deliverer(self, target)
                 self._deliverers[target.id] = (deliverer, asyncio.create_task(deliverer.run()))
 
     async def save(self) -> None:

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from gatepost.background import Loop, Supervisor, attempt, log_failure
+from gatepost.background import Loop, Supervisor, attempt, log_failure, retry_until_available
 from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.outbound.channel_sender import ChannelSender
@@ -43,7 +43,7 @@ _AVOID = 10.0  # seconds before a channel that could not be served is tried agai
 _STALLED = 5.0  # seconds that a session may wait for the rest of a statement: as long as for the rest of a transaction
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 _SWEEP_AGAIN = 2.0  # seconds at most between sweeps that fail
-_RELEASE_AGAIN = 1.0  # seconds between tries to give a channel back
+_RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _LAST_WORDS = 2.0  # seconds for the last statements of a process that stops
 
 
@@ -234,17 +234,14 @@ class Owner:
         await self._release(owned.lease)
 
     async def _release(self, lease: Lease) -> None:
-        """Gives a channel back, whatever happened to it. Tried until the lease would have run out by itself."""
-        give_up = self._clock.monotonic() + self._settings.ttl
-        while True:
-            try:
-                await release_channel(self._db, lease, seen=None, work_at=None)
-                return
-            except Exception as error:
-                if self._stopping or self._clock.monotonic() >= give_up:
-                    log_failure("release of a channel", error, channel=lease.channel_id.hex)
-                    return
-            await asyncio.sleep(_RELEASE_AGAIN)
+        """Release a channel; retried while the database is unavailable, until the lease would have expired."""
+        expires = self._clock.monotonic() + self._settings.ttl
+        release = retry_until_available(
+            partial(release_channel, self._db, lease, seen=None, work_at=None),
+            lambda: not self._stopping and self._clock.monotonic() < expires,
+            wait=_RELEASE_WAIT,
+        )
+        await attempt("release of a channel", lambda: release, channel=lease.channel_id.hex)
 
     # -- renewing -----------------------------------------------------------------------------------------------------
 

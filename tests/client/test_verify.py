@@ -21,7 +21,13 @@ EVENT = {
     "timestamp": "2026-11-15T10:00:00.123Z",
     "sequence": 7,
     "channel": {"id": "ch_1", "kind": "official", "phone": "15550001111", "novelty": 1},
-    "data": {"key": {"remoteJid": "1@s", "fromMe": True, "id": "01"}, "status": "READ", "previous": "SENT", "ack": 3, "novelty": 1},
+    "data": {
+        "key": {"remoteJid": "1@s", "fromMe": True, "id": "01"},
+        "status": "READ",
+        "previous": "SENT",
+        "ack": 3,
+        "novelty": 1,
+    },
     "novelty": 1,
 }
 BODY = msgspec.json.encode(EVENT)

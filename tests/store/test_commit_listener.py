@@ -98,7 +98,7 @@ async def test_deliveries_that_are_asked_for_again(stage: Stage) -> None:
     everything = RecoveryFilter(ids.ZERO, UUID(int=(1 << 128) - 1), None, None)
     recovery = await add_recovery(stage.db, stage.channel_id, hook, everything, NEVER, NOW)
     assert take(stage) == SENDER
-    assert await recover_next(stage.db, stage.lease, recovery.id, NOW, most=1) == "held"
+    assert await recover_next(stage.db, stage.lease, recovery.id, NOW, waiting_max=1) == "held"
     assert take(stage) == [], "the recovery would wake itself, time and again"
     assert await recover_next(stage.db, stage.lease, recovery.id, NOW) == "done"
     assert take(stage) == OTHERS

@@ -86,7 +86,7 @@ async def fill_lines(url: str, channel_id: UUID) -> None:
 def attempt(event_id: UUID, state: DeliveryState, *, retried: bool) -> AttemptRecord:
     again = NOW if state is DeliveryState.PENDING else None
     words = (NOW, 5.0, 200, None, "http://127.0.0.1/", "{}", None, None)
-    return AttemptRecord(ENDPOINT, event_id, 1 + retried, *words, state, again, retried=retried, line=LINE)
+    return AttemptRecord(ENDPOINT, event_id, 1 + retried, *words, state, again, retried=retried, order_key=LINE)
 
 
 async def move_lines(s: Scene) -> None:
@@ -107,11 +107,11 @@ async def move_lines(s: Scene) -> None:
 async def look_ahead(s: Scene) -> None:
     db, channel_id = s.stage.db, s.stage.channel_id
     assert (await next_retry(db, channel_id, ENDPOINT, [ids.new_id(NOW)], [UUID(int=5)])).waiting
-    assert (await read_retries(db, channel_id, ENDPOINT, NOW, [], 10, ordered=False)).lost == []
+    assert (await read_retries(db, channel_id, ENDPOINT, NOW, [], 10, ordered=False)).orphaned == []
 
 
 async def leave_lines(s: Scene) -> None:
-    assert await release_ordered_waits(s.stage.db, s.stage.lease, ENDPOINT, NOW + timedelta(hours=9), 20) == 20
+    assert await release_ordered_waits(s.stage.db, s.stage.lease, ENDPOINT, NOW + timedelta(hours=9), limit=20) == 20
 
 
 async def change_state(s: Scene) -> None:

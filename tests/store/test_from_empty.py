@@ -19,7 +19,7 @@ from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store.channel_head import ends_of, save_pace, wanting_owner
 from gatepost.store.cleanup import forget_lost_retries
-from gatepost.store.deliveries.attempts import list_attempts
+from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
     DeliveryState,
@@ -155,7 +155,7 @@ async def own(s: Scene) -> None:
 def attempt(s: Scene, event_id: UUID, state: DeliveryState, *, line: UUID | None, retried: bool) -> AttemptRecord:
     again = NOW if state is DeliveryState.PENDING else None
     words = (NOW, 5.0, 200, None, "http://127.0.0.1/", "{}", None, None)
-    return AttemptRecord(s.hook, event_id, 1 + retried, *words, state, again, retried=retried, line=line)
+    return AttemptRecord(s.hook, event_id, 1 + retried, *words, state, again, retried=retried, order_key=line)
 
 
 async def deliver(s: Scene) -> None:
@@ -196,7 +196,7 @@ async def recover(s: Scene) -> None:
     wish = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
     made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
     assert await open_recoveries(s.db, s.channel_id) == [made.id]
-    assert await recover_next(s.db, s.stage.lease, made.id, NOW, piece=20) == "done"
+    assert await recover_next(s.db, s.stage.lease, made.id, NOW, chunk=20) == "done"
     await get_recovery(s.db, s.channel_id, s.hook, made.id)
     await list_recoveries(s.db, s.channel_id, s.hook, None, 20)
 
@@ -210,8 +210,8 @@ async def change_endpoints(s: Scene) -> None:
     await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)
     await save_probe(s.db, lease, s.hook, health)
     await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("paused", "active", health), told_of, NOW)
-    assert await release_ordered_waits(s.db, lease, s.hook, NOW + timedelta(hours=9), 5) <= 5
-    assert await make_retries_due(s.db, lease, s.hook, NOW, 5) == 5
+    assert await release_ordered_waits(s.db, lease, s.hook, NOW + timedelta(hours=9), limit=5) <= 5
+    assert await make_retries_due(s.db, lease, s.hook, NOW, limit=5) == 5
     await clear_probe(s.db, lease, s.hook, NOW)
     gone = await told.add_endpoint(s.db, s.channel_id)
     await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)

@@ -31,7 +31,7 @@ from gatepost.store.channel_head import (
 from gatepost.store.deliveries.queue import EndpointTarget, read_targets, save_cursors
 from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint
 from gatepost.store.pool import Database
-from gatepost.webhooks.delivery_context import TOTAL_IN_FLIGHT, DeliveryContext
+from gatepost.webhooks.delivery_context import TOTAL_IN_FLIGHT, ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
@@ -120,16 +120,15 @@ class Stage:
     async def refresh(self, in_flight: int = 64) -> None:
         """Follows changes of endpoints."""
         assert self.lease is not None
-        asked = {id_: one.writes for id_, one in self.deliverers.items()}
+        asked = {id_: one.changes for id_, one in self.deliverers.items()}
         targets = {target.id: target for target in await read_targets(self.db, self.channel_id)}
         self.deliverers = {id_: one for id_, one in self.deliverers.items() if id_ in targets}
         for id_, target in targets.items():
             if id_ in self.deliverers:
                 assert self.deliverers[id_].change(target, asked[id_])
             else:
-                self.deliverers[id_] = EndpointDeliverer(
-                    self.post, self.lease, self.ref, target, open_target, in_flight, lambda: True
-                )
+                delivery = ChannelDelivery(self.post, self.lease, self.ref, open_target, in_flight, lambda: True)
+                self.deliverers[id_] = EndpointDeliverer(delivery, target)
 
     async def save(self) -> None:
         """Notes the cursors, as the owner does each second."""

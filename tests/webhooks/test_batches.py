@@ -34,9 +34,9 @@ def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
     assert gather.take(options, 10.49) == ()
     gather.add(due(3), 10.49)
     assert [one.event_id.int for one in gather.take(options, 10.49)] == [1, 2, 3]
-    assert gather.ripe_at(options) is None
+    assert gather.due_at(options) is None
     gather.add(due(4), 11.0)
-    assert gather.ripe_at(options) == 11.5
+    assert gather.due_at(options) == 11.5
     assert (gather.take(options, 11.49), len(gather.take(options, 11.5))) == ((), 1)
 
 

@@ -87,7 +87,7 @@ def test_the_waits_between_probes() -> None:
 def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, failures: int, state: str) -> None:
     health = HealthCounters(NOW - timedelta(days=days), failures, 2)
     found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW, 0.5)
-    assert (found.state, [told.action for told in found.told]) == (
+    assert (found.state, [told.action for told in found.notices]) == (
         state,
         ["disabled"] if state == DISABLED else [],
     )
@@ -98,9 +98,9 @@ def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> N
     for number in range(1, 9):
         found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
         health = found.health
-        told += [(number, one.action) for one in found.told]
+        told += [(number, one.action) for one in found.notices]
     assert told == [(4, "failing"), (5, "failing")]
-    assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, hushed=True), NOW, 0.5).told == ()
+    assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, muted=True), NOW, 0.5).notices == ()
 
 
 def test_only_a_probe_closes_it_or_moves_the_next_one() -> None:

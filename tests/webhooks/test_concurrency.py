@@ -15,50 +15,50 @@ def test_the_width_halves_at_each_failure_and_grows_by_one() -> None:
     width = EndpointConcurrency(64)
     seen = []
     for ok in (False, False, True, False, False, False, False, False, True, True):
-        width.note(ok=ok)
-        seen.append(width.now)
+        width.adjust(ok=ok)
+        seen.append(width.limit)
     assert seen == [32, 16, 17, 8, 4, 2, 1, 1, 2, 3]
     for _ in range(100):
-        width.note(ok=True)
-    assert width.now == 64
+        width.adjust(ok=True)
+    assert width.limit == 64
 
 
 def test_up_to_half_anyone_may_take_and_beyond_it_an_even_share() -> None:
     share = ConcurrencyPool(100)
-    assert sum(share.take("greedy") for _ in range(100)) == 50
-    assert sum(share.take("other") for _ in range(100)) == 33
-    assert not share.take("greedy")
-    assert sum(share.take("third") for _ in range(100)) == 17  # all are taken
+    assert sum(share.acquire("greedy") for _ in range(100)) == 50
+    assert sum(share.acquire("other") for _ in range(100)) == 33
+    assert not share.acquire("greedy")
+    assert sum(share.acquire("third") for _ in range(100)) == 17  # all are taken
     for _ in range(30):
-        share.give("greedy")
-    assert [share.take(name) for name in ("greedy", "other", "third")] == [True, False, True]
-    assert sum(share.take("fourth") for _ in range(100)) == 20
+        share.release("greedy")
+    assert [share.acquire(name) for name in ("greedy", "other", "third")] == [True, False, True]
+    assert sum(share.acquire("fourth") for _ in range(100)) == 20
     assert share.used == 92
 
 
 def test_whoever_found_no_place_is_woken_and_nobody_is_forgotten() -> None:
     share, woken = ConcurrencyPool(4), list[str]()
-    assert [share.take(name) for name in "aabc"] == [True] * 4
+    assert [share.acquire(name) for name in "aabc"] == [True] * 4
     for name in "defgh":
-        assert not share.take(name)
+        assert not share.acquire(name)
         share.wait(name, partial(woken.append, name))
-    share.give("b")
+    share.release("b")
     assert woken == ["d", "e"]
     share.leave("g")
-    share.give("c")
+    share.release("c")
     assert woken == ["d", "e", "f", "h"]
     share.wait("d", partial(woken.append, "d"))
     for name in "ij":
         share.wait(name, partial(woken.append, name))
-    share.give("a")
+    share.release("a")
     assert woken[4:] == ["d", "i", "j"]
 
 
 def test_a_share_of_one_place() -> None:
     share = ConcurrencyPool(1)
-    assert (share.take("a"), share.take("b")) == (True, False)
-    share.give("a")
-    assert share.take("b")
+    assert (share.acquire("a"), share.acquire("b")) == (True, False)
+    share.release("a")
+    assert share.acquire("b")
 
 
 async def test_a_dead_endpoint_with_many_waiting_beside_a_healthy_one(stage: Stage) -> None:
@@ -104,7 +104,7 @@ async def test_a_slow_endpoint_leaves_places_to_others(stage: Stage) -> None:
         hold.set()
     await stage.settle()
     assert len(stage.came("/slow")) == 40
-    assert stage.post.share.used == 0
+    assert stage.post.pool.used == 0
 
 
 async def test_the_loop_of_a_round(stage: Stage) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.store.endpoints import EndpointChange, update_endpoint
-from gatepost.webhooks.conversation_order import HELD_IN_ALL, HELD_PER_LINE, ConversationOrder
+from gatepost.webhooks.conversation_order import HELD_PER_CONVERSATION, HELD_TOTAL, ConversationOrder
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, DAY, Stage, shown
 
@@ -26,32 +26,32 @@ def due(number: int, key: int = 1, *, blocked: bool = False) -> DueDelivery:
 
 def test_one_goes_and_the_others_are_held_up_to_a_number() -> None:
     order = ConversationOrder()
-    places = [order.place(due(number), joining=False) for number in range(HELD_PER_LINE + 3)]
-    assert places == ["go", *["held"] * HELD_PER_LINE, "line", "line"]
-    assert order.place(due(999, key=2), joining=False) == "go"
+    places = [order.place(due(number), joining=False) for number in range(HELD_PER_CONVERSATION + 3)]
+    assert places == ["send", *["held"] * HELD_PER_CONVERSATION, "defer", "defer"]
+    assert order.place(due(999, key=2), joining=False) == "send"
     order.begin_read()
-    assert order.place(due(1000, blocked=True), joining=False) == "line"
+    assert order.place(due(1000, blocked=True), joining=False) == "defer"
 
 
 def test_not_more_than_a_number_is_held_in_all() -> None:
     order = ConversationOrder()
-    lines = HELD_IN_ALL // HELD_PER_LINE
+    lines = HELD_TOTAL // HELD_PER_CONVERSATION
     for key in range(lines):
-        for number in range(HELD_PER_LINE + 1):
-            assert order.place(due(1 + key * 1000 + number, key), joining=False) != "line"
-    assert order.place(due(10**6, lines), joining=False) == "go"
-    assert order.place(due(10**6 + 1, lines), joining=False) == "line"
+        for number in range(HELD_PER_CONVERSATION + 1):
+            assert order.place(due(1 + key * 1000 + number, key), joining=False) != "defer"
+    assert order.place(due(10**6, lines), joining=False) == "send"
+    assert order.place(due(10**6 + 1, lines), joining=False) == "defer"
 
 
 def test_a_line_that_came_up_while_a_page_was_read_counts() -> None:
     order = ConversationOrder()
-    assert order.place(due(1), joining=False) == "go"
+    assert order.place(due(1), joining=False) == "send"
     order.begin_read()
     assert order.drain([UUID(int=1)]) == []  # the first one failed, and is recorded
-    assert order.follow(UUID(int=1)) is None
-    assert order.place(due(2), joining=False) == "line"  # the page knew nothing of it
+    assert order.next(UUID(int=1)) is None
+    assert order.place(due(2), joining=False) == "defer"  # the page knew nothing of it
     order.begin_read()
-    assert order.place(due(3), joining=False) == "go"
+    assert order.place(due(3), joining=False) == "send"
 
 
 # -- with a receiver --------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
     for _ in range(10):
         await one.step()
     waiting = await stage.rows("delivery_retries")
-    assert len(waiting) >= 300 - 1 - HELD_PER_LINE - 5
+    assert len(waiting) >= 300 - 1 - HELD_PER_CONVERSATION - 5
     assert {row["conversation_id"] for row in waiting} == {ANA}
     await stage.settle()
     assert [event for event in stage.events_at() if event not in shown(bob)] == shown(ana)
@@ -205,7 +205,7 @@ async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
 async def test_a_new_owner_does_not_begin_with_those_in_line(stage: Stage, stopped: bool) -> None:
     """Some stand in line already while those before them were only in the last owner's memory."""
     hook, hold = await stage.add(ordered=True), asyncio.Event()
-    ana = shown(await stage.tell(2 * HELD_PER_LINE, ANA))
+    ana = shown(await stage.tell(2 * HELD_PER_CONVERSATION, ANA))
 
     async def answer(request: Received) -> Answer:
         await hold.wait()

@@ -15,33 +15,33 @@ def due(number: int) -> DueDelivery:
 def test_the_cursor_waits_for_the_first_that_is_not_recorded() -> None:
     hand = DeliveryBuffer(UUID(int=0), DeliveryOptions())
     items = [due(number) for number in (5, 6, 7)]
-    assert hand.place(hand.turn_page(items, 10), 0.0) == []
+    assert hand.place(hand.accept_page(items, 10), 0.0) == []
     assert hand.cursor == UUID(int=4)
-    hand.let_go(items[1:])
+    hand.release(items[1:])
     assert hand.cursor == UUID(int=4)
-    hand.let_go(items[:1])
+    hand.release(items[:1])
     assert hand.cursor == UUID(int=7)
 
 
 def test_what_is_wound_back_is_read_again_and_what_is_under_way_is_not() -> None:
     hand = DeliveryBuffer(UUID(int=0), DeliveryOptions())
     items = [due(number) for number in (5, 6, 7)]
-    hand.place(hand.turn_page(items, 10), 0.0)
+    hand.place(hand.accept_page(items, 10), 0.0)
     hand.rewind(DeliveryOptions(), [DeliveryUnit((items[1],))])
     assert (hand.read_to, hand.cursor, len(hand.ready)) == (UUID(int=4), UUID(int=4), 0)
     hand.begin_read()
-    assert [item.event_id.int for item in hand.turn_page(items, 10)] == [5, 7]
+    assert [item.event_id.int for item in hand.accept_page(items, 10)] == [5, 7]
 
 
 def test_what_was_recorded_while_a_page_was_read_is_not_sent_again() -> None:
     hand = DeliveryBuffer(UUID(int=0), DeliveryOptions())
     items = [due(5), due(6)]
-    hand.place(hand.turn_page(items[:1], 10), 0.0)
+    hand.place(hand.accept_page(items[:1], 10), 0.0)
     hand.rewind(DeliveryOptions(), [DeliveryUnit((items[0],))])
     hand.begin_read()
-    hand.let_go(items[:1])
+    hand.release(items[:1])
     hand.forget(items[:1])
-    assert hand.turn_page(items, 10) == items[1:]
+    assert hand.accept_page(items, 10) == items[1:]
 
 
 def test_a_retry_that_was_recorded_while_retries_were_read_is_not_sent_again() -> None:
@@ -50,7 +50,7 @@ def test_a_retry_that_was_recorded_while_retries_were_read_is_not_sent_again() -
     hand.place([again], 0.0)
     assert [hand.ready.popleft()] == [(again,)]
     hand.begin_read()
-    hand.let_go([again])
+    hand.release([again])
     hand.forget([again])
     hand.place([again], 0.0)
     assert not hand.ready
@@ -62,9 +62,9 @@ def test_a_retry_that_was_recorded_while_retries_were_read_is_not_sent_again() -
 def test_an_ordered_endpoint_goes_on_with_lines_as_far_as_it_has_read() -> None:
     hand = DeliveryBuffer(UUID(int=4), DeliveryOptions(ordered=True))
     assert hand.reach == UUID(int=4)
-    hand.turn_page([due(5), due(6)], 2)
+    hand.accept_page([due(5), due(6)], 2)
     assert hand.reach == UUID(int=6)  # the page was full: there may be more
-    hand.turn_page([due(7)], 2)
+    hand.accept_page([due(7)], 2)
     assert hand.reach is None
     hand.rewind(DeliveryOptions(ordered=True), [])
     assert hand.reach == UUID(int=4)

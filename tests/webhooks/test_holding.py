@@ -15,6 +15,7 @@ from gatepost.owned_channel import OwnedChannel
 from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import EndpointTarget, read_targets
 from gatepost.store.endpoints import EndpointChange, delete_endpoint, set_endpoint_state
+from gatepost.webhooks.delivery_context import ChannelDelivery
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from tests.conftest import Answer
 from tests.outbound import stage as outbound
@@ -32,7 +33,8 @@ class Held:
 
     def make_deliverer(self, _owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
         self.made += 1
-        return EndpointDeliverer(self.stage.post, self.lease, self.stage.ref, target, open_target, 8, self.owned.alive)
+        stage, alive = self.stage, self.owned.alive
+        return EndpointDeliverer(ChannelDelivery(stage.post, self.lease, stage.ref, open_target, 8, alive), target)
 
     async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
         pass
@@ -123,8 +125,8 @@ async def test_a_row_that_was_read_before_our_own_change_is_not_taken_over(stage
     await stage.take_over()
     one, (target,) = stage.deliverers[hook], await read_targets(stage.db, stage.channel_id)
     old = msgspec.structs.replace(target, health=HealthCounters(stage.clock.now(), 7), updated_at=stage.clock.now())
-    assert not one.change(old, one.writes - 1)
+    assert not one.change(old, one.changes - 1)
     assert one.progress.health.failures == 0
     later = msgspec.structs.replace(old, updated_at=stage.clock.now() + timedelta(seconds=1))
-    assert one.change(later, one.writes)
+    assert one.change(later, one.changes)
     assert one.progress.health.failures == 7

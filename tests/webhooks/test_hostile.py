@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from gatepost.services.deliveries import show_answer
-from gatepost.store.deliveries.attempts import list_attempts
+from gatepost.store.deliveries.log import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
 from tests.conftest import Answer

@@ -164,7 +164,7 @@ async def test_a_crash_while_retries_are_pulled_forward_leaves_them_to_the_next_
     assert (await stage.endpoint(hook)).state == "paused"
     assert stage.lease is not None
     # The probe has arrived, one piece is written, and nothing after it.
-    assert await make_retries_due(stage.db, stage.lease, hook, stage.clock.now(), 2) == 2
+    assert await make_retries_due(stage.db, stage.lease, hook, stage.clock.now(), limit=2) == 2
     monkeypatch.setattr(outage_recovery, "CHUNK", 2)
     await stage.take_over()
     stage.receiver.answer = UP
@@ -183,8 +183,8 @@ async def test_pulling_forward_is_fenced_and_leaves_others_alone(stage: Stage) -
     assert stage.lease is not None
     rows = await stage.rows("delivery_retries")
     before = {row["event_id"]: row["next_at"] for row in rows if row["endpoint_id"] == other}
-    assert await make_retries_due(stage.db, stage.lease, mine, stage.clock.now(), 1000) == 3
-    assert await make_retries_due(stage.db, stage.lease, mine, stage.clock.now(), 1000) == 0
+    assert await make_retries_due(stage.db, stage.lease, mine, stage.clock.now(), limit=1000) == 3
+    assert await make_retries_due(stage.db, stage.lease, mine, stage.clock.now(), limit=1000) == 0
     rows = await stage.rows("delivery_retries")
     assert {row["event_id"]: row["next_at"] for row in rows if row["endpoint_id"] == other} == before
     due = [row["next_at"] for row in rows if row["endpoint_id"] == mine]

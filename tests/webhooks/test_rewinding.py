@@ -28,11 +28,11 @@ def due(number: int, key: int = 1) -> DueDelivery:
 def under_way() -> DeliveryBuffer:
     """A hand that was wound back while event 5 is under way, and a page with 6 and 7 is being read."""
     hand = DeliveryBuffer(UUID(int=4), ORDERED)
-    hand.place(hand.turn_page([due(5)], 1), 0.0)
+    hand.place(hand.accept_page([due(5)], 1), 0.0)
     hand.ready.popleft()
     hand.begin_read()
     hand.rewind(ORDERED, [DeliveryUnit((due(5),))])
-    assert hand.place(hand.turn_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
+    assert hand.place(hand.accept_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
     assert list(hand.ready) == [(due(8, key=2),)]  # the others wait for what is under way
     hand.ready.clear()
     return hand
@@ -41,7 +41,7 @@ def under_way() -> DeliveryBuffer:
 def test_what_was_read_meanwhile_goes_one_by_one_after_what_is_under_way() -> None:
     hand, went = under_way(), []
     for _ in range(2):
-        hand.go_on([UUID(int=1)], 0.0)
+        hand.continue_with([UUID(int=1)], 0.0)
         went.append(hand.ready.popleft())
         assert not hand.ready
     assert went == [(due(6),), (due(7),)]
@@ -50,7 +50,7 @@ def test_what_was_read_meanwhile_goes_one_by_one_after_what_is_under_way() -> No
 def test_what_was_read_meanwhile_stands_in_line_when_what_is_under_way_fails() -> None:
     hand = under_way()
     assert hand.drain([UUID(int=1)]) == [due(6), due(7)]
-    hand.go_on([UUID(int=1)], 0.0)
+    hand.continue_with([UUID(int=1)], 0.0)
     assert not hand.ready
     assert hand.place([due(9)], 0.0) == [due(9)]
 
@@ -60,7 +60,7 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
     hook = await stage.add(ordered=True)
     await stage.take_over()
     (one,) = stage.deliverers.values()
-    go_on, wound = one._buffer.go_on, asyncio.Event()
+    go_on, wound = one._buffer.continue_with, asyncio.Event()
 
     def and_then_wind_back(keys: Iterable[UUID], now: float) -> None:
         go_on(keys, now)
@@ -68,7 +68,7 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
             asyncio.get_running_loop().call_soon(one._rewind)
             wound.set()
 
-    one._buffer.go_on = and_then_wind_back  # type: ignore[method-assign]
+    one._buffer.continue_with = and_then_wind_back  # type: ignore[method-assign]
     told = shown(await stage.tell(1, ANA))
     await stage.settle()
     assert wound.is_set()

@@ -164,14 +164,14 @@ async def test_not_more_than_a_number_ends_unrecorded(
     stage: Stage, common_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While attempts cannot be written, POSTs stop after so many: a crash would repeat no more than those."""
-    monkeypatch.setattr(endpoint_deliverer, "_UNRECORDED", 5)
+    monkeypatch.setattr(endpoint_deliverer, "_UNRECORDED_MAX", 5)
     await stage.add()
     await stage.tell(40)
     await stage.take_over(in_flight=2)
     (one,) = stage.deliverers.values()
     async with away(common_url, "delivery_attempts"):
         await one.step()
-        await until(lambda: stage.post.share.used == 0)
+        await until(lambda: stage.post.pool.used == 0)
         await asyncio.sleep(0.1)
         assert 5 <= len(stage.receiver.requests) <= 6
     await stage.settle()
@@ -189,5 +189,5 @@ async def test_who_owns_no_more_breaks_no_lines(stage: Stage) -> None:
     before = await stage.rows("delivery_retries", "ORDER BY event_id")
     await stage.take_over()
     with pytest.raises(StaleOwner):
-        await release_ordered_waits(stage.db, stale, hook, stage.clock.now(), 10)
+        await release_ordered_waits(stage.db, stale, hook, stage.clock.now(), limit=10)
     assert await stage.rows("delivery_retries", "ORDER BY event_id") == before

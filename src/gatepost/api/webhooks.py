@@ -31,7 +31,7 @@ from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
 from gatepost.services.deliveries import show_answer, show_headers
-from gatepost.store.deliveries.attempts import LoggedAttempt, list_attempts
+from gatepost.store.deliveries.log import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl

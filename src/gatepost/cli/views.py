@@ -12,7 +12,7 @@ from gatepost.model.delivery import explain, masked
 from gatepost.model.signing import public_key
 from gatepost.store.accounts import Account, User
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.deliveries.attempts import LoggedAttempt
+from gatepost.store.deliveries.log import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.keys import ApiKey
 from gatepost.webhooks.endpoint_test import EndpointTest

@@ -158,7 +158,7 @@ async def attempts(
 ) -> CommandResult:
     """List the latest tries to deliver, the newest event first."""
     from gatepost.cli.views import attempt_view
-    from gatepost.store.deliveries.attempts import list_attempts
+    from gatepost.store.deliveries.log import list_attempts
 
     found = await find_webhook(session, webhook)
     views = [attempt_view(one) for one in await list_attempts(session.db, found.channel_id, found.id, None, limit)]

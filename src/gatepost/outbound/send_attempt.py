@@ -5,7 +5,6 @@ intent committed ─► files attached ─► network ─► verdict ─► End 
                                                         ─► Await  nothing written: a status will tell
 """
 
-import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,6 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 import structlog
 
+from gatepost.background import retry_until_available
 from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
@@ -247,14 +247,9 @@ class SendAttempt:
         self._queue.forget(message, self._clock.monotonic())
 
     async def _commit(self, result: SendResult) -> State:
-        """Writes a result, however long the database is away, as long as the lease holds."""
-        while True:
-            try:
-                return await self._ledger.finish(self._lease, self._channel, result)
-            except Unavailable:
-                if not self._alive():
-                    raise StaleOwner from None
-                await asyncio.sleep(TICK / 2)
+        return await retry_until_available(
+            lambda: self._ledger.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
+        )
 
 
 def _opened_none(receipt: Receipt) -> bool:

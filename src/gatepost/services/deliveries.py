@@ -23,8 +23,14 @@ from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_fie
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.field_readers import plain
 from gatepost.store.deliveries import log as store
-from gatepost.store.deliveries.attempts import DeliveryAttempt, read_attempts
-from gatepost.store.deliveries.log import DeliveryFilter, DeliveryPage, LoggedDelivery, Place
+from gatepost.store.deliveries.log import (
+    DeliveryAttempt,
+    DeliveryFilter,
+    DeliveryPage,
+    LoggedDelivery,
+    Place,
+    read_attempts,
+)
 from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_infinite, retry_deliveries
 from gatepost.store.pool import Database
 
@@ -76,7 +82,7 @@ async def find_deliveries(
     db: Database, channel_id: UUID, wanted: DeliveryFilter, before: Place | None, most: int
 ) -> DeliveryPage:
     """A page of deliveries, the newest event first. It may be short, and still have a next one."""
-    return await store.read_page(db, channel_id, wanted, before, scan=SCAN, most=most)
+    return await store.read_page(db, channel_id, wanted, before, scan=SCAN, limit=most)
 
 
 async def access_delivery(db: Database, channel_id: UUID, text: str) -> LoggedDelivery:

@@ -1,8 +1,8 @@
-"""Fair shares: how many POSTs an endpoint may have under way, by how it fares and by how many others there are.
+"""Concurrency limits: how many POSTs an endpoint may have in flight, by its health and by the number of others.
 
-one endpoint    halved at each failure, never below one; one more at each success, up to `webhooks.in_flight`
-one process     `webhooks.total_in_flight` in all; beyond half of that, nobody gets more than an even share, with one
-                share left for whoever comes next: an endpoint that is slow today was there first
+one endpoint    halved at each failure, at least one; one more at each success, up to `webhooks.in_flight`
+one process     `webhooks.total_in_flight` in all; beyond half of that, no endpoint gets more than an even share, with
+                one share left for the next endpoint, because a slow endpoint may have taken its slots first
 """
 
 from collections.abc import Callable, Hashable
@@ -10,18 +10,18 @@ from itertools import islice
 
 
 class EndpointConcurrency:
-    """How many POSTs one endpoint is trusted with at once."""
+    """How many POSTs one endpoint may have in flight at once."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.now = most
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self.limit = maximum
 
-    def note(self, *, ok: bool) -> None:
-        self.now = min(self._most, self.now + 1) if ok else max(1, self.now // 2)
+    def adjust(self, *, ok: bool) -> None:
+        self.limit = min(self._maximum, self.limit + 1) if ok else max(1, self.limit // 2)
 
 
 class ConcurrencyPool:
-    """The places of one process. Whoever finds none is called when one may be free."""
+    """The slots of one process. A user that finds none is called when one may be free."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -30,41 +30,41 @@ class ConcurrencyPool:
         self._waiting: dict[Hashable, Callable[[], None]] = {}
         self.used = 0
 
-    def room(self, who: Hashable) -> int:
-        """How many more places there are for `who`."""
+    def free_slots(self, user: Hashable) -> int:
+        """Return how many more slots `user` may take."""
         if self.used < self._half:
             return self._half - self.used
-        many = len(self._held.keys() | self._waiting.keys() | {who})
-        even = max(1, self._total // (many + 1))
-        return max(0, min(even - self._held.get(who, 0), self._total - self.used))
+        users = len(self._held.keys() | self._waiting.keys() | {user})
+        even = max(1, self._total // (users + 1))
+        return max(0, min(even - self._held.get(user, 0), self._total - self.used))
 
-    def take(self, who: Hashable) -> bool:
-        """Takes a place, if there is one."""
-        if not self.room(who):
+    def acquire(self, user: Hashable) -> bool:
+        """Take a slot; False if there is none."""
+        if not self.free_slots(user):
             return False
-        self._held[who] = self._held.get(who, 0) + 1
+        self._held[user] = self._held.get(user, 0) + 1
         self.used += 1
         return True
 
-    def give(self, who: Hashable) -> None:
-        """Gives a place back, and wakes who waited longest."""
+    def release(self, user: Hashable) -> None:
+        """Return a slot, and call the users that have waited longest."""
         self.used -= 1
-        self._held[who] -= 1
-        if not self._held[who]:
-            del self._held[who]
-        # Below half everybody may take: nobody must be left asleep there, for nothing else would wake them.
-        self._wake(len(self._waiting) if self.used < self._half else 2)
+        self._held[user] -= 1
+        if not self._held[user]:
+            del self._held[user]
+        # Below half every user may take a slot, and nothing else would call those that still wait.
+        self._call(len(self._waiting) if self.used < self._half else 2)
 
-    def wait(self, who: Hashable, wake: Callable[[], None]) -> None:
-        """Calls once, when a place may be free."""
-        self._waiting.setdefault(who, wake)
+    def wait(self, user: Hashable, call: Callable[[], None]) -> None:
+        """Call once, when a slot may be free."""
+        self._waiting.setdefault(user, call)
 
-    def leave(self, who: Hashable) -> None:
-        """Waits no longer."""
-        self._waiting.pop(who, None)
+    def leave(self, user: Hashable) -> None:
+        """Stop waiting."""
+        self._waiting.pop(user, None)
 
-    def _wake(self, most: int) -> None:
-        for who in list(islice(self._waiting, most)):
+    def _call(self, count: int) -> None:
+        for user in list(islice(self._waiting, count)):
             if self.used >= self._total:
-                return  # those before took it all: whoever would find nothing keeps its turn
-            self._waiting.pop(who)()
+                return  # those before took every slot: the others keep their turn
+            self._waiting.pop(user)()

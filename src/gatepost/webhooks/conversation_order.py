@@ -1,11 +1,11 @@
-"""Order within a conversation: one POST at a time, and whoever comes meanwhile waits.
+"""Order within a conversation: one POST at a time; later events of the conversation wait.
 
-    event ─► its conversation is free ─────────────────► go
-             a POST of it is under way ─► held here ────► go, when that POST arrived
+    event ─► its conversation is free ────────────────────► send
+             a POST of it is in flight ─► held here ──────► send, when that POST has succeeded
                                             │ it failed, or too many are held
-             others of it stand in line ────┴───────────► delivery_retries, behind them
+             earlier events are deferred ───┴─────────────► defer: delivery_retries, after them
 
-Only a bounded number is held in memory; the line itself is in the database and outlives us.
+Only a limited number is held in memory; the deferred ones are in the database.
 """
 
 from collections import deque
@@ -15,18 +15,18 @@ from uuid import UUID
 
 from gatepost.store.deliveries.queue import DueDelivery
 
-HELD_PER_LINE = 100
-HELD_IN_ALL = 2000
+HELD_PER_CONVERSATION = 100
+HELD_TOTAL = 2000
 
-Place = Literal["go", "held", "line"]
+Place = Literal["send", "held", "defer"]
 
 
 class ConversationOrder:
-    """The conversations of one endpoint that have a POST under way, and what is held behind each."""
+    """The conversations of one endpoint that have a POST in flight, and the deliveries held behind each."""
 
     def __init__(self) -> None:
         self._busy: dict[UUID, deque[DueDelivery]] = {}
-        self._turned: set[UUID] = set()
+        self._deferred: set[UUID] = set()  # conversations with deferred events that a page being read may not show
         self._held = 0
 
     @property
@@ -34,36 +34,36 @@ class ConversationOrder:
         return list(self._busy)
 
     def begin_read(self) -> None:
-        """From here on until what is read now was placed, a line that comes up may be missing in it."""
-        self._turned.clear()
+        """A page is about to be read, with all conversations that are deferred by now."""
+        self._deferred.clear()
 
     def place(self, due: DueDelivery, *, joining: bool) -> Place:
-        """Says where an event goes, and keeps it if it is to be held. One of its own may be `joining` it in a batch."""
-        if due.blocked or due.key in self._turned:
-            return "line"
+        """Return where an event goes, and hold it if needed; `joining`: its conversation is in the batch collected."""
+        if due.blocked or due.key in self._deferred:
+            return "defer"
         held = self._busy.get(due.key)
         if held is None or (joining and not held):
             self._busy.setdefault(due.key, deque())
-            return "go"
-        if len(held) >= HELD_PER_LINE or self._held >= HELD_IN_ALL:
-            self._turned.add(due.key)  # the rest of what was read goes behind it
-            return "line"
+            return "send"
+        if len(held) >= HELD_PER_CONVERSATION or self._held >= HELD_TOTAL:
+            self._deferred.add(due.key)  # the rest of the page goes after it
+            return "defer"
         held.append(due)
         self._held += 1
         return "held"
 
     def drain(self, keys: Iterable[UUID]) -> list[DueDelivery]:
-        """All that is held behind a POST that failed: it has to stand in line now, in the database."""
+        """Remove and return all that is held behind POSTs that failed: it has to be deferred."""
         out: list[DueDelivery] = []
         for key in keys:
-            self._turned.add(key)
+            self._deferred.add(key)
             out += self._busy.get(key, ())
             self._busy[key] = deque()
         self._held -= len(out)
         return out
 
-    def follow(self, key: UUID, *, joining: bool = False) -> DueDelivery | None:
-        """Who goes next once a POST is done with. None: nobody; the conversation is free, unless one was `joining`."""
+    def next(self, key: UUID, *, joining: bool = False) -> DueDelivery | None:
+        """Return the delivery to send after a POST; with None the conversation is free, unless one was `joining`."""
         held = self._busy.get(key)
         if held:
             self._held -= 1
@@ -72,7 +72,7 @@ class ConversationOrder:
             self._busy.pop(key, None)
         return None
 
-    def take_up(self, keys: Iterable[UUID]) -> None:
-        """Conversations that have a POST under way from before: what comes is held behind it, as ever."""
+    def resume(self, keys: Iterable[UUID]) -> None:
+        """Mark conversations as busy that have a POST in flight from before."""
         for key in keys:
             self._busy.setdefault(key, deque())

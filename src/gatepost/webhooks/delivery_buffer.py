@@ -1,10 +1,10 @@
-"""What a round has in memory: read, and not yet recorded.
+"""The deliveries to one endpoint that are in memory: read, and not recorded yet.
 
-    read ─► place ─┬─► gathering ─► ready ─► POST under way ─► let go
-                   ├─► held behind another of its conversation
-                   └─► in line (the caller writes that down)
+    read ─► place ─┬─► batch ─► ready ─► POST in flight ─► release
+                   ├─► held behind another delivery of its conversation
+                   └─► deferred (the caller writes that)
 
-All of it can be forgotten at any time: it is behind the cursor, or it stands in delivery_retries.
+All of it can be dropped at any time: it is after the cursor, or in delivery_retries.
 """
 
 from collections import deque
@@ -19,134 +19,138 @@ from gatepost.webhooks.event_batch import BatchCollector
 
 
 class DeliveryBuffer:
-    """The deliveries to one endpoint that are in memory, and how far they were read."""
+    """Deliveries in memory, and the position up to which they were read."""
 
     def __init__(self, cursor: UUID, options: DeliveryOptions) -> None:
         self.read_to = cursor
         self.ready: deque[tuple[DueDelivery, ...]] = deque()
         self._options = options
-        self._gather = BatchCollector()
+        self._batch = BatchCollector()
         self._order = ConversationOrder() if options.ordered else None
-        self._events: dict[UUID, bool] = {}  # all of them, and whether they stand in delivery_retries
-        self._first: set[UUID] = set()  # those that were read behind the cursor
-        self._settled: set[UUID] = set()  # those that were let go while a page was being read
-        self._whole = False  # whether all that waited behind the cursor was read
+        self._events: dict[UUID, bool] = {}  # all of them, and whether they are in delivery_retries
+        self._unrecorded: set[UUID] = set()  # those that were read after the cursor: it waits for them
+        self._released: set[UUID] = set()  # those that were released while a page was being read
+        self._caught_up = False  # whether all deliveries after the cursor have been read
 
     @property
     def cursor(self) -> UUID:
-        """Every delivery up to here has had its first attempt recorded, or stands in line."""
-        return min(self.read_to, UUID(int=min(self._first).int - 1)) if self._first else self.read_to
+        """The first attempt of every delivery up to here is recorded, or the delivery is in delivery_retries."""
+        return min(self.read_to, UUID(int=min(self._unrecorded).int - 1)) if self._unrecorded else self.read_to
 
     @property
     def reach(self) -> UUID | None:
-        """Up to which event an ordered endpoint may go on with those in line; None: with all of them.
+        """Up to which event an ordered endpoint may continue with deferred deliveries; None: with all of them.
 
-        Of those further on, earlier ones of their conversation may be unread: a former owner had them in memory only.
+        Beyond it earlier events of their conversation may be unread: a former owner had them only in memory.
         """
-        return self.read_to if self._order and not self._whole else None
+        return self.read_to if self._order and not self._caught_up else None
 
     @property
-    def gathering(self) -> int:
-        return len(self._gather)
+    def collecting(self) -> int:
+        """How many deliveries are in the batch that is being collected."""
+        return len(self._batch)
 
     @property
-    def ripe_at(self) -> float | None:
-        """When a batch that gathers goes out at the latest."""
-        return self._gather.ripe_at(self._options)
+    def batch_due_at(self) -> float | None:
+        """When the batch that is being collected is sent at the latest."""
+        return self._batch.due_at(self._options)
 
     @property
     def retried(self) -> list[UUID]:
-        """Those in memory that stand in delivery_retries."""
+        """Those in memory that are in delivery_retries."""
         return [id_ for id_, retried in self._events.items() if retried]
 
     @property
     def busy(self) -> list[UUID]:
-        """Conversations of an ordered endpoint that have a POST under way."""
+        """Conversations of an ordered endpoint that have a POST in flight."""
         return self._order.busy if self._order else []
 
-    # -- coming in ----------------------------------------------------------------------------------------------------
+    # -- in -----------------------------------------------------------------------------------------------------------
 
     def begin_read(self) -> None:
-        """A page is about to be read: what changes until it is placed is remembered."""
-        self._settled.clear()
+        """Start to remember what changes until the page that is read now is placed."""
+        self._released.clear()
         if self._order:
             self._order.begin_read()
 
-    def turn_page(self, page: list[DueDelivery], most: int) -> list[DueDelivery]:
-        """What is new of deliveries read behind the cursor; from now on the cursor waits for them."""
-        self._whole = self._whole or len(page) < most
+    def accept_page(self, page: list[DueDelivery], limit: int) -> list[DueDelivery]:
+        """Return the new deliveries of a page read after the cursor, which from now on waits for them."""
+        self._caught_up = self._caught_up or len(page) < limit
         if page:
             self.read_to = page[-1].event_id
-        fresh = [due for due in page if due.event_id not in self._events and due.event_id not in self._settled]
-        self._first.update(due.event_id for due in fresh)
+        fresh = [due for due in page if self._is_new(due)]
+        self._unrecorded.update(due.event_id for due in fresh)
         return fresh
 
     def place(self, items: Iterable[DueDelivery], now: float) -> list[DueDelivery]:
-        """Each to where it belongs; returns those that have to stand in line."""
-        lined = []
+        """Put each delivery where it belongs; return those that have to be deferred."""
+        deferred = []
         for due in items:
-            if due.event_id in self._events or due.event_id in self._settled:
+            if not self._is_new(due):
                 continue
-            place = self._order.place(due, joining=self._gather.holds(due.key)) if self._order else "go"
-            if place == "line":
-                lined.append(due)
+            place = self._order.place(due, joining=self._batch.contains(due.key)) if self._order else "send"
+            if place == "defer":
+                deferred.append(due)
                 continue
             self._events[due.event_id] = due.retried
-            if place == "go":
+            if place == "send":
                 self._enqueue(due, now)
-        return lined
+        return deferred
+
+    def _is_new(self, due: DueDelivery) -> bool:
+        return due.event_id not in self._events and due.event_id not in self._released
 
     def _enqueue(self, due: DueDelivery, now: float) -> None:
         if self._options.batch == 1:
             self.ready.append((due,))
             return
-        self._gather.add(due, now)
-        if len(self._gather) >= self._options.batch:
-            self.cut(now)
+        self._batch.add(due, now)
+        if len(self._batch) >= self._options.batch:
+            self.close_batch(now)
 
-    def cut(self, now: float, *, all_now: bool = False) -> None:
-        """A batch that is full or has waited enough is ready."""
-        group = self._gather.take(self._options, now, all_now=all_now)
+    def close_batch(self, now: float, *, at_once: bool = False) -> None:
+        """Make a batch ready that is full or has waited long enough."""
+        group = self._batch.take(self._options, now, at_once=at_once)
         if group:
             self.ready.append(group)
 
-    # -- going out ----------------------------------------------------------------------------------------------------
+    # -- out ----------------------------------------------------------------------------------------------------------
 
-    def let_go(self, items: Iterable[DueDelivery]) -> None:
-        """They are recorded, or stand in line: nothing of them is lost with us any more."""
+    def release(self, items: Iterable[DueDelivery]) -> None:
+        """The deliveries are recorded or deferred: the cursor may pass them."""
         for due in items:
-            self._first.discard(due.event_id)
-            self._settled.add(due.event_id)
+            self._unrecorded.discard(due.event_id)
+            self._released.add(due.event_id)
 
     def forget(self, items: Iterable[DueDelivery]) -> None:
-        """They are not under way any more."""
+        """The deliveries are not in flight any more."""
         for due in items:
             self._events.pop(due.event_id, None)
 
     def drain(self, keys: Iterable[UUID]) -> list[DueDelivery]:
-        """What is held behind conversations that failed: it has to stand in line."""
+        """Remove and return what is held behind conversations whose POST failed: it has to be deferred."""
         held = self._order.drain(keys) if self._order else []
         self.forget(held)
         return held
 
-    def go_on(self, keys: Iterable[UUID], now: float) -> None:
-        """A POST is done with: what is held behind it goes on, in a batch as far as it fits into one."""
+    def continue_with(self, keys: Iterable[UUID], now: float) -> None:
+        """A POST of these conversations is done: enqueue what is held behind it, as much as fits into a batch."""
         if self._order is None:
             return
         for key in keys:
-            due = self._order.follow(key)
+            due = self._order.next(key)
             while due is not None:
                 self._enqueue(due, now)
-                due = self._order.follow(key, joining=True) if self._gather.holds(key) else None
+                due = self._order.next(key, joining=True) if self._batch.contains(key) else None
 
-    def rewind(self, options: DeliveryOptions, flying: Iterable[DeliveryUnit]) -> None:
-        """Forgets all but what is under way; it is read again, in the manner that holds now."""
-        units = list(flying)
+    def rewind(self, options: DeliveryOptions, in_flight: Iterable[DeliveryUnit]) -> None:
+        """Drop all but what is in flight; it is read again with the new options."""
+        units = list(in_flight)
         self.ready.clear()
-        self._gather.clear()
-        self.read_to, self._options, self._whole = self.cursor, options, False
+        self._batch.clear()
+        self.read_to, self._options, self._caught_up = self.cursor, options, False
         self._order = ConversationOrder() if options.ordered else None
         if self._order:
-            self._order.take_up(key for unit in units for key in unit.keys)
+            self._order.resume(key for unit in units for key in unit.keys)
         self._events = {due.event_id: due.retried for unit in units for due in unit.items}
-        self._first &= self._events.keys()
+        self._unrecorded &= self._events.keys()

@@ -1,4 +1,4 @@
-"""The figures of webhook delivery: `DeliveryMetrics` receives them; `NO_METRICS` drops them."""
+"""The metrics of webhook delivery."""
 
 from typing import Protocol
 
@@ -6,29 +6,26 @@ from gatepost.webhooks.retry import Fate
 
 
 class DeliveryMetrics(Protocol):
-    """Takes figures as they come up; must be quick and never raise."""
+    """Receives the measurements; must be quick and never raise."""
 
     def attempt(self, outcome: Fate, seconds: float) -> None:
-        """One POST ended: delivered, to be tried again (`retry`), given up (`exhausted`) or `gone`."""
+        """One POST ended: `delivered`, to be retried (`retry`), given up (`exhausted`) or `gone`."""
 
     def lag(self, seconds: float) -> None:
-        """One event had its first attempt, so long after it happened."""
+        """One event had its first attempt this long after it happened."""
 
     def breaker(self, before: str | None, after: str | None) -> None:
-        """An endpoint that this process delivers to changed its state; None: it came to us, or went away."""
+        """The state of an endpoint changed; None: this process started or stopped delivering to it."""
 
 
 class NoDeliveryMetrics:
-    """Nobody counts."""
+    """Drops every measurement."""
 
-    def attempt(self, outcome: Fate, seconds: float) -> None:
-        """Lets it pass."""
+    def attempt(self, outcome: Fate, seconds: float) -> None: ...
 
-    def lag(self, seconds: float) -> None:
-        """Lets it pass."""
+    def lag(self, seconds: float) -> None: ...
 
-    def breaker(self, before: str | None, after: str | None) -> None:
-        """Lets it pass."""
+    def breaker(self, before: str | None, after: str | None) -> None: ...
 
 
 NO_METRICS = NoDeliveryMetrics()

@@ -1,4 +1,4 @@
-"""One POST: pack, sign, send through the guard, and what follows for each event in it."""
+"""One POST: build the body, sign it, send it through the guard, and decide what follows for each event in it."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from gatepost.webhooks.http_post import Poster, PostResult
 from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, decide_retry
 from gatepost.webhooks.signature import Key, delivery_headers
 
-KEPT_OF_SUCCESS = 1024  # bytes of an answer that are kept in the log when it was a success
+KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
 _STATES = {
     "delivered": DeliveryState.DELIVERED,
     "retry": DeliveryState.PENDING,
@@ -28,52 +28,52 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SigningKey(msgspec.Struct, frozen=True):
-    """A key that signs, and until when: after a rotation the old one goes on beside the new one for a while."""
+    """A key that signs, and until when: after a rotation the old key signs together with the new one for a while."""
 
     key: Key
     until: datetime | None
 
 
 class DeliveryCredentials(msgspec.Struct, frozen=True):
-    """What a delivery carries besides its body: the keys that sign it, and the headers that the customer chose."""
+    """What a delivery needs besides its body: the keys that sign it, and the customer's own headers."""
 
     secrets: Sequence[SigningKey]
     headers: Mapping[str, str]
 
 
 def live_keys(secrets: Sequence[SigningKey], at: datetime) -> list[Key]:
-    """The keys that sign at this moment."""
+    """Return the keys that sign at this time."""
     return [secret.key for secret in secrets if secret.until is None or at < secret.until]
 
 
 class DeliveryUnit(msgspec.Struct, frozen=True):
-    """The events of one POST, in their order; one event, unless the endpoint takes batches."""
+    """The events of one POST in their order: a single one, unless the endpoint takes batches."""
 
     items: tuple[DueDelivery, ...]
     probe: bool = False
 
     @property
     def keys(self) -> list[UUID]:
-        """Its conversations."""
+        """The conversations of its events."""
         return list(dict.fromkeys(item.key for item in self.items))
 
 
 class InFlightDelivery(msgspec.Struct):
-    """A unit on its way: first its POST, then the record of it."""
+    """A unit in flight: first its POST, then the record of it."""
 
     unit: DeliveryUnit
     posting: bool = True
-    over: bool = False  # all is done, and its conversations went on: nobody is to wait for it any more
+    finished: bool = False  # all is done, and its conversations have continued: nothing waits for it any more
 
 
 class DeliveryResult(msgspec.Struct, frozen=True):
-    """How a POST ended, and what follows for each of its events."""
+    """The result of a POST, and what follows for each of its events."""
 
     target: EndpointTarget
     unit: DeliveryUnit
     at: datetime
     headers: dict[str, str]  # as the log shows them
-    answer: PostResult
+    response: PostResult
     decisions: tuple[RetryDecision, ...]
 
     @property
@@ -85,14 +85,14 @@ class DeliveryResult(msgspec.Struct, frozen=True):
         return self.decisions[0].fate == "gone"
 
     @property
-    def held_up(self) -> list[UUID]:
-        """The conversations of which an event has to come again."""
+    def retried_keys(self) -> list[UUID]:
+        """The conversations of which an event has to be retried."""
         pairs = zip(self.unit.items, self.decisions, strict=True)
         return list(dict.fromkeys(item.key for item, decision in pairs if decision.fate == "retry"))
 
     @property
     def exhausted(self) -> list[UUID]:
-        """Events that were given up, but for those that tell of endpoints themselves."""
+        """Events that were given up, except notices about endpoints."""
         pairs = zip(self.unit.items, self.decisions, strict=True)
         return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.operational]
 
@@ -105,22 +105,19 @@ async def send(
     credentials: DeliveryCredentials,
     unit: DeliveryUnit,
 ) -> DeliveryResult:
-    """Post a unit, and say what follows. All of its events draw the same dice, so that they stay together."""
+    """Post a unit, and decide what follows. Its events share one random number, so that their retries stay together."""
     at, body = clock.now(), build_body(target.options, unit.items)
     keys = live_keys(credentials.secrets, at)
     headers = delivery_headers(credentials.headers, keys, body.id, int(at.timestamp()), body.body)
-    answer = await poster.post(target.url, headers, body.body, channel_id)
-    outcome, now, dice = (
-        AttemptOutcome(answer.status, answer.error_kind, _retry_after(answer)),
-        clock.now(),
-        random.random(),
-    )
-    decisions = tuple(decide_retry(item.tries + 1, outcome, now, dice) for item in unit.items)
-    return DeliveryResult(target, unit, at, masked(headers), answer, decisions)
+    response = await poster.post(target.url, headers, body.body, channel_id)
+    outcome = AttemptOutcome(response.status, response.error_kind, _retry_after(response))
+    now, jitter = clock.now(), random.random()
+    decisions = tuple(decide_retry(item.tries + 1, outcome, now, jitter) for item in unit.items)
+    return DeliveryResult(target, unit, at, masked(headers), response, decisions)
 
 
 def attempt_records(sent: DeliveryResult) -> list[AttemptRecord]:
-    """What the log says of each event. In an ordered batch only the first of a conversation gets a time again."""
+    """Return the record of each event. In an ordered batch only the first event of a conversation gets a retry time."""
     if len(sent.unit.items) == 1:
         return [_attempt(sent, sent.unit.items[0], sent.decisions[0], behind=False)]
     ordered, waiting = sent.target.options.ordered, set[UUID]()
@@ -134,43 +131,43 @@ def attempt_records(sent: DeliveryResult) -> list[AttemptRecord]:
 
 
 def _attempt(sent: DeliveryResult, item: DueDelivery, decision: RetryDecision, *, behind: bool) -> AttemptRecord:
-    target, answer, unit = sent.target, sent.answer, sent.unit
+    target, response, unit = sent.target, sent.response, sent.unit
     first, several = item is unit.items[0], target.options.batch > 1
-    headers = _encode(answer.headers).decode() if answer.headers and first else None
+    headers = _encode(response.headers).decode() if response.headers and first else None
     return AttemptRecord(
         endpoint_id=target.id,
         event_id=item.event_id,
         number=item.attempts + 1,
         at=sent.at,
-        latency_ms=answer.latency_ms,
-        status=answer.status,
-        error=answer.error,
+        latency_ms=response.latency_ms,
+        status=response.status,
+        error=response.error,
         url=target.url,
         request_headers=_encode(sent.headers).decode(),
         answer_headers=headers,
-        answer_body=_kept_body(answer.body, decision) if first else None,
+        answer_body=_kept_body(response.body, decision) if first else None,
         state=_STATES[decision.fate],
         next_at=None if behind else decision.at,
         retried=item.retried,
-        line=item.key if target.options.ordered else None,
+        order_key=item.key if target.options.ordered else None,
         batch_first=unit.items[0].event_id if several else None,
         batch=[one.event_id for one in unit.items] if several and first else None,
     )
 
 
 def _kept_body(body: bytes, decision: RetryDecision) -> bytes | None:
-    """What the log keeps of an answer: all that was read where it failed, the beginning where it did not."""
+    """Return what the log keeps of a response: all that was read of a failure, the beginning of a success."""
     return (body[:KEPT_OF_SUCCESS] if decision.fate == "delivered" else body) or None
 
 
 def first_attempt_lags(sent: DeliveryResult) -> list[float]:
-    """How long after it happened each event had its first attempt, for those that had it now."""
+    """Return, for each event whose first attempt this was, the seconds since it happened."""
     at = sent.at.timestamp() * 1000
     return [(at - ids.milliseconds_of(item.event_id)) / 1000 for item in sent.unit.items if not item.attempts]
 
 
-def _retry_after(answer: PostResult) -> str | None:
-    for name, value in answer.headers:
+def _retry_after(response: PostResult) -> str | None:
+    for name, value in response.headers:
         if name.lower() == "retry-after":
             return value
     return None

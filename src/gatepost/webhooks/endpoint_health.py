@@ -1,10 +1,10 @@
-"""How an endpoint stands while its round runs: state and health in memory, each change of state written and told.
+"""The state and health of an endpoint while its deliverer runs: in memory; each change of state is written and emitted.
 
-    POST ended ─► tally ─► breaker.judge ─► memory, at once ─► endpoints row + endpoint_notification, in one commit
-                                                                │ somebody changed the state by hand meanwhile
-    the row as it was read last ─► adopt ◄──────────────────────┘
+    POST ended ─► failure window ─► breaker.decide ─► memory, at once ─► endpoints row + event, one commit
+                                                                        │ a user has changed the state meanwhile
+    the row as it was read last ─► adopt ◄──────────────────────────────┘
 
-Health alone changes too often to be written each time; the owner notes it with the cursors.
+The health counters change too often to be written each time; the owner saves them with the cursors.
 """
 
 import asyncio
@@ -18,8 +18,6 @@ import structlog
 
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
-from gatepost.model.event import ChannelRef
-from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.endpoint_state import (
     EndpointNotice,
@@ -29,42 +27,31 @@ from gatepost.store.endpoint_state import (
     save_state_change,
 )
 from gatepost.webhooks.breaker import THROTTLE_DELAY, FailureWindow, ObservedPost, decide, ends_outage, is_throttled
-from gatepost.webhooks.delivery_context import DeliveryContext
-from gatepost.webhooks.outage_recovery import insist
+from gatepost.webhooks.delivery_context import ChannelDelivery
 
 log = structlog.get_logger("gatepost.webhooks")
-NOTICE_PAUSE = timedelta(hours=1)
+NOTICE_INTERVAL = timedelta(hours=1)
 
 
 class EndpointHealth:
-    """One endpoint's, as long as we own its channel."""
+    """State and health of one endpoint, as long as its channel is owned here."""
 
-    def __init__(
-        self,
-        post: DeliveryContext,
-        lease: Lease,
-        channel: ChannelRef,
-        target: EndpointTarget,
-        alive: Callable[[], bool],
-    ) -> None:
-        self._context = post
-        self._lease = lease
-        self._channel = channel
-        self._alive = alive
+    def __init__(self, delivery: ChannelDelivery, target: EndpointTarget) -> None:
+        self._delivery = delivery
+        self._context = delivery.context
         self._endpoint_id = target.id
-        self._tally = FailureWindow()
+        self._window = FailureWindow()
         self._lock = asyncio.Lock()
         self._exhausted = 0
-        self._exhausted_last = ids.ZERO
-        self._exhausted_told: datetime | None = None
-        self._failing_told: datetime | None = None
-        self._brake_until: datetime | None = None
-        self.writes = 0  # grows at the begin and at the end of each change of ours
-        self.state, self.health, self.known = target.state, target.health, target.updated_at
-        post.metrics.breaker(None, self.state)
+        self._last_exhausted = ids.ZERO
+        self._exhausted_notice: datetime | None = None  # when the last one was emitted
+        self._failing_notice: datetime | None = None
+        self._throttled_until: datetime | None = None
+        self.changes = 0  # grows at the start and at the end of each write
+        self.state, self.counters, self.updated_at = target.state, target.health, target.updated_at
+        self._context.metrics.breaker(None, self.state)
 
     def close(self) -> None:
-        """The round is over."""
         self._context.metrics.breaker(self.state, None)
 
     @property
@@ -77,121 +64,112 @@ class EndpointHealth:
 
     @property
     def probing(self) -> bool:
-        """Whether it gets one delivery at a time, and the next not before `try_at`."""
-        return self.paused or is_throttled(self.state, self.health)
+        """Whether the endpoint gets one delivery at a time, and the next one not before `try_at`."""
+        return self.paused or is_throttled(self.state, self.counters)
 
     @property
     def try_at(self) -> datetime | None:
-        """While it is probed: when the next delivery may go out; None: now."""
-        return self.health.probe_at if self.paused else self._brake_until
+        """While probing: when the next delivery may start; None: now."""
+        return self.counters.probe_at if self.paused else self._throttled_until
 
     def may_try(self, now: datetime) -> bool:
         return self.try_at is None or self.try_at <= now
 
     def ends_outage(self, *, probe: bool) -> bool:
-        """Whether a success of this moment ends an outage."""
-        return ends_outage(self.state, self.health, self._context.clock.now(), probe=probe)
+        """Return whether a success now ends an outage."""
+        return ends_outage(self.state, self.counters, self._context.clock.now(), probe=probe)
 
     @property
-    def repaired(self) -> bool:
-        """Whether somebody enabled it or changed its address, and what waits is yet to be tried because of that."""
-        return self.state == ACTIVE and self.health.probe_at is not None
+    def reactivated(self) -> bool:
+        """Whether a user enabled the endpoint or changed its URL, and its waiting deliveries are not due yet."""
+        return self.state == ACTIVE and self.counters.probe_at is not None
 
-    async def note_repaired(self) -> None:
-        """What waited is due."""
-        at, self.health = self.health.probe_at, msgspec.structs.replace(self.health, probe_at=None)
-        await self._change(lambda: clear_probe(self._context.db, self._lease, self._endpoint_id, at))
+    async def clear_reactivated(self) -> None:
+        at, self.counters = self.counters.probe_at, msgspec.structs.replace(self.counters, probe_at=None)
+        await self._write(lambda: clear_probe(self._context.db, self._delivery.lease, self._endpoint_id, at))
 
-    def adopt(self, target: EndpointTarget, asked: int) -> bool:
-        """Takes over what somebody changed by hand; False when our own change crossed the look that found it."""
-        if asked != self.writes or self._lock.locked():
+    def adopt(self, target: EndpointTarget, changes: int) -> bool:
+        """Adopt what a user changed; False if a write of our own overlapped the read: `changes` was taken before it."""
+        if changes != self.changes or self._lock.locked():
             return False
-        if target.updated_at != self.known or target.state != self.state:
+        if target.updated_at != self.updated_at or target.state != self.state:
             if target.state != self.state:
                 self._context.metrics.breaker(self.state, target.state)
-                self._tally.clear()
-            self.state, self.health, self.known = target.state, target.health, target.updated_at
-        elif self.paused:  # somebody who asks for a delivery again also asks for a probe
-            self.health = msgspec.structs.replace(self.health, probe_at=target.health.probe_at)
+                self._window.clear()
+            self.state, self.counters, self.updated_at = target.state, target.health, target.updated_at
+        elif self.paused:  # a user who retries a delivery also requests a probe
+            self.counters = msgspec.structs.replace(self.counters, probe_at=target.health.probe_at)
         return True
 
-    async def note(self, *, ok: bool, gone: bool, probe: bool, operational: bool) -> bool:
-        """One POST ended: what follows is true in memory at once, and in the database when this returns.
-
-        Returns whether the state has changed by it.
-        """
+    async def record_post(self, *, ok: bool, gone: bool, probe: bool, operational: bool) -> bool:
+        """Apply the result of a POST, in memory at once and in the database on return; True if the state changed."""
         now = self._context.clock.now()
         if self.disabled:
             return False
-        self._tally.add(now, ok=ok)
-        finished, failed = self._tally.count(now)
-        hushed = operational or not _past(self._failing_told, now)
-        seen = ObservedPost(ok, finished, failed, gone, probe, hushed)
-        found, previous = decide(self.state, self.health, seen, now, random.random()), self.state
-        self.state, self.health = found.state, found.health
-        self._brake_until = now + THROTTLE_DELAY
-        if any(told.action == "failing" for told in found.told):
-            self._failing_told = now
-        if found.state != previous:
-            self._tally.clear()
-            self._context.metrics.breaker(previous, found.state)
-        if found.told:
-            await self._tell(EndpointStateChange(previous, found.state, found.health), found.told, now)
+        self._window.add(now, ok=ok)
+        finished, failed = self._window.count(now)
+        recent = self._failing_notice is not None and now - self._failing_notice < NOTICE_INTERVAL
+        post = ObservedPost(ok, finished, failed, gone, probe, muted=operational or recent)
+        decision, previous = decide(self.state, self.counters, post, now, random.random()), self.state
+        self.state, self.counters = decision.state, decision.health
+        self._throttled_until = now + THROTTLE_DELAY
+        if any(notice.action == "failing" for notice in decision.notices):
+            self._failing_notice = now
+        if decision.state != previous:
+            self._window.clear()
+            self._context.metrics.breaker(previous, decision.state)
+        if decision.notices:
+            change = EndpointStateChange(previous, decision.state, decision.health)
+            await self._emit(change, decision.notices, now)
         elif probe and self.paused:
-            health = found.health
-            await self._change(lambda: save_probe(self._context.db, self._lease, self._endpoint_id, health))
-        return found.state != previous
+            counters = decision.health
+            await self._write(lambda: save_probe(self._context.db, self._delivery.lease, self._endpoint_id, counters))
+        return decision.state != previous
 
-    def note_well(self) -> bool:
-        """One more POST arrived at an endpoint that is well: nothing to write, nothing to tell. False: it was not."""
-        if self.state != ACTIVE or self.health.failures or self.repaired:
+    def record_success(self) -> bool:
+        """Count a success of a healthy endpoint, which needs no write; False if the endpoint is not healthy."""
+        if self.state != ACTIVE or self.counters.failures or self.reactivated:
             return False
         now = self._context.clock.now()
-        self._tally.add(now, ok=True)
-        self.health = HealthCounters(succeeded_at=now)
+        self._window.add(now, ok=True)
+        self.counters = HealthCounters(succeeded_at=now)
         return True
 
     def count_exhausted(self, event_ids: Sequence[UUID]) -> None:
-        """Deliveries were given up."""
-        if event_ids:
-            self._exhausted, self._exhausted_last = self._exhausted + len(event_ids), event_ids[-1]
+        self._exhausted, self._last_exhausted = self._exhausted + len(event_ids), event_ids[-1]
 
-    def tells_at(self) -> datetime | None:
-        """When deliveries that were given up are to be told of: at most once an hour."""
+    def exhausted_notice_at(self) -> datetime | None:
+        """When the next notice of exhausted deliveries is due: at most one an hour."""
         if not self._exhausted:
             return None
-        return self._context.clock.now() if self._exhausted_told is None else self._exhausted_told + NOTICE_PAUSE
+        return self._context.clock.now() if self._exhausted_notice is None else self._exhausted_notice + NOTICE_INTERVAL
 
-    async def tell_exhausted(self) -> None:
-        """Tells of them, if it is time."""
-        now, at = self._context.clock.now(), self.tells_at()
+    async def emit_exhausted(self) -> None:
+        """Emit the notice of exhausted deliveries, if it is due."""
+        now, at = self._context.clock.now(), self.exhausted_notice_at()
         if at is None or at > now or self._lock.locked():
             return
         reason = "Deliveries were given up after their last attempt"
-        told = EndpointNotice("exhausted", reason, self._exhausted, self._exhausted_last)
-        self._exhausted, self._exhausted_told = 0, now
-        await self._tell(EndpointStateChange(self.state, self.state, self.health), [told], now)
+        notice = EndpointNotice("exhausted", reason, self._exhausted, self._last_exhausted)
+        self._exhausted, self._exhausted_notice = 0, now
+        await self._emit(EndpointStateChange(self.state, self.state, self.counters), [notice], now)
 
-    async def _tell(self, change: EndpointStateChange, told: Sequence[EndpointNotice], now: datetime) -> None:
-        await self._change(lambda: self._write(change, told, now))
+    async def _emit(self, change: EndpointStateChange, notices: Sequence[EndpointNotice], now: datetime) -> None:
+        await self._write(lambda: self._save(change, notices, now))
 
-    async def _change(self, write: Callable[[], Awaitable[None]]) -> None:
-        """One change after the other, however long the database is away, as long as the lease holds."""
+    async def _write(self, step: Callable[[], Awaitable[None]]) -> None:
         async with self._lock:
-            self.writes += 1
+            self.changes += 1
             try:
-                await insist(write, self._alive)
+                await self._delivery.write(step)
             finally:
-                self.writes += 1
+                self.changes += 1
 
-    async def _write(self, change: EndpointStateChange, told: Sequence[EndpointNotice], now: datetime) -> None:
+    async def _save(self, change: EndpointStateChange, notices: Sequence[EndpointNotice], now: datetime) -> None:
+        delivery = self._delivery
         done = await save_state_change(
-            self._context.db, self._lease, self._channel, self._endpoint_id, change, told, now
+            self._context.db, delivery.lease, delivery.channel, self._endpoint_id, change, notices, now
         )
         if done and change.state != change.previous:
-            self.known = now
-            log.warning("endpoint " + change.state, endpoint=self._endpoint_id.hex, reason=told[-1].reason)
-
-
-def _past(told: datetime | None, now: datetime) -> bool:
-    return told is None or now - told >= NOTICE_PAUSE
+            self.updated_at = now
+            log.warning("endpoint " + change.state, endpoint=self._endpoint_id.hex, reason=notices[-1].reason)

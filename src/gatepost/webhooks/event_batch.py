@@ -1,4 +1,4 @@
-"""Batches: events gather until there are as many as the endpoint takes at once, or the first has waited enough."""
+"""Batches: events are collected until there are as many as the endpoint takes, or the first has waited long enough."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class DeliveryBody(msgspec.Struct, frozen=True):
 
 
 class BatchCollector:
-    """What is on its way into the next POST of one endpoint. Whoever adds one looks at once whether it is full."""
+    """The deliveries of the next POST to one endpoint. After each `add` the caller checks whether the batch is full."""
 
     def __init__(self) -> None:
         self._items: list[DueDelivery] = []
@@ -36,19 +36,19 @@ class BatchCollector:
         self._items.append(due)
         self._keys.add(due.key)
 
-    def holds(self, key: UUID) -> bool:
-        """Whether a conversation is in what gathers, so that more of it may join."""
+    def contains(self, key: UUID) -> bool:
+        """Return whether a conversation is in the batch, so that more of its events may join."""
         return key in self._keys
 
-    def ripe_at(self, options: DeliveryOptions) -> float | None:
-        """When what is here goes out at the latest."""
+    def due_at(self, options: DeliveryOptions) -> float | None:
+        """When the batch is sent at the latest."""
         return self._since + options.batch_wait if self._items else None
 
-    def take(self, options: DeliveryOptions, now: float, *, all_now: bool = False) -> tuple[DueDelivery, ...]:
-        """What goes out now, in the order of the events: a full batch, or one whose first has waited long enough."""
+    def take(self, options: DeliveryOptions, now: float, *, at_once: bool = False) -> tuple[DueDelivery, ...]:
+        """Remove and return the batch in the order of the events if it is full, or has waited long enough."""
         if not self._items:
             return ()
-        if len(self._items) < options.batch and not all_now and now < self._since + options.batch_wait:
+        if len(self._items) < options.batch and not at_once and now < self._since + options.batch_wait:
             return ()
         taken = sorted(self._items, key=lambda due: due.event_id)
         self.clear()
@@ -59,7 +59,7 @@ class BatchCollector:
 
 
 def build_body(options: DeliveryOptions, items: Sequence[DueDelivery]) -> DeliveryBody:
-    """The POST that carries these events: one as it is, or all of a batch in the order of their ids."""
+    """Return the POST of these events: a single event, or a batch in the order of their ids."""
     bodies = [body_for(options.version, item.body) for item in items]
     if options.batch == 1:
         return DeliveryBody(ids.show("evt", items[0].event_id), bodies[0])
@@ -67,6 +67,6 @@ def build_body(options: DeliveryOptions, items: Sequence[DueDelivery]) -> Delive
 
 
 def batch_id(event_ids: Sequence[UUID]) -> str:
-    """The same id for the same events: a batch that comes again can be known by it."""
+    """Return the same id for the same events, so that a receiver recognizes a repeated batch."""
     names = ".".join(ids.show("evt", id_) for id_ in event_ids)
     return "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]

@@ -1,64 +1,47 @@
-"""After an outage of an endpoint: its retries are due at once, instead of minutes or hours later.
+"""After an outage of an endpoint its retries are due at once, instead of minutes or hours later.
 
-    the success that ends an outage ─► retries with a time ahead, a piece per commit ─► due since their event happened
+    the success that ends an outage ─► retries due in the future, in chunks of one commit ─► due since their event
 
-It comes before the endpoint is noted as well again: after a crash in between, the next success does the rest. The tries
-that follow do not count in the schedule of a delivery, so that an endpoint that comes and goes does not use it up.
+The retries are made due before the endpoint is recorded as healthy: after a crash in between, the next success makes
+the rest due. These attempts do not count in the retry schedule, so that a flapping endpoint does not use it up.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TypeVar
 from uuid import UUID
 
-from gatepost.model.errors import Unavailable
-from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.deliveries.retry import make_retries_due
-from gatepost.webhooks.delivery_context import DeliveryContext
+from gatepost.webhooks.delivery_context import ChannelDelivery
 
 CHUNK = 1000
-T = TypeVar("T")
-
-
-async def insist(write: Callable[[], Awaitable[T]], alive: Callable[[], bool]) -> T:
-    """Writes, however long the database is away, as long as the lease holds."""
-    while True:
-        try:
-            return await write()
-        except Unavailable:
-            if not alive():
-                raise StaleOwner from None
-            await asyncio.sleep(0.25)
 
 
 class OutageRecovery:
-    """Of one endpoint, while its channel is owned here."""
+    """The end of outages of one endpoint."""
 
-    def __init__(self, post: DeliveryContext, lease: Lease, endpoint_id: UUID, alive: Callable[[], bool]) -> None:
-        self._context = post
-        self._lease = lease
+    def __init__(self, delivery: ChannelDelivery, endpoint_id: UUID) -> None:
+        self._delivery = delivery
         self._endpoint_id = endpoint_id
-        self._alive = alive
-        self._pulling = False
-        self.ended_at: datetime | None = None  # the last outage
+        self._running = False
+        self.ended_at: datetime | None = None  # the end of the last outage
 
     def includes(self, at: datetime) -> bool:
-        """Whether an attempt of this moment fell into the outage that has ended."""
+        """Return whether an attempt at this time belongs to the outage that has ended."""
         return self.ended_at is not None and at < self.ended_at
 
-    async def pull(self, ended_at: datetime | None) -> None:
-        """Makes all retries due. One at a time: successes come side by side."""
+    async def make_due(self, ended_at: datetime | None) -> None:
+        """Make all retries due. Concurrent successes start this only once."""
         self.ended_at = ended_at
-        if self._pulling:
+        if self._running:
             return
-        self._pulling = True
+        self._running = True
         try:
-            while await insist(self._piece, self._alive) == CHUNK:
+            while await self._delivery.write(self._next_chunk) == CHUNK:
                 pass
         finally:
-            self._pulling = False
+            self._running = False
 
-    async def _piece(self) -> int:
-        now = self._context.clock.now()
-        return await make_retries_due(self._context.db, self._lease, self._endpoint_id, now, CHUNK)
+    async def _next_chunk(self) -> int:
+        context = self._delivery.context
+        return await make_retries_due(
+            context.db, self._delivery.lease, self._endpoint_id, context.clock.now(), limit=CHUNK
+        )

@@ -14,8 +14,15 @@ from gatepost.model.dates import IdRange
 from gatepost.model.delivery import CANCELED, DELIVERED, EXHAUSTED, PENDING
 from gatepost.services.deliveries import SCAN, show_with_attempts
 from gatepost.store.deliveries import log as delivery_log
-from gatepost.store.deliveries.attempts import list_attempts, read_attempts
-from gatepost.store.deliveries.log import DeliveryFilter, LoggedDelivery, Place, get_logged, read_page
+from gatepost.store.deliveries.log import (
+    DeliveryFilter,
+    LoggedDelivery,
+    Place,
+    get_logged,
+    list_attempts,
+    read_attempts,
+    read_page,
+)
 from gatepost.store.endpoints import delete_endpoint
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -33,7 +40,7 @@ async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, mo
     found: list[Key] = []
     before: Place | None = None
     for pages in range(1, 500):
-        page = await read_page(stage.db, stage.channel_id, wanted, before, scan=scan, most=most)
+        page = await read_page(stage.db, stage.channel_id, wanted, before, scan=scan, limit=most)
         assert len(page.found) <= most
         found += [(one.event_id, one.endpoint_id) for one in page.found]
         if page.reached is None:
@@ -111,8 +118,8 @@ async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 1)
     stranger = UUID(int=99)
-    assert (await read_page(stage.db, stranger, DeliveryFilter(), None, scan=100, most=10)).found == []
-    assert (await read_page(stage.db, stranger, DeliveryFilter(endpoint_id=hook), None, scan=100, most=10)).found == []
+    assert (await read_page(stage.db, stranger, DeliveryFilter(), None, scan=100, limit=10)).found == []
+    assert (await read_page(stage.db, stranger, DeliveryFilter(endpoint_id=hook), None, scan=100, limit=10)).found == []
     assert await get_logged(stage.db, stranger, hook, event) is None
     assert await get_logged(stage.db, stage.channel_id, hook, event) is not None
 
@@ -225,7 +232,7 @@ async def test_a_filter_that_nothing_fits_is_cut_into_pieces(
 ) -> None:
     db, plans = watched
     asked = DeliveryFilter(endpoint_id=endpoint, states=wanted.states, types=wanted.types)
-    page = await read_page(db, CHANNEL, asked, None, scan=1_000, most=20)
+    page = await read_page(db, CHANNEL, asked, None, scan=1_000, limit=20)
     assert page.found == []
     assert page.reached is not None
     assert all(plan.seq_scans() == [] for plan in plans)
@@ -236,7 +243,7 @@ async def test_a_filter_that_nothing_fits_is_cut_into_pieces(
 @pytest.mark.parametrize("endpoint", [None, ENDPOINT])
 async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | None) -> None:
     db, plans = watched
-    page = await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=endpoint), None, scan=SCAN, most=20)
+    page = await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=endpoint), None, scan=SCAN, limit=20)
     assert len(page.found) == 20
     assert all(plan.seq_scans() == [] for plan in plans)
     assert looked_at(plans, "deliveries") <= 4 * 20 + 20
@@ -248,7 +255,7 @@ async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | Non
 
 async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
     db, plans = watched
-    (one, *_) = (await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=ENDPOINT), None, scan=SCAN, most=1)).found
+    (one, *_) = (await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=ENDPOINT), None, scan=SCAN, limit=1)).found
     plans.clear()
     assert await get_logged(db, CHANNEL, one.endpoint_id, one.event_id) == one
     await read_attempts(db, CHANNEL, one.endpoint_id, one.event_id, 50)

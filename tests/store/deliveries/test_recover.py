@@ -145,9 +145,9 @@ async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage
     for event in events[:2]:
         await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
     recovery, lease = await begin(stage, hook, states=(EXHAUSTED,)), await own(stage)
-    assert await recover_next(stage.db, lease, recovery.id, NOW, most=2) == "done"
+    assert await recover_next(stage.db, lease, recovery.id, NOW, waiting_max=2) == "done"
     again = await begin(stage, hook)
-    assert await recover_next(stage.db, lease, again.id, NOW, most=2) == "held"
+    assert await recover_next(stage.db, lease, again.id, NOW, waiting_max=2) == "held"
 
 
 async def test_a_recovery_has_a_paused_endpoint_tried_at_once(stage: Stage) -> None:
@@ -240,7 +240,7 @@ async def test_it_holds_while_so_many_wait(stage: Stage, waiting: int, step: str
         await told.add_retry(stage.db, stage.channel_id, hook, event, NOW)
     await told.add_deliveries(stage.db, stage.channel_id, hook, events[:waiting], PENDING)
     recovery = await begin(stage, hook)
-    assert await recover_next(stage.db, await own(stage), recovery.id, NOW, most=10) == step
+    assert await recover_next(stage.db, await own(stage), recovery.id, NOW, waiting_max=10) == step
     assert len(await stage.rows("delivery_retries")) == (waiting if step == "held" else 20)
 
 
@@ -408,7 +408,7 @@ async def test_a_piece_reads_no_more_than_it_looks_at(busy: tuple[Stage, list[An
     recovery = await begin(stage, hook, first_id=ids.floor_id(NOW - timedelta(days=60)))
     lease = await own(stage)
     plans.clear()
-    assert await recover_next(stage.db, lease, recovery.id, NOW, piece=100) == "more"
+    assert await recover_next(stage.db, lease, recovery.id, NOW, chunk=100) == "more"
     assert await open_recoveries(stage.db, stage.channel_id)
     for plan in plans:
         assert plan.seq_scans() == [], plan.query

@@ -10,6 +10,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, PENDING, show_delivery_id
 from gatepost.services.deliveries import check_retry, retry_many
+from gatepost.store.deliveries.record import RetryRow
 from gatepost.store.deliveries.retry import ATTEMPTS_MAX, Key, RequestedRetry, is_infinite, requeue, retry_deliveries
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -133,7 +134,9 @@ async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: st
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     await told.change(stage.db, "UPDATE deliveries SET attempts = $2 WHERE event_id = $1", event, attempts)
     assert await retry(stage, (hook, event)) == {(hook, event): code}
-    wanted = [RequestedRetry(hook, event, EXHAUSTED if code else PENDING, None, NOW)]  # as a recovery asks for it
+    wanted = [
+        RequestedRetry(RetryRow(hook, event, None, NOW), EXHAUSTED if code else PENDING)
+    ]  # as a recovery asks for it
     async with stage.db.transaction() as conn:
         assert await requeue(conn, stage.channel_id, wanted, NOW) == (0 if code else 1)
     assert len(await stage.rows("delivery_retries")) == (0 if code else 1)

@@ -1,8 +1,10 @@
-"""The log of deliveries, for people to read, the newest event first.
+"""The log of deliveries and of their attempts, newest event first.
 
 of one endpoint       primary key (channel_id, endpoint_id, event_id), backwards
-of all endpoints      the same for each of them, merged by event; deleted ones are found by a skip from each to the next
-what else is asked    looked at row by row, but only for so many rows: whoever asked goes on from there
+of all endpoints      the same for each of them, merged by event; deleted ones are found by skipping through the key
+other conditions      checked row by row, for a limited number of rows; the next page continues from there
+
+The events of one POST have an attempt each; that of the first event stores what all share: the response and the batch.
 """
 
 from collections.abc import Sequence
@@ -17,12 +19,12 @@ from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.delivery import CANCELED, PENDING, state_now
 from gatepost.store.pool import Connection, Database, keys_and_span
 
-Place = tuple[UUID, UUID]  # event and endpoint: what comes before it, in both, is yet to be read
-_DELETED = 100  # endpoints that are gone and still looked for, the youngest first
+Place = tuple[UUID, UUID]  # event and endpoint: what is before both is still to be read
+_DELETED = 100  # how many endpoints, deleted ones included, are looked for: the newest first
 
 
 class DeliveryFilter(msgspec.Struct, frozen=True):
-    """Which deliveries of a channel; None is all."""
+    """Which deliveries of a channel; None: all."""
 
     span: IdRange = IdRange()
     endpoint_id: UUID | None = None
@@ -31,12 +33,12 @@ class DeliveryFilter(msgspec.Struct, frozen=True):
 
     @property
     def has_conditions(self) -> bool:
-        """Whether rows have to be looked at, beyond their place."""
+        """Whether rows have to be checked one by one."""
         return (self.states, self.types) != (None, None)
 
 
 class LastAttempt(msgspec.Struct, frozen=True):
-    """The newest attempt, in short."""
+    """The newest attempt of a delivery."""
 
     number: int
     at: datetime
@@ -46,7 +48,7 @@ class LastAttempt(msgspec.Struct, frozen=True):
 
 
 class LoggedDelivery(msgspec.Struct, frozen=True):
-    """A delivery, with what it tells, where it goes, and how its newest attempt ended."""
+    """A delivery with its event, its endpoint and its newest attempt."""
 
     endpoint_id: UUID
     event_id: UUID
@@ -64,34 +66,36 @@ class LoggedDelivery(msgspec.Struct, frozen=True):
 
 
 class DeliveryPage(msgspec.Struct, frozen=True):
-    """What was found, and up to where everything was looked at; None: to the end."""
+    """The deliveries found, and the place up to which all were checked; None: to the end."""
 
     found: list[LoggedDelivery]
     reached: Place | None
 
 
 async def read_page(
-    db: Database, channel_id: UUID, wanted: DeliveryFilter, before: Place | None, *, scan: int, most: int
+    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: Place | None, *, scan: int, limit: int
 ) -> DeliveryPage:
-    """The newest deliveries that fit, `most` at most, among about the newest `scan` of the span."""
+    """Return at most `limit` deliveries that match, newest first, among about the newest `scan` of the range."""
     async with db.connection() as conn:
-        endpoints = [wanted.endpoint_id] if wanted.endpoint_id else await _endpoints(conn, channel_id)
-        ends = [_end(id_, wanted.span.end, before) for id_ in endpoints]
-        each = max(most, scan // max(1, len(endpoints)))
-        deleted = await _deleted(conn, channel_id, endpoints) if wanted.states else [False] * len(endpoints)
+        endpoints = [filter_.endpoint_id] if filter_.endpoint_id else await _endpoints(conn, channel_id)
+        ends = [_end(id_, filter_.span.end, before) for id_ in endpoints]
+        each = max(limit, scan // max(1, len(endpoints)))
+        deleted = await _deleted(conn, channel_id, endpoints) if filter_.states else [False] * len(endpoints)
         floor = (
-            await _floor(conn, channel_id, wanted.span.start, endpoints, ends, each) if wanted.has_conditions else None
+            await _floor(conn, channel_id, filter_.span.start, endpoints, ends, each)
+            if filter_.has_conditions
+            else None
         )
-        start = max(wanted.span.start, floor or ids.ZERO)
-        rows = await _fitting(conn, channel_id, wanted, start, endpoints, ends, deleted, most)
+        start = max(filter_.span.start, floor or ids.ZERO)
+        rows = await _matching(conn, channel_id, filter_, start, endpoints, ends, deleted, limit)
         found = await _with_details(conn, channel_id, rows)
-    if len(rows) == most:
+    if len(rows) == limit:
         return DeliveryPage(found, (rows[-1]["event_id"], rows[-1]["endpoint_id"]))
     return DeliveryPage(found, None if floor is None else (floor, ids.ZERO))
 
 
 def _end(endpoint_id: UUID, end: UUID, before: Place | None) -> UUID:
-    """Up to where an endpoint's deliveries are yet to be read: of the event of a place, those of smaller endpoints."""
+    """Return the event before which the deliveries of an endpoint are still to be read."""
     if before is None:
         return end
     event_id, after = before
@@ -99,7 +103,7 @@ def _end(endpoint_id: UUID, end: UUID, before: Place | None) -> UUID:
 
 
 async def _endpoints(conn: "Connection[Any]", channel_id: UUID) -> list[UUID]:
-    """Every endpoint that there may be deliveries of: those that there are, and those that there were."""
+    """Return the endpoints that may have deliveries, deleted ones included."""
     rows = await conn.fetch(
         """WITH RECURSIVE had AS (
                (SELECT endpoint_id AS id, 1 AS n FROM deliveries WHERE channel_id = $1
@@ -117,7 +121,7 @@ async def _endpoints(conn: "Connection[Any]", channel_id: UUID) -> list[UUID]:
 
 
 async def _deleted(conn: "Connection[Any]", channel_id: UUID, endpoints: Sequence[UUID]) -> list[bool]:
-    """Which of these endpoints are gone."""
+    """Return for each endpoint whether it is deleted."""
     rows = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
     kept = {row["id"] for row in rows}
     return [id_ not in kept for id_ in endpoints]
@@ -126,7 +130,7 @@ async def _deleted(conn: "Connection[Any]", channel_id: UUID, endpoints: Sequenc
 async def _floor(
     conn: "Connection[Any]", channel_id: UUID, start: UUID, endpoints: Sequence[UUID], ends: Sequence[UUID], each: int
 ) -> UUID | None:
-    """The event down to which no endpoint has more than `each` deliveries; None where none has so many."""
+    """Return the event down to which no endpoint has more than `each` deliveries; None if none has that many."""
     floor: UUID | None = await conn.fetchval(
         """SELECT d.event_id FROM unnest($3::uuid[], $4::uuid[]) AS p (id, end_id) CROSS JOIN LATERAL (
                SELECT event_id FROM deliveries
@@ -142,15 +146,15 @@ async def _floor(
     return floor
 
 
-async def _fitting(
+async def _matching(
     conn: "Connection[Any]",
     channel_id: UUID,
-    wanted: DeliveryFilter,
+    filter_: DeliveryFilter,
     start: UUID,
     endpoints: Sequence[UUID],
     ends: Sequence[UUID],
     deleted: Sequence[bool],
-    most: int,
+    limit: int,
 ) -> list[Any]:
     return await conn.fetch(
         f"""SELECT d.* FROM unnest($3::uuid[], $4::uuid[], $8::boolean[]) AS p (id, end_id, deleted)
@@ -167,15 +171,15 @@ async def _fitting(
         start,
         endpoints,
         ends,
-        wanted.states,
-        wanted.types,
-        most,
+        filter_.states,
+        filter_.types,
+        limit,
         deleted,
     )
 
 
 async def get_logged(db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID) -> LoggedDelivery | None:
-    """One delivery; None when there is none, or when its event is past its time."""
+    """Return a delivery; None if there is none, or if its event is past its retention."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT endpoint_id, event_id, state, attempts, next_at, settled_at FROM deliveries
@@ -189,7 +193,7 @@ async def get_logged(db: Database, channel_id: UUID, endpoint_id: UUID, event_id
 
 
 async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[LoggedDelivery]:
-    """Deliveries with their event, endpoint and newest attempt, in their order; without those whose event is gone."""
+    """Return deliveries with their event, endpoint and newest attempt; without those whose event is deleted."""
     if not rows:
         return []
     keys, first, last = keys_and_span([row["event_id"] for row in rows])
@@ -214,13 +218,119 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
         first,
         last,
     )
-    return [_logged(row, more) for row, more in zip(rows, details, strict=True) if more["type"] is not None]
+    return [_logged(row, detail) for row, detail in zip(rows, details, strict=True) if detail["type"] is not None]
 
 
-def _logged(row: Any, more: Any) -> LoggedDelivery:
+def _logged(row: Any, detail: Any) -> LoggedDelivery:
     fields = dict(row.items())
-    fields["state"] = state_now(row["state"], deleted=more["endpoint_state"] is None)
-    fields["next_at"] = None if fields["state"] else more["due_at"] or row["next_at"]
-    about = {name: more[name] for name in ("type", "action", "seq", "url", "endpoint_state", "probe_at")}
-    last = LastAttempt(**{name: more[name] for name in LastAttempt.__struct_fields__}) if more["number"] else None
-    return LoggedDelivery(**fields, **about, last=last)
+    fields["state"] = state_now(row["state"], deleted=detail["endpoint_state"] is None)
+    fields["next_at"] = None if fields["state"] else detail["due_at"] or row["next_at"]
+    details = {name: detail[name] for name in ("type", "action", "seq", "url", "endpoint_state", "probe_at")}
+    last = LastAttempt(**{name: detail[name] for name in LastAttempt.__struct_fields__}) if detail["number"] else None
+    return LoggedDelivery(**fields, **details, last=last)
+
+
+_ATTEMPT = """a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url, a.request_headers,
+              coalesce(f.answer_headers, a.answer_headers) AS answer_headers,
+              coalesce(f.answer_body, a.answer_body) AS answer_body"""
+_FIRST_OF_BATCH = """LEFT JOIN LATERAL (
+                 SELECT f.answer_headers, f.answer_body, f.batch FROM delivery_attempts f
+                 WHERE f.channel_id = $1 AND f.endpoint_id = $2 AND f.event_id = a.batch_first AND f.at = a.at
+                   AND a.batch_first <> a.event_id LIMIT 1) f ON true"""
+
+
+class LoggedAttempt(msgspec.Struct, frozen=True):
+    """An attempt with its request and its response, and the state of its delivery."""
+
+    event_id: UUID
+    number: int
+    at: datetime
+    latency_ms: float
+    status: int | None
+    error: str | None
+    url: str
+    request_headers: str
+    request_body: str | None
+    answer_headers: str | None
+    answer_body: bytes | None
+    state: int
+    next_at: datetime | None
+
+
+class DeliveryAttempt(msgspec.Struct, frozen=True):
+    """An attempt of a delivery; its body is put together from the events of the POST."""
+
+    number: int
+    at: datetime
+    latency_ms: float
+    status: int | None
+    error: str | None
+    url: str
+    request_headers: str
+    answer_headers: str | None
+    answer_body: bytes | None
+    batch: tuple[UUID, ...]  # the events of the POST, in their order; empty: only this one
+
+
+async def list_attempts(
+    db: Database, channel_id: UUID, endpoint_id: UUID, before: tuple[UUID, int] | None, limit: int
+) -> list[LoggedAttempt]:
+    """Return the attempts of an endpoint, newest event first; `LIMIT 1` makes the planner look up rows by their key."""
+    event_id, number = before or (LAST_ID, 0)
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_ATTEMPT}, e.body AS request_body, d.state, d.next_at
+               FROM (SELECT * FROM delivery_attempts
+                     WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
+                     ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
+               {_FIRST_OF_BATCH}
+               LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
+               JOIN LATERAL (SELECT state, next_at FROM deliveries
+                             WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = a.event_id LIMIT 1) d ON true
+               ORDER BY a.event_id DESC, a.number DESC, a.at DESC""",
+            channel_id,
+            endpoint_id,
+            event_id,
+            number,
+            limit,
+        )
+    return [LoggedAttempt(**dict(row.items())) for row in rows]
+
+
+async def read_attempts(
+    db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID, limit: int
+) -> tuple[list[DeliveryAttempt], dict[UUID, str]]:
+    """Return the newest attempts of a delivery in their order, and the bodies of the events that they carried."""
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            f"""SELECT {_ATTEMPT}, coalesce(f.batch, a.batch) AS batch
+                FROM (SELECT * FROM delivery_attempts WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3
+                      ORDER BY number DESC, at DESC LIMIT $4) a
+                {_FIRST_OF_BATCH}
+                ORDER BY a.number, a.at""",
+            channel_id,
+            endpoint_id,
+            event_id,
+            limit,
+        )
+        attempts = [_attempt(row) for row in rows]
+        bodies = await _bodies(conn, channel_id, {event_id, *(id_ for one in attempts for id_ in one.batch)})
+    return attempts, bodies
+
+
+def _attempt(row: Any) -> DeliveryAttempt:
+    fields = {name: row[name] for name in DeliveryAttempt.__struct_fields__}
+    return DeliveryAttempt(**fields | {"batch": tuple(fields["batch"] or ())})
+
+
+async def _bodies(conn: "Connection[Any]", channel_id: UUID, event_ids: set[UUID]) -> dict[UUID, str]:
+    keys, first, last = keys_and_span(sorted(event_ids))
+    rows: Sequence[Any] = await conn.fetch(
+        """SELECT e.id, e.body FROM unnest($2::uuid[]) AS k (id) CROSS JOIN LATERAL (
+               SELECT id, body FROM events WHERE channel_id = $1 AND id = k.id AND id BETWEEN $3 AND $4 LIMIT 1) e""",
+        channel_id,
+        keys,
+        first,
+        last,
+    )
+    return {row["id"]: row["body"] for row in rows}

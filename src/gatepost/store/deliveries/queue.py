@@ -1,4 +1,4 @@
-"""Deliveries of events to endpoints: what is to be done, and how far each endpoint is."""
+"""The delivery queue: endpoints, their due deliveries and retries, and the cursor of each endpoint."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,6 +13,7 @@ from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DeliveryOptions, He
 from gatepost.model.event import OPERATIONAL
 from gatepost.store.channel_head import Lease, hold_epoch
 from gatepost.store.pool import Database
+from gatepost.store.statement import statement
 
 
 class DeliveryState(IntEnum):
@@ -23,27 +24,25 @@ class DeliveryState(IntEnum):
 
 
 class DueDelivery(msgspec.Struct, frozen=True):
-    """An event that an endpoint is to get."""
+    """An event to deliver to an endpoint."""
 
     event_id: UUID
     body: bytes
     attempts: int
-    begun: int = 0  # attempts before it was last asked for again: the schedule counts from there
+    begun: int = 0  # attempts before the last requested retry: the schedule counts from there
     key: UUID = ids.ZERO  # its conversation; zero: the channel as a whole
-    operational: bool = False  # it tells of an endpoint itself
-    retried: bool = False  # it stands in delivery_retries
-    blocked: bool = (
-        False  # of an ordered endpoint: others of its conversation go first, or it has yet to be put in line
-    )
+    operational: bool = False  # a notice about an endpoint
+    retried: bool = False  # it is in delivery_retries
+    blocked: bool = False  # of an ordered endpoint: earlier events of its conversation are in delivery_retries
 
     @property
     def tries(self) -> int:
-        """Attempts since it was last asked for."""
+        """Attempts since the last requested retry."""
         return self.attempts - self.begun
 
 
 class EndpointTarget(msgspec.Struct, frozen=True):
-    """An endpoint as the courier needs it."""
+    """An endpoint, as its deliverer needs it."""
 
     id: UUID
     url: str
@@ -56,12 +55,12 @@ class EndpointTarget(msgspec.Struct, frozen=True):
     updated_at: datetime | None = None
 
 
-_MANNER, _HEALTH = DeliveryOptions.__struct_fields__, HealthCounters.__struct_fields__
-_COLUMNS = ", ".join(("id", "url", "headers", "secret", "cursor", "state", "updated_at", *_MANNER, *_HEALTH))
+_OPTIONS, _HEALTH = DeliveryOptions.__struct_fields__, HealthCounters.__struct_fields__
+_COLUMNS = ", ".join(("id", "url", "headers", "secret", "cursor", "state", "updated_at", *_OPTIONS, *_HEALTH))
 
 
 async def read_targets(db: Database, channel_id: UUID) -> list[EndpointTarget]:
-    """The endpoints of a channel that are to be delivered to, or probed."""
+    """Return the endpoints of a channel that are active or paused."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id
@@ -70,63 +69,76 @@ async def read_targets(db: Database, channel_id: UUID) -> list[EndpointTarget]:
 
 
 def _target(values: dict[str, Any]) -> EndpointTarget:
-    options = DeliveryOptions(**{name: values.pop(name) for name in _MANNER})
+    options = DeliveryOptions(**{name: values.pop(name) for name in _OPTIONS})
     health = HealthCounters(**{name: values.pop(name) for name in _HEALTH})
     headers = msgspec.json.decode(values.pop("headers"), type=dict[str, str])
     return EndpointTarget(**values, headers=headers, options=options, health=health)
 
 
+_NO_CONVERSATION = f"'{ids.ZERO}'"
+
+
+# Both look a row up by all columns of one index, and by nothing that another index could serve: on an empty table every
+# index looks alike, and a plan that was made then would later read all retries of the endpoint.
+def first_of_conversation(endpoint: str, conversation: str) -> str:
+    """SQL for the first retry at or after the start of a conversation: compare its key with the one asked for."""
+    return f"""SELECT *, ctid AS place FROM delivery_retries WHERE conversation_id IS NOT NULL
+     AND (channel_id, endpoint_id, conversation_id, event_id)
+         >= (:channel_id, {endpoint}, {conversation}, {_NO_CONVERSATION})
+   ORDER BY channel_id, endpoint_id, conversation_id, event_id LIMIT 1"""
+
+
+def retry_by_key(endpoint: str, event: str) -> str:
+    """SQL for the first retry at or after a key: compare its key with the one asked for."""
+    return f"""SELECT *, ctid AS place FROM delivery_retries
+     WHERE (channel_id, endpoint_id, event_id) >= (:channel_id, {endpoint}, {event})
+   ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
+
+
 _PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.conversation_id{more} FROM deliveries d
    JOIN LATERAL (SELECT body, type, conversation_id FROM events
-                 WHERE channel_id = $1 AND id = d.event_id LIMIT 1) e ON true
-   WHERE d.channel_id = $1 AND d.endpoint_id = $2 AND d.event_id > $3 AND d.state = 0 AND d.attempts = 0
-     AND d.next_at IS NULL ORDER BY d.event_id LIMIT $4"""
-# Who stands first in a line is looked up by all columns of its index, and by nothing that another index could serve:
-# on an empty table every index looks alike, and a plan that was made then would read whole lines later.
-FIRST_IN_ORDER = """SELECT *, ctid AS place FROM delivery_retries WHERE conversation_id IS NOT NULL
-     AND (channel_id, endpoint_id, conversation_id, event_id)
-         >= ($1, {endpoint}, {conversation}, '00000000-0000-0000-0000-000000000000')
-   ORDER BY channel_id, endpoint_id, conversation_id, event_id LIMIT 1"""
-# One that waits, by its key, for the same reason: the index of what is due knows the endpoint too, and would read all.
-RETRY_BY_KEY = """SELECT *, ctid AS place FROM delivery_retries
-     WHERE (channel_id, endpoint_id, event_id) >= ($1, {endpoint}, {event})
-   ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
-_KEY = "COALESCE(e.conversation_id, '00000000-0000-0000-0000-000000000000')"
+                 WHERE channel_id = :channel_id AND id = d.event_id LIMIT 1) e ON true
+   WHERE d.channel_id = :channel_id AND d.endpoint_id = :endpoint_id AND d.event_id > :after AND d.state = 0
+     AND d.attempts = 0 AND d.next_at IS NULL ORDER BY d.event_id LIMIT :limit"""
+_KEY = f"COALESCE(e.conversation_id, {_NO_CONVERSATION})"
 _BLOCKED = f""", COALESCE((
-   SELECT (f.channel_id, f.endpoint_id, f.conversation_id) = ($1, $2, {_KEY})
-   FROM ({FIRST_IN_ORDER.format(endpoint="$2", conversation=_KEY)}) f), false) AS blocked"""
+   SELECT (f.channel_id, f.endpoint_id, f.conversation_id) = (:channel_id, :endpoint_id, {_KEY})
+   FROM ({first_of_conversation(":endpoint_id", _KEY)}) f), false) AS blocked"""
 
 
 async def read_pending(
-    db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, most: int, *, ordered: bool = False
+    db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, limit: int, *, ordered: bool = False
 ) -> list[DueDelivery]:
-    """Deliveries behind the cursor that were never tried, in the order of their events."""
+    """Return deliveries after the cursor that were never tried, in the order of their events."""
     query = _PENDING.format(more=_BLOCKED if ordered else "")
     async with db.connection() as conn:
-        rows = await conn.fetch(query, channel_id, endpoint_id, after, most)
+        rows = await conn.fetch(
+            *statement(query, channel_id=channel_id, endpoint_id=endpoint_id, after=after, limit=limit)
+        )
     return [_due(row, blocked=ordered and row["blocked"]) for row in rows]
 
 
 class RetryPage(msgspec.Struct, frozen=True):
-    """What is due again, and rows that lead nowhere: settled elsewhere, or their event's time is over."""
+    """Retries that are due, and orphaned ones: their delivery is settled, or their event is deleted."""
 
     due: list[DueDelivery]
-    lost: list[UUID]
+    orphaned: list[UUID]
 
 
-_RETRIES = """SELECT r.event_id, r.conversation_id AS line, e.body, e.type, e.conversation_id, d.attempts, d.begun,
-          d.state{more} FROM
+_AVAILABLE = """event_id <> ALL (:in_flight::uuid[])
+        AND (conversation_id IS NULL OR conversation_id <> ALL (:busy::uuid[]))
+        AND (:reach::uuid IS NULL OR event_id <= :reach)"""
+_RETRIES = f"""SELECT r.event_id, e.body, e.type, e.conversation_id, d.attempts, d.begun, d.state{{more}} FROM
      (SELECT event_id, conversation_id FROM delivery_retries
-      WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $3
-        AND event_id <> ALL ($5::uuid[]) AND (conversation_id IS NULL OR conversation_id <> ALL ($6::uuid[]))
-        AND ($7::uuid IS NULL OR event_id <= $7)
-      ORDER BY next_at LIMIT $4) r
+      WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND next_at <= :now AND {_AVAILABLE}
+      ORDER BY next_at LIMIT :limit) r
    LEFT JOIN LATERAL (SELECT body, type, conversation_id FROM events
-                      WHERE channel_id = $1 AND id = r.event_id LIMIT 1) e ON true
+                      WHERE channel_id = :channel_id AND id = r.event_id LIMIT 1) e ON true
    LEFT JOIN LATERAL (SELECT state, attempts, begun FROM deliveries
-                      WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = r.event_id LIMIT 1) d ON true"""
+                      WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND event_id = r.event_id
+                      LIMIT 1) d ON true"""
 _BEHIND = f""", r.conversation_id IS NULL OR r.event_id > (
-   SELECT f.event_id FROM ({FIRST_IN_ORDER.format(endpoint="$2", conversation="r.conversation_id")}) f) AS blocked"""
+   SELECT f.event_id FROM ({first_of_conversation(":endpoint_id", "r.conversation_id")}) f) AS blocked"""
 
 
 async def read_retries(
@@ -134,26 +146,38 @@ async def read_retries(
     channel_id: UUID,
     endpoint_id: UUID,
     now: datetime,
-    under_way: Sequence[UUID],
-    most: int,
+    in_flight: Sequence[UUID],
+    limit: int,
     *,
     ordered: bool = False,
     busy: Sequence[UUID] = (),
     reach: UUID | None = None,
 ) -> RetryPage:
-    """Deliveries whose next attempt is due, but for those under way; the limits of one mean look-ups by key.
+    """Return retries that are due, except those in flight; `LIMIT 1` makes the planner look up each row by its key.
 
-    An ordered endpoint leaves out conversations that are `busy` and events beyond its `reach`, and learns which ones
-    have to stand behind others.
+    For an ordered endpoint conversations that are `busy` and events beyond its `reach` are left out, and deliveries
+    with earlier ones of their conversation are marked as blocked.
     """
     query = _RETRIES.format(more=_BEHIND if ordered else "")
     async with db.connection() as conn:
-        rows = await conn.fetch(query, channel_id, endpoint_id, now, most, list(under_way), list(busy), reach)
-    due = [_due(row, retried=True, blocked=ordered and row["blocked"]) for row in rows if _lives(row)]
-    return RetryPage(sorted(due, key=lambda one: one.event_id), [row["event_id"] for row in rows if not _lives(row)])
+        rows = await conn.fetch(
+            *statement(
+                query,
+                channel_id=channel_id,
+                endpoint_id=endpoint_id,
+                now=now,
+                limit=limit,
+                in_flight=list(in_flight),
+                busy=list(busy),
+                reach=reach,
+            )
+        )
+    due = [_due(row, retried=True, blocked=ordered and row["blocked"]) for row in rows if _is_live(row)]
+    orphaned = [row["event_id"] for row in rows if not _is_live(row)]
+    return RetryPage(sorted(due, key=lambda one: one.event_id), orphaned)
 
 
-def _lives(row: Any) -> bool:
+def _is_live(row: Any) -> bool:
     return row["body"] is not None and row["state"] == DeliveryState.PENDING
 
 
@@ -165,53 +189,53 @@ def _due(row: Any, *, retried: bool = False, blocked: bool = False) -> DueDelive
 
 
 class NextRetry(msgspec.Struct, frozen=True):
-    """When the next repeated attempt is due, and whether some wait for others to go first."""
+    """When the next retry is due, and whether some deliveries wait for earlier ones."""
 
     at: datetime | None
     waiting: bool
+
+
+_NEXT_RETRY = f"""SELECT (SELECT next_at FROM delivery_retries
+      WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND next_at < 'infinity' AND {_AVAILABLE}
+      ORDER BY next_at LIMIT 1) AS at,
+   EXISTS (SELECT 1 FROM delivery_retries
+           WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND next_at = 'infinity') AS waiting"""
 
 
 async def next_retry(
     db: Database,
     channel_id: UUID,
     endpoint_id: UUID,
-    under_way: Sequence[UUID],
+    in_flight: Sequence[UUID],
     busy: Sequence[UUID] = (),
     reach: UUID | None = None,
 ) -> NextRetry:
-    """What waits in delivery_retries, but for deliveries under way, conversations that are busy, and beyond `reach`."""
+    """Return when a retry is due that is not in flight, of a conversation that is not `busy`, within `reach`."""
     async with db.connection() as conn:
         row: Any = await conn.fetchrow(
-            """SELECT (SELECT next_at FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
-                         AND next_at < 'infinity' AND event_id <> ALL ($3::uuid[])
-                         AND (conversation_id IS NULL OR conversation_id <> ALL ($4::uuid[]))
-                         AND ($5::uuid IS NULL OR event_id <= $5)
-                       ORDER BY next_at LIMIT 1) AS at,
-                      EXISTS (SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
-                                AND next_at = 'infinity') AS waiting""",
-            channel_id,
-            endpoint_id,
-            list(under_way),
-            list(busy),
-            reach,
+            *statement(
+                _NEXT_RETRY,
+                channel_id=channel_id,
+                endpoint_id=endpoint_id,
+                in_flight=list(in_flight),
+                busy=list(busy),
+                reach=reach,
+            )
         )
     return NextRetry(row["at"], row["waiting"])
 
 
 class DeliveryCursor(msgspec.Struct, frozen=True):
-    """How far an endpoint is and how it fares, as its round knows it; `known` is the row's state of change."""
+    """The cursor and health of an endpoint in its deliverer's memory; `updated_at` is that of the row it knows."""
 
     cursor: UUID
     health: HealthCounters
-    known: datetime | None
+    updated_at: datetime | None
 
 
-async def save_cursors(db: Database, lease: Lease, marks: Mapping[UUID, DeliveryCursor]) -> None:
-    """Notes how far each endpoint's deliveries have had their first attempt, and how they go.
-
-    Whoever changed the endpoint meanwhile may have wiped its slate clean: then only the cursor is noted.
-    """
-    order = sorted(marks)
+async def save_cursors(db: Database, lease: Lease, cursors: Mapping[UUID, DeliveryCursor]) -> None:
+    """Save cursors and health. If a user has changed an endpoint meanwhile, only its cursor is saved."""
+    order = sorted(cursors)
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
         await conn.execute(
@@ -226,10 +250,10 @@ async def save_cursors(db: Database, lease: Lease, marks: Mapping[UUID, Delivery
                WHERE p.channel_id = $1 AND p.id = c.id""",
             lease.channel_id,
             order,
-            [marks[id_].cursor for id_ in order],
-            [marks[id_].known for id_ in order],
-            [marks[id_].health.failing_since for id_ in order],
-            [marks[id_].health.failures for id_ in order],
-            [marks[id_].health.notices for id_ in order],
-            [marks[id_].health.succeeded_at for id_ in order],
+            [cursors[id_].cursor for id_ in order],
+            [cursors[id_].updated_at for id_ in order],
+            [cursors[id_].health.failing_since for id_ in order],
+            [cursors[id_].health.failures for id_ in order],
+            [cursors[id_].health.notices for id_ in order],
+            [cursors[id_].health.succeeded_at for id_ in order],
         )

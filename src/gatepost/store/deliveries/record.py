@@ -1,15 +1,15 @@
-"""What every attempt came to, and who waits for what: one commit for all that gathered on a channel.
+"""Records what came of deliveries: one commit for all that was collected on a channel.
 
-attempts            ─► the log, and each delivery's state
-those that failed   ─► delivery_retries, with their time       ┐
-those put in line   ─► delivery_retries, with no time          ├ and of each conversation that this touches, the first
-those that settled  ─► out of delivery_retries                 ┘ in line gets a time: so a line never stands still
+attempts            ─► the attempt log, and the state of each delivery
+failed ones         ─► delivery_retries, with the time of the retry     ┐ then the first delivery of each conversation
+deferred ones       ─► delivery_retries, without a time                 │ that this touches gets a time, so that no
+settled ones        ─► out of delivery_retries                          ┘ conversation stops
 
-Attempts, and all else that moves a line, go through one batch per channel, one commit after the other: two that looked
-at a line side by side could each leave it to the other.
+All changes of a channel's delivery_retries go through one batch, one commit after the other: two concurrent commits
+could each leave the first delivery of a conversation to the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,8 +17,9 @@ from uuid import UUID
 import msgspec
 
 from gatepost.store.channel_head import Lease, StaleOwner, hold_epoch
-from gatepost.store.deliveries.queue import FIRST_IN_ORDER, RETRY_BY_KEY, DeliveryState
+from gatepost.store.deliveries.queue import DeliveryState, first_of_conversation, retry_by_key
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement, statement_rows
 
 
 class AttemptRecord(msgspec.Struct, frozen=True):
@@ -36,23 +37,23 @@ class AttemptRecord(msgspec.Struct, frozen=True):
     answer_headers: str | None
     answer_body: bytes | None
     state: DeliveryState
-    next_at: datetime | None  # none while it is pending: it stands behind another of its conversation
-    retried: bool = False  # it stood in delivery_retries
-    line: UUID | None = None  # of an ordered endpoint: its conversation
-    batch_first: UUID | None = None  # of one POST with several: the first of them
-    batch: Sequence[UUID] | None = None  # at the first: all of them
+    next_at: datetime | None  # None while pending: it waits for another delivery of its conversation
+    retried: bool = False  # it was in delivery_retries
+    order_key: UUID | None = None  # of an ordered endpoint: its conversation
+    batch_first: UUID | None = None  # of a batch: its first event
+    batch: Sequence[UUID] | None = None  # at the first event of a batch: all of its events
 
 
 class OrderedWait(msgspec.Struct, frozen=True):
-    """A delivery that has to wait until others of its conversation are done."""
+    """A delivery that has to wait for earlier ones of its conversation."""
 
     endpoint_id: UUID
     event_id: UUID
-    line: UUID
+    order_key: UUID
 
 
 class OrphanedRetry(msgspec.Struct, frozen=True):
-    """A row of delivery_retries that leads nowhere."""
+    """A row of delivery_retries whose delivery is settled, or whose event is deleted."""
 
     endpoint_id: UUID
     event_id: UUID
@@ -61,11 +62,11 @@ class OrphanedRetry(msgspec.Struct, frozen=True):
 DeliveryRecord = AttemptRecord | OrderedWait | OrphanedRetry
 
 
-async def record_attempts(db: Database, lease: Lease, notes: Sequence[DeliveryRecord], now: datetime) -> None:
-    """Writes the log, the state of each delivery, and when to try again."""
-    notes = sorted(notes, key=lambda note: (note.endpoint_id, note.event_id))
-    attempts = [note for note in notes if isinstance(note, AttemptRecord)]
-    if len(attempts) == len(notes) and not any(a.state == DeliveryState.PENDING or a.retried for a in attempts):
+async def record_attempts(db: Database, lease: Lease, records: Sequence[DeliveryRecord], now: datetime) -> None:
+    """Write the attempt log, the state of each delivery, and the retries."""
+    records = sorted(records, key=lambda record: (record.endpoint_id, record.event_id))
+    attempts = [record for record in records if isinstance(record, AttemptRecord)]
+    if len(attempts) == len(records) and not any(a.state == DeliveryState.PENDING or a.retried for a in attempts):
         async with db.connection() as conn:
             await _log_attempts(conn, lease, attempts, now)
         return
@@ -74,69 +75,84 @@ async def record_attempts(db: Database, lease: Lease, notes: Sequence[DeliveryRe
             await _log_attempts(conn, lease, attempts, now)
         else:
             await hold_epoch(conn, lease.channel_id, lease.epoch)
-        await _put_in_line(conn, lease.channel_id, [note for note in notes if not isinstance(note, OrphanedRetry)])
-        lines = await _take_out(conn, lease.channel_id, notes)
-        lines |= {(note.endpoint_id, note.line) for note in notes if isinstance(note, OrderedWait)}
-        if lines:
-            await _move_up(conn, lease.channel_id, sorted(lines), now)
+        repeated = [
+            RetryRow(
+                record.endpoint_id,
+                record.event_id,
+                record.order_key,
+                None if isinstance(record, OrderedWait) else record.next_at,
+            )
+            for record in records
+            if isinstance(record, OrderedWait)
+            or (isinstance(record, AttemptRecord) and record.state == DeliveryState.PENDING)
+        ]
+        await save_retries(conn, lease.channel_id, repeated)
+        changed = await _delete_retries(conn, lease.channel_id, records)
+        changed |= {(record.endpoint_id, record.order_key) for record in records if isinstance(record, OrderedWait)}
+        await schedule_first(conn, lease.channel_id, changed, now)
+
+
+_ATTEMPT_COLUMNS = (
+    *("endpoint_id", "event_id", "number", "at", "latency_ms", "status", "error", "url", "request_headers"),
+    *("answer_headers", "answer_body", "state", "next_at", "batch_first"),
+)
+_LOG_ATTEMPTS = """WITH held AS (
+       SELECT epoch FROM channel_heads WHERE channel_id = :channel_id AND epoch = :epoch FOR KEY SHARE
+   ), a AS (
+       SELECT * FROM unnest(:endpoint_id::uuid[], :event_id::uuid[], :number::smallint[], :at::timestamptz[],
+                            :latency_ms::real[], :status::smallint[], :error::text[], :url::text[],
+                            :request_headers::text[], :answer_headers::text[], :answer_body::bytea[],
+                            :state::smallint[], :next_at::timestamptz[], :batch_first::uuid[], :batch::text[])
+         AS t (endpoint_id, event_id, number, at, latency_ms, status, error, url, request_headers,
+               answer_headers, answer_body, state, next_at, batch_first, batch)
+   ), logged AS (
+       INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error, url,
+                                      request_headers, answer_headers, answer_body, batch_first, batch)
+       SELECT :channel_id, a.endpoint_id, a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url,
+              a.request_headers, a.answer_headers, a.answer_body, a.batch_first, a.batch::uuid[] FROM a, held
+       ON CONFLICT DO NOTHING
+   ), updated AS (
+       UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
+              settled_at = CASE WHEN a.state = 0 THEN NULL ELSE :now::timestamptz END
+       FROM a, held
+       WHERE d.channel_id = :channel_id AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
+         AND d.event_id = ANY (:event_id) AND d.event_id BETWEEN :first AND :last AND d.state = 0
+   )
+   SELECT epoch FROM held"""
 
 
 async def _log_attempts(
     conn: "Connection[Any]", lease: Lease, attempts: Sequence[AttemptRecord], now: datetime
 ) -> None:
-    """One statement, held against a change of owner: the log's rows and the deliveries' states."""
+    """Write the attempt log and the states of the deliveries in one statement that also checks the owner's epoch."""
     held = await conn.fetchval(
-        """WITH held AS (
-               SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE
-           ), a AS (
-               SELECT * FROM unnest($5::uuid[], $6::uuid[], $7::smallint[], $8::timestamptz[], $9::real[],
-                                    $10::smallint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[],
-                                    $16::smallint[], $17::timestamptz[], $19::uuid[], $20::text[])
-                 AS t (endpoint_id, event_id, number, at, latency_ms, status, error, url, request_headers,
-                       answer_headers, answer_body, state, next_at, batch_first, batch)
-           ), logged AS (
-               INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, error,
-                                              url, request_headers, answer_headers, answer_body, batch_first, batch)
-               SELECT $1, a.endpoint_id, a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url,
-                      a.request_headers, a.answer_headers, a.answer_body, a.batch_first, a.batch::uuid[] FROM a, held
-               ON CONFLICT DO NOTHING
-           ), updated AS (
-               UPDATE deliveries d SET state = a.state, attempts = a.number, next_at = a.next_at,
-                      settled_at = CASE WHEN a.state = 0 THEN NULL ELSE $18::timestamptz END
-               FROM a, held
-               WHERE d.channel_id = $1 AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-                 AND d.event_id = ANY ($6) AND d.event_id BETWEEN $3 AND $4 AND d.state = 0
-           )
-           SELECT epoch FROM held""",
-        lease.channel_id,
-        lease.epoch,
-        min(a.event_id for a in attempts),
-        max(a.event_id for a in attempts),
-        [a.endpoint_id for a in attempts],
-        [a.event_id for a in attempts],
-        [a.number for a in attempts],
-        [a.at for a in attempts],
-        [a.latency_ms for a in attempts],
-        [a.status for a in attempts],
-        [a.error for a in attempts],
-        [a.url for a in attempts],
-        [a.request_headers for a in attempts],
-        [a.answer_headers for a in attempts],
-        [a.answer_body for a in attempts],
-        [a.state for a in attempts],
-        [a.next_at for a in attempts],
-        now,
-        [a.batch_first for a in attempts],
-        [f"{{{','.join(map(str, a.batch))}}}" if a.batch else None for a in attempts],
+        *statement(
+            _LOG_ATTEMPTS,
+            channel_id=lease.channel_id,
+            epoch=lease.epoch,
+            first=min(a.event_id for a in attempts),
+            last=max(a.event_id for a in attempts),
+            now=now,
+            batch=[f"{{{','.join(map(str, a.batch))}}}" if a.batch else None for a in attempts],
+            **{name: [getattr(a, name) for a in attempts] for name in _ATTEMPT_COLUMNS},
+        )
     )
     if held is None:
         raise StaleOwner
 
 
-async def _put_in_line(conn: "Connection[Any]", channel_id: UUID, notes: Sequence[AttemptRecord | OrderedWait]) -> None:
-    """Those that are to be tried again. An endpoint that was deleted meanwhile leaves none behind."""
-    again = [note for note in notes if isinstance(note, OrderedWait) or note.state == DeliveryState.PENDING]
-    if again:
+class RetryRow(msgspec.Struct, frozen=True):
+    """A row of delivery_retries; without a time it waits for earlier ones of its conversation."""
+
+    endpoint_id: UUID
+    event_id: UUID
+    order_key: UUID | None
+    next_at: datetime | None
+
+
+async def save_retries(conn: "Connection[Any]", channel_id: UUID, retries: Sequence[RetryRow]) -> None:
+    """Write deliveries to be retried. An endpoint that was deleted meanwhile gets none."""
+    if retries:
         await conn.execute(
             """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
                SELECT $1, a.endpoint_id, a.event_id, COALESCE(a.next_at, 'infinity'), a.conversation_id
@@ -146,55 +162,65 @@ async def _put_in_line(conn: "Connection[Any]", channel_id: UUID, notes: Sequenc
                ON CONFLICT (channel_id, endpoint_id, event_id)
                DO UPDATE SET next_at = excluded.next_at, conversation_id = excluded.conversation_id""",
             channel_id,
-            [note.endpoint_id for note in again],
-            [note.event_id for note in again],
-            [None if isinstance(note, OrderedWait) else note.next_at for note in again],
-            [note.line for note in again],
+            [retry.endpoint_id for retry in retries],
+            [retry.event_id for retry in retries],
+            [retry.next_at for retry in retries],
+            [retry.order_key for retry in retries],
         )
 
 
-async def _take_out(
-    conn: "Connection[Any]", channel_id: UUID, notes: Sequence[DeliveryRecord]
+_DELETE_RETRY = f"""DELETE FROM delivery_retries WHERE ctid = (
+       SELECT place FROM ({retry_by_key(":endpoint_id", ":event_id")} FOR UPDATE) f
+       WHERE (f.channel_id, f.endpoint_id, f.event_id) = (:channel_id, :endpoint_id, :event_id))
+   RETURNING endpoint_id, conversation_id"""
+
+
+async def _delete_retries(
+    conn: "Connection[Any]", channel_id: UUID, records: Sequence[DeliveryRecord]
 ) -> set[tuple[UUID, UUID]]:
-    """Those that are done or lost; returns the lines that they stood in."""
-    over = [
-        note
-        for note in notes
-        if isinstance(note, OrphanedRetry)
-        or (isinstance(note, AttemptRecord) and note.retried and note.state != DeliveryState.PENDING)
+    """Delete retries that are settled or orphaned; return the endpoints and conversations they belonged to."""
+    keys = [
+        {"channel_id": channel_id, "endpoint_id": record.endpoint_id, "event_id": record.event_id}
+        for record in records
+        if isinstance(record, OrphanedRetry)
+        or (isinstance(record, AttemptRecord) and record.retried and record.state != DeliveryState.PENDING)
     ]
-    if not over:
-        return set()
-    rows = await conn.fetchmany(
-        f"""DELETE FROM delivery_retries WHERE ctid = (
-               SELECT place FROM ({RETRY_BY_KEY.format(endpoint="$2", event="$3")} FOR UPDATE) f
-               WHERE (f.channel_id, f.endpoint_id, f.event_id) = ($1, $2, $3))
-           RETURNING endpoint_id, conversation_id""",
-        [(channel_id, note.endpoint_id, note.event_id) for note in over],
-    )
+    rows = await conn.fetchmany(*statement_rows(_DELETE_RETRY, keys)) if keys else []
     return {(row["endpoint_id"], row["conversation_id"]) for row in rows if row["conversation_id"] is not None}
 
 
-async def _move_up(
-    conn: "Connection[Any]", channel_id: UUID, lines: Sequence[tuple[UUID, UUID]], now: datetime
+_SCHEDULE_FIRST = f"""UPDATE delivery_retries r SET next_at = :now
+   FROM unnest(:endpoints::uuid[], :conversations::uuid[]) AS k (endpoint_id, conversation_id),
+        LATERAL ({first_of_conversation("k.endpoint_id", "k.conversation_id")}) first
+   WHERE r.ctid = first.place AND r.channel_id = :channel_id
+     AND (first.channel_id, first.endpoint_id, first.conversation_id) = (:channel_id, k.endpoint_id, k.conversation_id)
+     AND first.next_at {{condition}}"""
+
+
+async def schedule_first(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    conversations: Collection[tuple[UUID, UUID]],
+    now: datetime,
+    *,
+    early: bool = False,
 ) -> None:
-    """Whoever stands first in a line and has no time yet is due now."""
-    await conn.execute(
-        f"""UPDATE delivery_retries r SET next_at = $4
-           FROM unnest($2::uuid[], $3::uuid[]) AS l (endpoint_id, conversation_id),
-                LATERAL ({FIRST_IN_ORDER.format(endpoint="l.endpoint_id", conversation="l.conversation_id")}) first
-           WHERE r.ctid = first.place AND r.channel_id = $1
-             AND (first.channel_id, first.endpoint_id, first.conversation_id) = ($1, l.endpoint_id, l.conversation_id)
-             AND first.next_at = 'infinity'""",
-        channel_id,
-        [endpoint_id for endpoint_id, _ in lines],
-        [line for _, line in lines],
-        now,
-    )
+    """Make the first delivery of each conversation due if it has no time yet, or, if `early`, whatever its time is."""
+    if conversations:
+        keys = sorted(conversations)
+        await conn.execute(
+            *statement(
+                _SCHEDULE_FIRST.format(condition="> :now" if early else "= 'infinity'"),
+                channel_id=channel_id,
+                endpoints=[endpoint_id for endpoint_id, _ in keys],
+                conversations=[conversation_id for _, conversation_id in keys],
+                now=now,
+            )
+        )
 
 
-async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, most: int) -> int:
-    """An endpoint that wants no order any more: those who stood in line are due now, a piece at a time."""
+async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, *, limit: int) -> int:
+    """Make deliveries due that wait for earlier ones, of an endpoint that is no longer ordered; return how many."""
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
@@ -204,6 +230,6 @@ async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, n
             lease.channel_id,
             endpoint_id,
             now,
-            most,
+            limit,
         )
     return len(rows)

@@ -1,11 +1,11 @@
-"""Recoveries: events of a stretch of time that an endpoint is to get after all.
+"""Recoveries: events of a time range that an endpoint is to get after all.
 
-asked for ─► a row: from where, to where, which ─► the channel's owner, a piece after the other ─► ended
-                                                        │ one commit: deliveries due now, and how far it is
-                                                        └ not while thousands wait already, or the endpoint is disabled
+requested ─► a row: range and filter ─► the channel's owner, chunk by chunk ─► ended
+                                            │ one commit: deliveries that are due now, and the position
+                                            └ not while thousands are due already, or the endpoint is disabled
 
-The end is fixed under the channel's head when it is asked for, so that no event slips in between. A piece that was
-committed is never looked at again, whoever goes on: so each event comes once.
+The end of the range is fixed under the lock of the channel's head, so that no event is missed. A committed chunk is
+never read again, whichever process continues: so each event is delivered once.
 """
 
 from collections.abc import Sequence
@@ -20,18 +20,20 @@ from gatepost.model.delivery import MISSING, NOT_ARRIVED, PENDING
 from gatepost.model.endpoint import DISABLED
 from gatepost.model.errors import Conflict
 from gatepost.store.channel_head import Lease, hold_epoch, lock_head
-from gatepost.store.deliveries.queue import RETRY_BY_KEY
+from gatepost.store.deliveries.queue import retry_by_key
+from gatepost.store.deliveries.record import RetryRow
 from gatepost.store.deliveries.retry import RequestedRetry, is_infinite, order_key_of, probe_now, requeue, schedule_work
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement
 
-CHUNK = 500  # events that one commit looks at
-WAITING_MAX = 2_000  # deliveries of the endpoint that may wait when a piece is added
+CHUNK = 500  # events per commit
+WAITING_MAX = 2_000  # due deliveries of the endpoint beyond which no chunk is added
 RecoveryStep = Literal["more", "held", "off", "done"]
 
 
 class RecoveryRow(msgspec.Struct, frozen=True):
-    """What is to be recovered, and how far it is."""
+    """A recovery and its position."""
 
     id: UUID
     endpoint_id: UUID
@@ -46,7 +48,7 @@ class RecoveryRow(msgspec.Struct, frozen=True):
 
 
 class RecoveryFilter(msgspec.Struct, frozen=True):
-    """Which events of an endpoint; None is all that fit its switches and never arrived."""
+    """Which events of an endpoint; None: all of its event types, and all that were not delivered."""
 
     first_id: UUID
     end_id: UUID
@@ -61,17 +63,17 @@ async def add_recovery(
     db: Database,
     channel_id: UUID,
     endpoint_id: UUID,
-    wish: RecoveryFilter,
+    filter_: RecoveryFilter,
     once: IdempotentRequest[RecoveryRow],
     now: datetime,
 ) -> RecoveryRow:
-    """Writes what is to be recovered, up to the channel's newest event and no further."""
+    """Add a recovery, up to the newest event of the channel."""
     async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         await once.check(conn, now)
         await _check_free(conn, channel_id, endpoint_id)
-        end = min(wish.end_id, UUID(int=head.last_event_id.int + 1))
-        made = await _insert(conn, channel_id, endpoint_id, msgspec.structs.replace(wish, end_id=end), now)
+        end = min(filter_.end_id, UUID(int=head.last_event_id.int + 1))
+        made = await _insert(conn, channel_id, endpoint_id, msgspec.structs.replace(filter_, end_id=end), now)
         await probe_now(conn, channel_id, [endpoint_id], now)
         await schedule_work(conn, channel_id, now)
         await once.keep(conn, made, now)
@@ -79,18 +81,18 @@ async def add_recovery(
 
 
 async def _check_free(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID) -> None:
-    """One at a time: two over the same events would wait for each other's deliveries."""
+    """Allow one at a time: two over the same events would wait for each other's deliveries."""
     open_id = await conn.fetchval(
         "SELECT id FROM recoveries WHERE channel_id = $1 AND endpoint_id = $2 AND ended_at IS NULL LIMIT 1",
         channel_id,
         endpoint_id,
     )
     if open_id is not None:
-        raise Conflict(f"A recovery of this webhook is under way: {ids.show('rec', open_id)}. Wait until it is done.")
+        raise Conflict(f"The recovery {ids.show('rec', open_id)} of this webhook is running. Wait until it is done.")
 
 
 async def _insert(
-    conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, wish: RecoveryFilter, now: datetime
+    conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, filter_: RecoveryFilter, now: datetime
 ) -> RecoveryRow:
     row = await conn.fetchrow(
         f"""INSERT INTO recoveries AS r (channel_id, id, endpoint_id, first_id, end_id, types, states, position,
@@ -99,18 +101,18 @@ async def _insert(
         channel_id,
         ids.new_id(now),
         endpoint_id,
-        wish.first_id,
-        wish.end_id,
-        wish.types,
-        wish.states,
-        UUID(int=max(0, wish.first_id.int - 1)),
+        filter_.first_id,
+        filter_.end_id,
+        filter_.types,
+        filter_.states,
+        UUID(int=max(0, filter_.first_id.int - 1)),
         now,
     )
     return _recovery(row)
 
 
 async def get_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, recovery_id: UUID) -> RecoveryRow | None:
-    """One recovery of an endpoint."""
+    """Return a recovery of an endpoint."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS} FROM recoveries r WHERE channel_id = $1 AND id = $2 AND endpoint_id = $3",
@@ -122,9 +124,9 @@ async def get_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, recove
 
 
 async def list_recoveries(
-    db: Database, channel_id: UUID, endpoint_id: UUID, before: UUID | None, most: int
+    db: Database, channel_id: UUID, endpoint_id: UUID, before: UUID | None, limit: int
 ) -> list[RecoveryRow]:
-    """The recoveries of an endpoint, the newest first."""
+    """Return the recoveries of an endpoint, newest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS} FROM recoveries r
@@ -133,13 +135,13 @@ async def list_recoveries(
             channel_id,
             endpoint_id,
             before,
-            most,
+            limit,
         )
     return [_recovery(row) for row in rows]
 
 
 async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
-    """Those of a channel that are not done: one for each endpoint at most."""
+    """Return the recoveries of a channel that are not done: at most one for each endpoint."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             "SELECT id FROM recoveries WHERE channel_id = $1 AND ended_at IS NULL ORDER BY endpoint_id, id", channel_id
@@ -148,9 +150,9 @@ async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
 
 
 async def recover_next(
-    db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, piece: int = CHUNK, most: int = WAITING_MAX
+    db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, chunk: int = CHUNK, waiting_max: int = WAITING_MAX
 ) -> RecoveryStep:
-    """Looks at the next events of a recovery and makes deliveries of those that are wanted due, in one commit."""
+    """Read the next events of a recovery and make the deliveries of those that match due, in one commit."""
     async with db.transaction() as conn:
         await hold_epoch(conn, lease.channel_id, lease.epoch)
         row = await conn.fetchrow(
@@ -163,83 +165,90 @@ async def recover_next(
         if row is None:
             return "done"
         recovery = _recovery(row)
-        if row["state"] is None:  # deleted: nobody is left to get anything
+        if row["state"] is None:  # the endpoint was deleted
             await _advance(conn, lease.channel_id, recovery, recovery.position, 0, now)
             return "done"
         if row["state"] == DISABLED:
             return "off"
-        if await _has_backlog(conn, lease.channel_id, recovery.endpoint_id, most, now):
+        if await _has_backlog(conn, lease.channel_id, recovery.endpoint_id, waiting_max, now):
             return "held"
-        events = await _events(conn, lease.channel_id, recovery, piece)
-        wanted = _chosen(recovery, events, row["events"], ordered=row["ordered"], now=now)
-        recovered = await requeue(conn, lease.channel_id, wanted, now)
-        ended = None if len(events) == piece else now
+        events = await _events(conn, lease.channel_id, recovery, chunk)
+        retries = _matching(recovery, events, row["events"], ordered=row["ordered"], now=now)
+        recovered = await requeue(conn, lease.channel_id, retries, now)
+        ended = None if len(events) == chunk else now
         position = events[-1]["id"] if events else recovery.position
         await _advance(conn, lease.channel_id, recovery, position, recovered, ended)
     db.notify(lease.channel_id, sending=False)
     return "more" if ended is None else "done"
 
 
-async def _has_backlog(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, most: int, now: datetime) -> bool:
-    """Whether so many deliveries of an endpoint are due that more would only wait. Those due later do not count."""
+async def _has_backlog(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, limit: int, now: datetime) -> bool:
+    """Return whether at least `limit` deliveries of an endpoint are due; those due later do not count."""
     row = await conn.fetchrow(
         """SELECT 1 FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2 AND next_at <= $4
            ORDER BY next_at OFFSET $3 LIMIT 1""",
         channel_id,
         endpoint_id,
-        most - 1,
+        limit - 1,
         now,
     )
     return row is not None
 
 
-async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryRow, piece: int) -> list[Any]:
-    """The next events, each with the state of its delivery; the limit of one means a look-up by key."""
+_EVENTS = f"""SELECT e.id, e.type, e.conversation_id, d.state, r.next_at AS due_at FROM (
+       SELECT id, type, conversation_id FROM events
+       WHERE channel_id = :channel_id AND id > :position AND id < :end_id ORDER BY id LIMIT :limit) e
+   LEFT JOIN LATERAL (SELECT state FROM deliveries
+       WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND event_id = e.id LIMIT 1) d ON true
+   LEFT JOIN LATERAL ({retry_by_key(":endpoint_id", "e.id")}) r
+       ON (r.channel_id, r.endpoint_id, r.event_id) = (:channel_id, :endpoint_id, e.id)
+   ORDER BY e.id"""
+
+
+async def _events(conn: "Connection[Any]", channel_id: UUID, recovery: RecoveryRow, limit: int) -> list[Any]:
+    """Return the next events, each with the state of its delivery."""
     return await conn.fetch(
-        f"""SELECT e.id, e.type, e.conversation_id, d.state, r.next_at AS due_at FROM (
-               SELECT id, type, conversation_id FROM events WHERE channel_id = $1 AND id > $2 AND id < $3
-               ORDER BY id LIMIT $5) e
-           LEFT JOIN LATERAL (SELECT state FROM deliveries
-               WHERE channel_id = $1 AND endpoint_id = $4 AND event_id = e.id LIMIT 1) d ON true
-           LEFT JOIN LATERAL ({RETRY_BY_KEY.format(endpoint="$4", event="e.id")}) r
-               ON (r.channel_id, r.endpoint_id, r.event_id) = ($1, $4, e.id)
-           ORDER BY e.id""",
-        channel_id,
-        recovery.position,
-        recovery.end_id,
-        recovery.endpoint_id,
-        piece,
+        *statement(
+            _EVENTS,
+            channel_id=channel_id,
+            position=recovery.position,
+            end_id=recovery.end_id,
+            endpoint_id=recovery.endpoint_id,
+            limit=limit,
+        )
     )
 
 
-def _chosen(
-    recovery: RecoveryRow, events: Sequence[Any], switches: Sequence[str], *, ordered: bool, now: datetime
+def _matching(
+    recovery: RecoveryRow, events: Sequence[Any], enabled: Sequence[str], *, ordered: bool, now: datetime
 ) -> list[RequestedRetry]:
-    """Those that are asked for, due in the order in which they happened."""
-    types = set(switches) if recovery.types is None else set(switches) & set(recovery.types)
+    """Return the retries of events that match, due in the order of the events."""
+    types = set(enabled) if recovery.types is None else set(enabled) & set(recovery.types)
     states = NOT_ARRIVED if recovery.states is None else recovery.states
-    fitting = [
+    matching = [
         event
         for event in events
         if event["type"] in types
         and (MISSING if event["state"] is None else event["state"]) in states
         and (event["state"] != PENDING or _waits(event["due_at"], now))
     ]
-    start = now - timedelta(microseconds=len(fitting))
+    start = now - timedelta(microseconds=len(matching))
     return [
         RequestedRetry(
-            recovery.endpoint_id,
-            event["id"],
+            RetryRow(
+                recovery.endpoint_id,
+                event["id"],
+                order_key_of(event["conversation_id"], ordered=ordered),
+                start + timedelta(microseconds=i),
+            ),
             event["state"],
-            order_key_of(event["conversation_id"], ordered=ordered),
-            start + timedelta(microseconds=i),
         )
-        for i, event in enumerate(fitting)
+        for i, event in enumerate(matching)
     ]
 
 
 def _waits(due_at: datetime | None, now: datetime) -> bool:
-    """Whether a pending delivery has to wait for a time ahead: any other is due, or stands behind one that is."""
+    """Return whether a pending delivery is due later: any other is due, or waits for one that is."""
     return due_at is not None and not is_infinite(due_at) and due_at > now
 
 
@@ -258,12 +267,9 @@ async def _advance(
 
 
 async def delete_old_recoveries(db: Database, now: datetime, days: int) -> None:
-    """Deletes what was done long ago, together with the events that it was about."""
+    """Delete recoveries that ended long ago, like the events they were about."""
     async with db.connection() as conn:
-        await conn.execute(
-            "DELETE FROM recoveries WHERE ended_at < $1",
-            now - timedelta(days=days),
-        )
+        await conn.execute("DELETE FROM recoveries WHERE ended_at < $1", now - timedelta(days=days))
 
 
 def _recovery(row: Any) -> RecoveryRow:

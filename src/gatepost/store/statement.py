@@ -1,0 +1,32 @@
+"""Named parameters: `:name` in a statement becomes `$n`, so that its text can be put together from several pieces."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+_PARAMETER = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")  # and no cast such as ::uuid[]
+
+
+def statement(text: str, **values: Any) -> tuple[Any, ...]:
+    """Return the text with positions and the arguments: `await conn.fetch(*statement(text, channel_id=…))`."""
+    sql, names = _compile(text)
+    if len(names) != len(values):
+        raise TypeError(f"parameters {sorted(set(names) ^ set(values))} are missing or not used")
+    return (sql, *[values[name] for name in names])
+
+
+def statement_rows(text: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[tuple[Any, ...]]]:
+    """Return the text with positions and the arguments of each row, for `fetchmany` and `executemany`."""
+    sql, names = _compile(text)
+    return sql, [tuple(row[name] for name in names) for row in rows]
+
+
+@cache
+def _compile(text: str) -> tuple[str, tuple[str, ...]]:
+    positions: dict[str, int] = {}
+
+    def position(match: re.Match[str]) -> str:
+        return f"${positions.setdefault(match[1], len(positions) + 1)}"
+
+    return _PARAMETER.sub(position, text), tuple(positions)
