@@ -67,6 +67,7 @@ LIBRARIES = {
 # Runs in the process that holds links, which keeps its own table, as the other library in it does by itself.
 OWN_STORE = "gatepost.networks.qr.phone.by_baileys.devices"
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b")
+NETWORKS = {"official", "qr"}
 ROUTES = {"get", "post", "put", "patch", "delete", "head", "route", "websocket", "asgi"}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base_service"}
 
@@ -200,6 +201,25 @@ def _body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
+def named_networks(sources: Sources) -> list[str]:
+    """Comparisons with a network's name, and `isinstance` on a network, outside of `networks`."""
+    faults = []
+    for module, text in sources.items():
+        if part_of(module) in {"networks", "sandbox", "client"}:
+            continue
+        for node in ast.walk(parse(text)):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                named = any(isinstance(side, ast.Constant) and side.value in NETWORKS for side in sides)
+            else:
+                named = (
+                    isinstance(node, ast.Call) and re.match(r"isinstance\(.*Network\b", ast.unparse(node)) is not None
+                )
+            if named:
+                faults.append(f"{module}:{ast.unparse(node)}")
+    return faults
+
+
 def vague_names(paths: Iterable[Path]) -> list[str]:
     return [str(path) for path in paths if VAGUE & {part.removesuffix(".py") for part in path.parts}]
 
@@ -240,6 +260,10 @@ def test_sql_lives_in_the_store(house: dict[str, str]) -> None:
 
 def test_handlers_are_thin(house: dict[str, str]) -> None:
     assert long_handlers(house) == []
+
+
+def test_networks_are_values(house: dict[str, str]) -> None:
+    assert named_networks(house) == []
 
 
 def test_every_file_keeps_to_one_idea(house: dict[str, str]) -> None:
@@ -318,6 +342,12 @@ def test_a_fat_handler_is_found() -> None:
     handler = '@get("/x")\nasync def show() -> None:\n    """Shows."""\n'
     assert long_handlers({"gatepost.api.x": handler + body}) == []
     assert long_handlers({"gatepost.api.x": handler + body + "\n    return"}) == ["gatepost.api.x.show: 13 lines"]
+
+
+def test_a_named_network_is_found() -> None:
+    assert named_networks({"gatepost.api.x": 'a = channel.kind == "qr"'}) != []
+    assert named_networks({"gatepost.api.x": "a = isinstance(network, QrNetwork)"}) != []
+    assert named_networks({"gatepost.networks.x": 'a = channel.kind == "qr"'}) == []
 
 
 def test_a_vague_name_is_found() -> None:

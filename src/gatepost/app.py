@@ -17,6 +17,7 @@ from gatepost.access.authentication import Authenticator
 from gatepost.access.costly import CostlyRequests
 from gatepost.access.minute_limit import MinuteLimit
 from gatepost.access.timed_cache import TimedCache
+from gatepost.admin.channels import open_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
@@ -34,6 +35,7 @@ from gatepost.metrics import ProcessMetrics
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
 from gatepost.readiness import Readiness
@@ -155,7 +157,7 @@ class Gatepost:
             waiters=self._waiters,
             trials=MinuteLimit(TRIALS, self._clock),
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
-            limits=self._networks.limits_shown,
+            limits=self._networks.limits_view,
             doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
             figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
@@ -173,8 +175,8 @@ class Gatepost:
 
     async def _speak(self, config: ChannelConfig) -> Network | None:
         """A way to a channel's network from this process: a link is only where its owner is."""
-        if config.kind == "official":
-            return self._networks.official(config)
+        if not NETWORK_KINDS[config.kind].linked:
+            return self._networks.open(config)
         keeper = self._workers.keepers.get(config.id) if self._workers else None
         return keeper.network if keeper else None
 
@@ -183,9 +185,10 @@ class Gatepost:
 
     async def _doorstep(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
-        if config is None or config.secrets is None:
+        secrets = open_secrets(self.vault, config) if config else None
+        if config is None or secrets is None:
             return None
-        secrets, place = self._networks.secrets(config), config.network
+        place = config.network
         return CallbackConfig(
             channel_id,
             channel_ref(config),

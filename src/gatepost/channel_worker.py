@@ -20,6 +20,8 @@ from gatepost.model.file import Fetched, Unfetched
 from gatepost.model.number_status import TROUBLE
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
+from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.attachments import AttachmentUploader
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_attempt import Attach, Tell, forget_nothing
@@ -105,13 +107,12 @@ class ChannelWorkers:
             return None
         channel, sending = channel_ref(config), self._parts.settings.sending
         owned.channel = channel
-        keeper = self._make_keeper(owned, config) if config.kind == "qr" else None
-        network = self._parts.networks.official(config) if keeper is None else None
+        keeper = self._make_keeper(owned, config) if NETWORK_KINDS[config.kind].linked else None
+        network = self._parts.networks.open(config)
         files = MediaFetchTask(self._fetcher, self._parts.clock, owned.lease, channel, network, owned.alive)
         words = SearchIndexTask(self._parts.db, owned.lease, owned.alive, count=self._parts.metrics.set_aside)
         recovering = RecoveryTask(self._parts.db, self._parts.clock, owned.lease, owned.alive)
-        own = [keeper] if keeper else [self._make_watch(owned, config), self._make_number_watch(owned, config)]
-        owned.tasks = [*own, files, words, recovering]
+        owned.tasks = [*self._network_tasks(owned, config, keeper), files, words, recovering]
         rules = SendRules(
             sending.in_flight,
             sending.read_ahead,
@@ -140,6 +141,14 @@ class ChannelWorkers:
             keeper.changed = lambda: _follow(owned, keeper, sender, files)
         return sender
 
+    def _network_tasks(
+        self, owned: OwnedChannel, config: ChannelConfig, keeper: LinkKeeper | None
+    ) -> list[LinkKeeper | TemplateWatch | NumberWatch]:
+        if keeper:
+            return [keeper]
+        business = self._parts.networks.business(config)
+        return [self._make_watch(owned, config, business), self._make_number_watch(owned, config)] if business else []
+
     def _make_keeper(self, owned: OwnedChannel, config: ChannelConfig) -> LinkKeeper:
         keeper = LinkKeeper(
             self._parts.db,
@@ -154,8 +163,8 @@ class ChannelWorkers:
         self.keepers[config.id] = keeper
         return keeper
 
-    def _make_watch(self, owned: OwnedChannel, config: ChannelConfig) -> TemplateWatch:
-        desk = TemplateService(self._parts.db, self._parts.clock, config.id, self._parts.networks.business(config))
+    def _make_watch(self, owned: OwnedChannel, config: ChannelConfig, business: CloudAccount) -> TemplateWatch:
+        desk = TemplateService(self._parts.db, self._parts.clock, config.id, business)
         watch = TemplateWatch(owned.lease, desk, owned.alive)
         watch.look(config.state)
         return watch
@@ -169,8 +178,9 @@ class ChannelWorkers:
     async def _read_number(self, channel_id: UUID) -> None:
         """Follows how an official number stands at the network, whatever its secrets and addresses are by now."""
         config = await get_config(self._parts.db, channel_id)
-        if config is not None:
-            await check_health(self._parts.db, config, self._parts.networks.business(config), self._parts.clock.now())
+        business = self._parts.networks.business(config) if config else None
+        if config is not None and business is not None:
+            await check_health(self._parts.db, config, business, self._parts.clock.now())
 
     def _teller(self, owned: OwnedChannel, channel: ChannelRef) -> Tell:
         async def tell(state: str, reason: str | None) -> None:
@@ -196,7 +206,7 @@ class ChannelWorkers:
         if config is None:
             return
         keeper = next((task for task in owned.tasks if isinstance(task, LinkKeeper)), None)
-        network = self._parts.networks.official(config) if keeper is None else keeper.network
+        network = keeper.network if keeper else self._parts.networks.open(config)
         sender.adjust(
             network, self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
         )

@@ -1,10 +1,5 @@
-"""The ways to the networks: for each channel the adapter that carries its messages, and what it may carry.
+"""Opens the networks of channels, and decides which limits are in force."""
 
-official ─► CloudNetwork, CloudAccount over one shared client
-qr       ─► a driver of links: our own child process, or one at an address (the sandbox's)
-"""
-
-import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,16 +7,14 @@ from typing import Any
 
 import msgspec
 
-from gatepost.admin.channels import ChannelSecrets
 from gatepost.admin.vault import Vault, channel_context
 from gatepost.background import Loop
 from gatepost.model import ids
-from gatepost.networks.cloud.file_hosts import FileHosts
+from gatepost.networks.base import Network
 from gatepost.networks.cloud.manage import CloudAccount
-from gatepost.networks.cloud.send import CloudNetwork, make_client
-from gatepost.networks.qr.child_driver import ChildDriver, Devices
+from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.websocket_driver import WebSocketDriver
 from gatepost.outbound import pace
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.settings import Settings
@@ -31,11 +24,9 @@ from gatepost.store.links import LinkRow
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import dial_network_file
 
-_secrets = msgspec.json.Decoder(ChannelSecrets)
-
 
 class NetworkFactory:
-    """Opens them, and closes what they share."""
+    """The networks of a process. Each is connected when its first channel needs it."""
 
     def __init__(
         self,
@@ -46,84 +37,73 @@ class NetworkFactory:
         start_loop: Callable[..., Loop] = Loop,
     ) -> None:
         self._settings = settings
-        self._start_loop = start_loop
         self._vault = vault
         self._database_url = database_url
-        self._guard = guard
-        self._client = make_client(settings.cloud.timeout, settings.cloud.connect_timeout)
-        self._drivers: dict[str, Driver] = {}
-        self._starting = asyncio.Lock()
+        guarded_client = partial(dial_network_file, guard, settings.cloud.connect_timeout)
+        self._parts = NetworkParts(settings, guarded_client, self._device_store, vault.derived, start_loop)
+        self._connectors: dict[str, Connector] = {}
 
-    def secrets(self, config: ChannelConfig) -> ChannelSecrets:
-        """What an official number calls with."""
-        return _secrets.decode(self._vault.open(config.secrets or b"", channel_context(config.id)))
+    def open(self, config: ChannelConfig) -> Network | None:
+        """Return a channel's network; None if it is only reached through the link that the channel's owner holds."""
+        connect = self._connector(config).open
+        return connect(self._channel(config)) if connect else None
 
-    def official(self, config: ChannelConfig) -> CloudNetwork:
-        """The way of an official channel's messages."""
-        cloud = self._settings.cloud
-        dial = partial(dial_network_file, self._guard, cloud.connect_timeout, config.id)
-        files = FileHosts(frozenset(cloud.media_hosts), dial)
-        return CloudNetwork(self._client, *self._place(config), self.secrets(config).token, files)
-
-    def business(self, config: ChannelConfig) -> CloudAccount:
-        """The management side of an official channel."""
-        waba_id = config.network.get("waba_id", "")
-        return CloudAccount(self._client, *self._place(config), waba_id, self.secrets(config).token)
-
-    def _place(self, config: ChannelConfig) -> tuple[str, str, str]:
-        cloud, place = self._settings.cloud, config.network
-        version = place.get("version") or cloud.version
-        return place.get("base_url") or cloud.base_url, version, place["phone_number_id"]
+    def business(self, config: ChannelConfig) -> CloudAccount | None:
+        """Return the business account of a channel; None if its network has none."""
+        connect = self._connector(config).business
+        return connect(self._channel(config)) if connect else None
 
     async def driver(self, config: ChannelConfig) -> Driver:
-        """Who holds a QR channel's link. One driver serves all channels with the same address."""
-        url = config.network.get("link_url") or self._settings.qr.link_url
-        async with self._starting:
-            driver = self._drivers.get(url)
-            if driver is None:
-                driver = self._drivers[url] = await self._new_driver(url)
-                await driver.start()
-            return driver
+        """Return the driver that holds the link of a linked channel."""
+        connect = self._connector(config).driver
+        assert connect is not None  # its kind is linked
+        return await connect(self._channel(config))
 
-    async def _new_driver(self, url: str) -> Driver:
-        start = self._start_loop
-        return WebSocketDriver(url, start_loop=start) if url else ChildDriver(await self._devices(), start_loop=start)
+    def _connector(self, config: ChannelConfig) -> Connector:
+        connector = self._connectors.get(config.kind)
+        if connector is None:
+            connector = self._connectors[config.kind] = NETWORK_KINDS[config.kind].connect(self._parts)
+        return connector
 
-    async def _devices(self) -> Devices:
-        qr, vault = self._settings.qr, self._vault
-        store = qr.device_store or await device_address(self._database_url, vault.derived(b"role of linked devices"))
-        return Devices(store, qr.engine, vault.derived(b"linked devices"))
+    def _channel(self, config: ChannelConfig) -> NetworkChannel:
+        secrets = self._vault.open(config.secrets, channel_context(config.id)) if config.secrets else b""
+        return NetworkChannel(config.id, config.phone, config.network, secrets)
+
+    async def _device_store(self) -> str:
+        return await device_address(self._database_url, self._vault.derived(b"role of linked devices"))
 
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> NumberLimits:
-        """What the network allows a number: what is set for it, and otherwise the settings."""
-        limits = self._official_limits(config) if config.kind == "official" else self._qr_limits(link, now)
-        by_hand = {name: value for name, value in config.limits.items() if name in _SET_BY_HAND}
-        return msgspec.structs.replace(limits, **by_hand, warm_up=limits.warm_up and "tier" not in by_hand)
+        """Return the limits in force: those set for the channel, and otherwise those of the settings."""
+        tiers = NETWORK_KINDS[config.kind].pacing == "tiers"
+        limits = self._tier_limits(config) if tiers else self._warm_up_limits(link, now)
+        overrides = {name: value for name, value in config.limits.items() if name in _OVERRIDABLE}
+        return msgspec.structs.replace(limits, **overrides, warm_up=limits.warm_up and "tier" not in overrides)
 
-    def limits_shown(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> dict[str, Any]:
-        """The limits in force, for `GET /channel`."""
+    def limits_view(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> dict[str, Any]:
+        """Return the limits in force for `GET /channel`."""
         limits = self.limits(config, link, now)
-        shown = {name: getattr(limits, name) for name in _SET_BY_HAND}
-        return shown | ({"window": config.limits.get("window", 1)} if config.kind == "official" else {})
+        view = {name: getattr(limits, name) for name in _OVERRIDABLE}
+        window = NETWORK_KINDS[config.kind].capabilities.window
+        return view | ({"window": config.limits.get("window", 1)} if window else {})
 
-    def _official_limits(self, config: ChannelConfig) -> NumberLimits:
-        """What the settings say of a new number, until the network has said how this one stands."""
+    def _tier_limits(self, config: ChannelConfig) -> NumberLimits:
+        """Return what the network has reported for the number, and the settings for a new number otherwise."""
         pace_, state = self._settings.pace, config.state
-        since, told = state.get("tier_since"), state.get("tier")
+        since, reported = state.get("tier_since"), state.get("tier")
         return NumberLimits(
             throughput=state.get("throughput") or pace_.throughput,
             pair_seconds=pace_.pair_seconds,
             pair_burst=pace_.pair_burst,
-            tier=pace_.tier if told is None else told,
-            # The network's own word goes first.
-            ladder=() if state.get("tier_from") == "network" else pace.up_to(pace_.ladder, told),
+            tier=pace_.tier if reported is None else reported,
+            # A tier that the network reported takes precedence over our own promotion.
+            ladder=() if state.get("tier_from") == "network" else pace.up_to(pace_.ladder, reported),
             rise_after=timedelta(hours=pace_.rise_hours),
             tier_since=datetime.fromisoformat(since) if since else ids.time_of(config.id),
             quality=state.get("quality"),
         )
 
-    def _qr_limits(self, link: LinkRow | None, now: datetime) -> NumberLimits:
-        """A linked number is not official: it goes gently, and writes to few new people at first."""
+    def _warm_up_limits(self, link: LinkRow | None, now: datetime) -> NumberLimits:
+        """Return limits that grow from day to day: networks ban newly linked numbers that write to many new people."""
         pace_ = self._settings.pace
         linked = (link.linked_at if link else None) or now
         days = (now - linked) / timedelta(days=1)
@@ -136,10 +116,9 @@ class NetworkFactory:
         )
 
     async def close(self) -> None:
-        """Ends drivers and connections."""
-        for driver in self._drivers.values():
-            await driver.close()
-        await self._client.close()
+        """Close drivers and connections."""
+        for connector in self._connectors.values():
+            await connector.close()
 
 
-_SET_BY_HAND = ("throughput", "pair_seconds", "pair_burst", "tier")
+_OVERRIDABLE = ("throughput", "pair_seconds", "pair_burst", "tier")

@@ -6,11 +6,12 @@ from uuid import UUID
 import pytest
 
 from gatepost.admin import channels, endpoints, keys
-from gatepost.admin.channels import ChannelSecrets, CloudNumber
+from gatepost.admin.channels import CloudNumber
 from gatepost.admin.limits import check_limits
 from gatepost.admin.vault import Vault, VaultError
 from gatepost.model import ids
 from gatepost.model.errors import Invalid, NotFound
+from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import channels as rows
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database

@@ -16,7 +16,7 @@ from gatepost.api.openapi.error_codes import REASONS, STATUS
 from gatepost.api.openapi.routes import CALLBACKS, SEND, list_operations
 from gatepost.model.content.kinds import TYPES
 from gatepost.model.message import SendRequest, check_send
-from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.kinds import NETWORK_KINDS
 from tests.gateway.reference import Route, routes_of, served
 from tests.house import House
 
@@ -65,8 +65,8 @@ def test_there_is_a_send_of_every_type_and_each_passes() -> None:
     for example in send.examples:
         body = msgspec.json.decode(msgspec.json.encode(example), type=SendRequest)
         kind = "qr" if body.type == "poll" else "official"
-        can = CAPABILITIES[kind]
-        draft = check_send(body, datetime(2026, 11, 15, tzinfo=UTC), kind, types=can.types, as_text=can.as_text)
+        can = NETWORK_KINDS[kind].capabilities
+        draft = check_send(body, datetime(2026, 11, 15, tzinfo=UTC), can)
         assert draft.type == body.type
 
 

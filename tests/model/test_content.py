@@ -14,7 +14,7 @@ from gatepost.model.content.emoji import is_emoji
 from gatepost.model.content.kinds import KINDS, TYPES, Type
 from gatepost.model.errors import Invalid
 from gatepost.model.message import SendRequest, check_send
-from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.kinds import CLOUD, QR
 
 from .sends import CARD, FULLEST, LINK, MEDIA, NOW, PHONE, ROW, SMALLEST, TEXT_HEADER, USE, check, content, refusal
 
@@ -73,7 +73,7 @@ def test_the_examples_are_of_every_type_and_use_every_field() -> None:
         assert set(SMALLEST[type_]) == set(kind.required)
         assert set(FULLEST[type_]) == set(kind.fields) - {"fallback"}
     assert {field for kind in KINDS.values() for field in kind.fields} | {"preview_url"} == set(OWN)
-    assert set(TYPES) == CAPABILITIES["official"].types | CAPABILITIES["qr"].types
+    assert set(TYPES) == CLOUD.capabilities.types | QR.capabilities.types
 
 
 @pytest.mark.parametrize("type_", TYPES)
@@ -212,36 +212,35 @@ def test_a_contact_with_one_name_gets_the_second_that_the_network_wants() -> Non
 
 # -- kinds of channel -------------------------------------------------------------------------------------------------
 
-QR = {"kind": "qr", "types": CAPABILITIES["qr"].types, "as_text": CAPABILITIES["qr"].as_text}
-OFFICIAL = {"kind": "official", "types": CAPABILITIES["official"].types, "as_text": CAPABILITIES["official"].as_text}
-
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_a_channel_carries_its_types_only(type_: str) -> None:
-    for channel, words in ((QR, "a QR channel"), (OFFICIAL, "an official channel")):
-        if type_ in channel["types"]:
-            check(type_, SMALLEST[type_], **channel)
+    for can in (QR.capabilities, CLOUD.capabilities):
+        if type_ in can.types:
+            check(type_, SMALLEST[type_], can=can)
             continue
-        refused = refusal(type_, SMALLEST[type_], **channel)
+        refused = refusal(type_, SMALLEST[type_], can=can)
         assert (refused.code, refused.fields[0].field) == ("unsupported_on_channel", "type")
-        assert words in refused.message
-        assert ("fallback" in refused.message) == (type_ in channel["as_text"])
+        assert ("fallback" in refused.message) == (type_ in can.as_text)
 
 
 @pytest.mark.parametrize("type_", ["buttons", "list", "cta_url"])
 def test_choices_may_go_as_text_where_the_caller_says_so(type_: str) -> None:
     fields = SMALLEST[type_] | {"fallback": "text"}
-    assert content(type_, fields, **QR) == fields
-    assert content(type_, fields, **OFFICIAL) == SMALLEST[type_]
+    assert content(type_, fields, can=QR.capabilities) == fields
+    assert content(type_, fields, can=CLOUD.capabilities) == SMALLEST[type_]
     with_picture = fields | {"header": {"type": "image", "media": MEDIA}}
     if type_ != "list":
-        assert refusal(type_, with_picture, **QR).fields[0].field == "header.type"
-        check(type_, with_picture, **OFFICIAL)
-    assert content(type_, fields | {"header": TEXT_HEADER}, **QR)["header"] == TEXT_HEADER
+        assert refusal(type_, with_picture, can=QR.capabilities).fields[0].field == "header.type"
+        check(type_, with_picture, can=CLOUD.capabilities)
+    assert content(type_, fields | {"header": TEXT_HEADER}, can=QR.capabilities)["header"] == TEXT_HEADER
 
 
 def test_what_cannot_go_as_text_does_not() -> None:
-    assert refusal("product", SMALLEST["product"] | {"fallback": "text"}, **QR).code == "unsupported_on_channel"
+    assert (
+        refusal("product", SMALLEST["product"] | {"fallback": "text"}, can=QR.capabilities).code
+        == "unsupported_on_channel"
+    )
 
 
 # -- rules with edges of their own ------------------------------------------------------------------------------------

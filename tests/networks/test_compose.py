@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
-from gatepost.networks.base import CAPABILITIES, Outgoing, QuotedRef
+from gatepost.networks.base import Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import Unwritable, request_body
+from gatepost.networks.kinds import CLOUD
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
 FILES = {"med_1": "900", "med_2": "901"}
@@ -177,7 +178,7 @@ def test_each_type_has_the_form_of_the_cloud_api(type_: str, content: Any, wire_
 
 
 def test_every_type_that_official_channels_promise_is_covered() -> None:
-    assert {type_ for type_, *_ in CASES} | {"template", "reaction"} == CAPABILITIES["official"].types
+    assert {type_ for type_, *_ in CASES} | {"template", "reaction"} == CLOUD.capabilities.types
 
 
 @pytest.mark.parametrize("address", ["US.1349", "user:US.1349"])

@@ -12,8 +12,9 @@ import pytest
 
 from gatepost.model.errors import Invalid
 from gatepost.model.limits import limit, most
-from gatepost.networks.base import CAPABILITIES, Outgoing, QuotedRef
+from gatepost.networks.base import Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import request_body
+from gatepost.networks.kinds import CLOUD
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.messages import Send
 from gatepost_sandbox.messages.envelope import read_payload
@@ -87,7 +88,7 @@ PLACES = [
     for path in leaves(fields)
     if isinstance(get(fields, path), str) and not shown(path).endswith(OF_A_FORM)
 ]
-SENT = [(type_, path) for type_, path in PLACES if type_ in CAPABILITIES["official"].types]
+SENT = [(type_, path) for type_, path in PLACES if type_ in CLOUD.capabilities.types]
 
 
 def sized(type_: str, path: Path, length: int) -> dict[str, Any]:

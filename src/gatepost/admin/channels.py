@@ -15,6 +15,9 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.phone import check_phone
+from gatepost.networks.cloud.kind import CLOUD
+from gatepost.networks.cloud.secrets import ChannelSecrets
+from gatepost.networks.qr.kind import QR
 from gatepost.store import channels as store
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.pool import Database
@@ -30,14 +33,6 @@ class CloudNumber(msgspec.Struct, frozen=True):
     waba_id: str | None = None
     base_url: str | None = None
     version: str | None = None
-
-
-class ChannelSecrets(msgspec.Struct, frozen=True):
-    """What an official number calls with, and what its network proves itself with."""
-
-    token: str
-    app_secret: str
-    verify_token: str
 
 
 async def create_official(
@@ -64,7 +59,7 @@ async def create_official(
     channel = ChannelConfig(
         id=channel_id,
         account_id=account_id,
-        kind="official",
+        kind=CLOUD.name,
         phone=check_phone(phone),
         name=check_name(name),
         network=check_number(number),
@@ -83,7 +78,7 @@ async def create_qr(
     channel = ChannelConfig(
         id=ids.new_id(now),
         account_id=account_id,
-        kind="qr",
+        kind=QR.name,
         phone=check_phone(phone),
         name=check_name(name),
         network={},
@@ -118,7 +113,7 @@ async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits
 async def change_number(db: Database, account_id: UUID, channel_id: UUID, given: Mapping[str, str]) -> ChannelConfig:
     """Sets some of what says where an official number is on its network, and leaves the rest."""
     channel = await get_channel(db, account_id, channel_id)
-    if channel.kind != "official":
+    if channel.kind != CLOUD.name:
         raise invalid_field("network", "belongs to official channels only")
     if not given:
         raise invalid_field("network", f"names nothing to set; there are: {', '.join(CloudNumber.__struct_fields__)}")
@@ -132,7 +127,7 @@ async def change_secrets(
 ) -> ChannelConfig:
     """Replaces an official number's token, app secret and verify token."""
     channel = await get_channel(db, account_id, channel_id)
-    if channel.kind != "official":
+    if channel.kind != CLOUD.name:
         raise invalid_field("token", "belongs to official channels only")
     for field, value in msgspec.structs.asdict(kept).items():
         check_token(value, field)

@@ -15,12 +15,13 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin import channels, keys, users
-from gatepost.admin.channels import ChannelSecrets, CloudNumber
+from gatepost.admin.channels import CloudNumber
 from gatepost.admin.limits import Limits
 from gatepost.admin.vault import Vault, VaultError
 from gatepost.model import ids
 from gatepost.model.account import check_key, key_hash
 from gatepost.model.errors import NotAuthenticated, NotFound
+from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import accounts as account_rows
 from gatepost.store import keys as key_rows
 from gatepost.store.accounts import Account

@@ -13,7 +13,7 @@ from gatepost.api.paging import check_query
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
 from gatepost.model.errors import invalid_field
-from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import link
 from gatepost.store.channels import ChannelConfig, get_pace
 from gatepost.store.links import get_link
@@ -36,7 +36,7 @@ _pairing = msgspec.json.Decoder(PairingRequest)
 async def show_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """Kind, phone, connection, capabilities, limits with their headroom, and what holds sending back."""
     config, now = await _config(gateway, caller), gateway.clock.now()
-    row = await get_link(gateway.db, config.id) if config.kind == "qr" else None
+    row = await get_link(gateway.db, config.id) if NETWORK_KINDS[config.kind].linked else None
     pace = msgspec.json.decode(await get_pace(gateway.db, config.id))
     shown = _show(config, pace, gateway.limits(config, row, now))
     return answer(shown | {"link": link.show_link(row, now)} if row else shown)
@@ -124,7 +124,7 @@ def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -
         "phone": config.phone,
         "name": config.name,
         "connection": {"state": config.connection, "reason": config.reason},
-        "capabilities": CAPABILITIES[config.kind].shown(),
+        "capabilities": NETWORK_KINDS[config.kind].capabilities.view(),
         "quality": config.state.get("quality"),
         "status": config.state.get("status"),
         "limits": limits,

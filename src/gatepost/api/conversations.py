@@ -19,6 +19,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.phone import check_phone
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import conversations as desk
 from gatepost.services.messages import show_message
 from gatepost.services.read_receipts import show_typing
@@ -94,7 +95,7 @@ async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: 
 
 
 def _show(found: ConversationDetails, gateway: ApiContext, caller: Caller) -> dict[str, Any]:
-    return desk.show_conversation(found, gateway.clock.now(), window=caller.kind == "official")
+    return desk.show_conversation(found, gateway.clock.now(), window=NETWORK_KINDS[caller.kind].capabilities.window)
 
 
 def _filter(query: MultiDict[Any]) -> InboxFilter:

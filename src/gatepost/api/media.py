@@ -14,6 +14,7 @@ from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
 from gatepost.model.account import Caller
 from gatepost.model.file import check_file_type, clean_filename
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.accept import idempotency_key
 from gatepost.services.media import NewFile, check_ready, show_media
 from gatepost.store.idempotency import IdempotencyKey
@@ -40,7 +41,8 @@ async def upload_media(request: Request[Any, Any, Any], gateway: Context, caller
 
 def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, caller: Caller) -> NewFile:
     """What the request says of its file, as far as this channel and this account may store it."""
-    type_, limit = check_file_type(caller.kind, upload.mime_type)
+    can = NETWORK_KINDS[caller.kind].capabilities
+    type_, limit = check_file_type(upload.mime_type, any_document=can.any_document)
     upload.check_announced(limit)
     return NewFile(
         caller.channel_id,

@@ -17,7 +17,7 @@ from gatepost.model.account import Caller
 from gatepost.model.field_readers import check_storable
 from gatepost.model.template import NewTemplate
 from gatepost.services import templates as desk
-from gatepost.services.business import check_official, open_account
+from gatepost.services.business import check_templates, open_account
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.templates import StoredTemplate, TemplateFilter, list_templates
 
@@ -31,7 +31,7 @@ _preview = msgspec.json.Decoder(desk.PreviewRequest)
 @get(_PATH, opt={"scope": "read"}, summary="List templates")
 async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """The channel's templates, the newest first; by status, category, language or a part of the name."""
-    check_official(caller.kind, "templates")
+    check_templates(caller.kind)
     query = check_query(request.query_params, *TemplateFilter.__struct_fields__, "limit", "cursor")
     limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
     wanted = _filter(query)

@@ -12,6 +12,7 @@ from gatepost.api.channel import throughput_shown, tier_shown
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.json_body import answer
 from gatepost.model import times
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import usage as desk
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, get_pace
@@ -48,7 +49,7 @@ async def _plan(gateway: ApiContext, account: Account, now: datetime) -> dict[st
 
 async def _limits(gateway: ApiContext, channel: ChannelConfig) -> dict[str, Any]:
     """Tier and throughput as GET /channel shows them."""
-    row = await get_link(gateway.db, channel.id) if channel.kind == "qr" else None
+    row = await get_link(gateway.db, channel.id) if NETWORK_KINDS[channel.kind].linked else None
     pace = msgspec.json.decode(await get_pace(gateway.db, channel.id))
     limits = gateway.limits(channel, row, gateway.clock.now())
     return {"tier": tier_shown(pace, limits), "throughput": throughput_shown(pace, limits)}

@@ -56,6 +56,7 @@ async def create(
     from gatepost.admin import channels
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import invalid_field
+    from gatepost.networks.kinds import CLOUD, NETWORK_KINDS, QR
 
     account_id = read_id("acc", account)
     pair = {"pair_seconds": pair_seconds, "pair_burst": pair_burst}
@@ -70,10 +71,10 @@ async def create(
         "version": version,
     }
     shared: dict[str, Any] = {"phone": phone, "name": name or phone, "now": session.now}
-    if kind == "official":
+    if kind == CLOUD.name:
         return await _create_official(session, account_id, official, limits, shared)
-    if kind != "qr":
-        raise invalid_field("kind", "must be official or qr")
+    if kind != QR.name:
+        raise invalid_field("kind", f"must be one of: {', '.join(NETWORK_KINDS)}")
     for field in _given(official):
         raise invalid_field(field, "belongs to official channels only")
     pace = session.settings.pace

@@ -152,17 +152,19 @@ async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Findin
 async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
     from gatepost.admin.channels import list_channels
     from gatepost.model import ids
+    from gatepost.networks.kinds import NETWORK_KINDS
 
     channels = await list_channels(db)
     for channel in channels:
         name = f"channel {ids.show('ch', channel.id)}"
         if channel.connection not in ("connected", "limited"):
-            fix = f"gatepost channel link {ids.show('ch', channel.id)}" if channel.kind == "qr" else "See the reason."
+            linked = NETWORK_KINDS[channel.kind].linked
+            fix = f"gatepost channel link {ids.show('ch', channel.id)}" if linked else "See the reason."
             yield Finding(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
     if not channels:
         yield Finding("channels", "warning", "There are none.", "gatepost channel create --help")
-    official = any(channel.kind == "official" for channel in channels)
-    if official and not settings.server.public_url and not _is_loopback(gateway_url(settings)):
+    callbacks = any(NETWORK_KINDS[channel.kind].callbacks for channel in channels)
+    if callbacks and not settings.server.public_url and not _is_loopback(gateway_url(settings)):
         found = "server.public_url is not set: the network cannot reach this gateway's callbacks."
         yield Finding("public address", "warning", found, "Set it to the https address of this gateway.")
 

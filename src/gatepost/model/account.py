@@ -15,7 +15,6 @@ from gatepost.model.errors import MissingScope, NoAccess, NotAuthenticated
 
 API_ACCESS = "API Access"
 SCOPES = ("send", "read", "manage", "mcp")
-KINDS = ("official", "qr")
 KEY_PREFIX = "gpk_"
 _CHECK = 6  # digits of a key's checksum
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase

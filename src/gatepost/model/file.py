@@ -32,14 +32,14 @@ def mime_type(text: str | None) -> str:
     return bare if _TYPE.fullmatch(bare) else ""
 
 
-def check_file_type(kind: str, text: str | None) -> tuple[str, int]:
-    """The type of a file that is to be sent on a kind of channel, and the most bytes it may have."""
+def check_file_type(text: str | None, *, any_document: bool) -> tuple[str, int]:
+    """Return the MIME type of a file to be sent and its largest size. `any_document` permits types not listed."""
     type_ = mime_type(text)
     if not type_ or type_.startswith("multipart/"):
         raise WrongMediaType("Say what the file is: give its content type, such as image/jpeg or application/pdf.")
     if type_ in _LIMITS:
         return type_, _LIMITS[type_]
-    if kind == "qr":  # a linked phone sends any file as a document
+    if any_document:
         return type_, FILES["document"].max
     raise WrongMediaType(f"Files of type {type_} cannot be sent. There are: {', '.join(sorted(_LIMITS))}.")
 

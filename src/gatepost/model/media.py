@@ -10,12 +10,18 @@ def bare_type(mime_type: str) -> str:
 
 
 def check_media(
-    type_: str, mime_type: str, size: int, *, kind: str = "official", animated: bool | None = None, field: str = "media"
+    type_: str,
+    mime_type: str,
+    size: int,
+    *,
+    any_document: bool = False,
+    animated: bool | None = None,
+    field: str = "media",
 ) -> None:
-    """Refuses a file that a message of this type cannot carry. Not knowing whether a sticker moves, it may."""
+    """Reject a file that a message of this type cannot have. A sticker may be animated unless it is known not to be."""
     row = FILES[type_]
     bare = bare_type(mime_type)
-    if bare not in row.types and not (kind == "qr" and type_ == "document" and "/" in bare):
+    if bare not in row.types and not (any_document and type_ == "document" and "/" in bare):
         why = f"is {bare or 'of no type'}, but a message of type {type_} takes {', '.join(row.types)}"
         raise WrongMediaType(f"{field}: {why}", fields=(FieldProblem(field, why),))
     most = _most(row, animated)

@@ -7,7 +7,6 @@ queued ─► sending ─► sent ─► delivered ─► read ─► played
   └─ failed ◄┴─────────┘
 """
 
-from collections.abc import Container
 from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.capabilities import Capabilities
 from gatepost.model.content.kinds import KINDS, Type, foreign, read_content, required
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import Invalid, invalid_field
@@ -154,28 +154,23 @@ _encode = msgspec.json.Encoder().encode
 def check_send(
     request: SendRequest,
     now: datetime,
-    kind: str = "official",
-    *,
-    types: Container[str] | None = None,
-    as_text: Container[str] = (),
+    can: Capabilities | None = None,
 ) -> Draft:
-    """Every rule about the fields of a send, each with its own sentence; one error names all fields that are wrong.
+    """Check the fields of a send against every rule, and what the channel can send (None: everything).
 
-    `types` are those that the channel carries (None: all), `as_text` those that it carries as numbered text.
+    One error names all invalid fields.
     """
     try:
-        return _draft(request, now, kind, types, as_text)
+        return _draft(request, now, can)
     except Invalid as first:
-        raise _all_problems(request, now, kind, types, as_text) or first from None
+        raise _all_problems(request, now, can) or first from None
 
 
-def _draft(
-    request: SendRequest, now: datetime, kind: str, types: Container[str] | None, as_text: Container[str]
-) -> Draft:
-    """The draft, or the first rule that is broken."""
+def _draft(request: SendRequest, now: datetime, can: Capabilities | None) -> Draft:
+    """Return the draft, or raise the first violation."""
     check_phone(request.phone)
     found = None if request.type == "text" else MessageReferences()
-    content = _content(request, found, kind, types, as_text)
+    content = _content(request, found, can)
     if request.client_ref is not None:
         check_client_ref("client_ref", request.client_ref)
     if not 1 <= request.ttl <= TTL_MAX:
@@ -194,28 +189,20 @@ def _draft(
     return draft if found is None else _with_found(draft, found)
 
 
-def _all_problems(
-    request: SendRequest, now: datetime, kind: str, types: Container[str] | None, as_text: Container[str]
-) -> Invalid | None:
-    """The error that names every broken rule: each field alone, in the default request where it is right."""
+def _all_problems(request: SendRequest, now: datetime, can: Capabilities | None) -> Invalid | None:
+    """Return the error that names every violation: each field is checked alone, in an otherwise valid request."""
     problems = ProblemCollector()
     sound = SendRequest("10000000", "text")
     problems.read(check_phone, request.phone)
-    problems.read(_content, request, None if request.type == "text" else MessageReferences(), kind, types, as_text)
+    problems.read(_content, request, None if request.type == "text" else MessageReferences(), can)
     for name in ("client_ref", "ttl", "reply_to", "send_at"):
         alone = msgspec.structs.replace(sound, **{name: getattr(request, name)})
-        problems.read(_draft, alone, now, kind, None, ())
+        problems.read(_draft, alone, now, None)
     return problems.error()
 
 
-def _content(
-    request: SendRequest,
-    found: MessageReferences | None,
-    kind: str,
-    types: Container[str] | None,
-    as_text: Container[str],
-) -> str:
-    falls_back = types is not None and request.type not in types and _falls_back(request, kind, as_text)
+def _content(request: SendRequest, found: MessageReferences | None, can: Capabilities | None) -> str:
+    falls_back = can is not None and request.type not in can.types and _falls_back(request, can)
     return _text_content(request) if found is None else _other_content(request, found, falls_back=falls_back)
 
 
@@ -234,13 +221,12 @@ def _with_found(draft: Draft, found: MessageReferences) -> Draft:
     )
 
 
-def _falls_back(request: SendRequest, kind: str, as_text: Container[str]) -> bool:
-    """Whether a type that the channel cannot carry goes as text; a refusal where it does not."""
-    if request.type in as_text and request.fallback == "text":
+def _falls_back(request: SendRequest, can: Capabilities) -> bool:
+    """Return True if a type that the channel does not support is sent as text; otherwise reject it."""
+    if request.type in can.as_text and request.fallback == "text":
         return True
-    where = "a QR channel" if kind == "qr" else f"an {kind} channel"
-    way = '; add "fallback": "text" to send it as numbered text' if request.type in as_text else ""
-    raise invalid_field("type", f"'{request.type}' cannot be sent on {where}{way}", "unsupported_on_channel")
+    hint = '; add "fallback": "text" to send it as numbered text' if request.type in can.as_text else ""
+    raise invalid_field("type", f"'{request.type}' cannot be sent on this channel{hint}", "unsupported_on_channel")
 
 
 class _Plain(msgspec.Struct, gc=False):

@@ -203,25 +203,21 @@ Update = StatusUpdate | Incoming | ContactUpdate | LabelUpdate | TemplateUpdate 
 # -- the way to it -----------------------------------------------------------------------------------------------------
 
 
-class Capabilities(msgspec.Struct, frozen=True):
-    """What a kind of channel can carry. What it cannot is refused before acceptance."""
+class MessageEditor(Protocol):
+    """Changes messages that were sent."""
 
-    types: frozenset[str]
-    as_text: frozenset[str] = frozenset()  # what may go as numbered text where the caller asked for it
-    templates: bool = False
-    window: bool = False  # free text only within 24 hours of the person's last message
-    edit: bool = False
-    delete: bool = False
+    async def edit(self, network_id: str, person: Person, type_: str, content: str) -> None:
+        """Change a message on the recipient's phone."""
 
-    def shown(self) -> dict[str, Any]:
-        return {
-            "types": sorted(self.types),
-            "fallback_to_text": sorted(self.as_text),
-            "templates": self.templates,
-            "window": self.window,
-            "edit": self.edit,
-            "delete": self.delete,
-        }
+    async def delete(self, network_id: str, person: Person) -> None:
+        """Delete a message for everyone."""
+
+
+class NumberCheck(Protocol):
+    """Looks up phone numbers."""
+
+    async def check(self, phones: list[str]) -> list[Person]:
+        """Return the people among these numbers who are on the network."""
 
 
 class Network(Protocol):
@@ -240,7 +236,15 @@ class Network(Protocol):
         """Fetches a file of the network, of at most `most` bytes."""
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Close what belongs to this channel alone."""
+
+    @property
+    def editor(self) -> MessageEditor | None:
+        """None if the network cannot change sent messages."""
+
+    @property
+    def number_check(self) -> NumberCheck | None:
+        """None if the network does not say who is on it."""
 
 
 class CallFailed(Exception):
@@ -251,13 +255,3 @@ class CallFailed(Exception):
         self.error = error
         self.retry = retry  # whether the same call may succeed later
         self.status = status
-
-
-_BOTH = frozenset({"text", "image", "video", "audio", "document", "sticker", "location", "contacts", "reaction"})
-_CHOICES = frozenset({"buttons", "list", "cta_url"})
-CAPABILITIES = {
-    "official": Capabilities(
-        _BOTH | _CHOICES | {"product", "product_list", "catalog", "template"}, templates=True, window=True
-    ),
-    "qr": Capabilities(_BOTH | {"poll"}, as_text=_CHOICES, edit=True, delete=True),
-}

@@ -16,7 +16,7 @@ from gatepost.model.errors import BadRequest, GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
-from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.compose import CHOICES, as_text
 from gatepost.store.batch import Batch
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
@@ -84,8 +84,8 @@ class Acceptor:
 
     async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         """Checks all that can be checked without the database."""
-        can = CAPABILITIES[caller.kind]
-        draft = check_send(request, self._clock.now(), caller.kind, types=can.types, as_text=can.as_text)
+        can = NETWORK_KINDS[caller.kind].capabilities
+        draft = check_send(request, self._clock.now(), can)
         for link in draft.links:
             await self._check_link(link)
         return Submission(
@@ -96,6 +96,7 @@ class Acceptor:
             key=key,
             answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
             window=can.window and caller.window and draft.freeform,
+            any_document=can.any_document,
         )
 
     async def drain(self) -> None:
@@ -207,7 +208,7 @@ def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
     message_id, phone = ids.message_id(id_), draft.phone
     key, status = _Key(jid(phone), True, message_id), "SCHEDULED" if draft.send_at else "PENDING"
     data: _Official | _Linked
-    if kind == "official":
+    if not NETWORK_KINDS[kind].linked:
         recipient, taken = _Recipient(phone, phone), _Taken(message_id, "accepted")
         data = _Official(key, status, "whatsapp", (recipient,), (taken,))
     else:

@@ -1,34 +1,41 @@
-"""The business behind an official channel: its account with the templates, its profile, its number."""
+"""The business account of a channel: its templates, its profile, its number. Not every network has one."""
 
 from collections.abc import Callable
 
 from gatepost.model import ids
 from gatepost.model.errors import Invalid
 from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig
 
-OpenBusiness = Callable[[ChannelConfig], CloudAccount]
+OpenBusiness = Callable[[ChannelConfig], CloudAccount | None]
 
 
-def open_business(channel: ChannelConfig, way: OpenBusiness, what: str) -> CloudAccount:
-    """The channel's business on the network; refused on channels that have none."""
-    check_official(channel.kind, what)
-    return way(channel)
+def open_business(channel: ChannelConfig, open_: OpenBusiness, what: str) -> CloudAccount:
+    """Return the channel's business account, or reject the request if its network has none."""
+    business = open_(channel)
+    if business is None:
+        raise _unsupported(what)
+    return business
 
 
-def open_account(channel: ChannelConfig, way: OpenBusiness) -> CloudAccount:
-    """The channel's business account, which templates belong to; refused while nobody has said which it is."""
-    business = open_business(channel, way, "templates")
+def open_account(channel: ChannelConfig, open_: OpenBusiness) -> CloudAccount:
+    """Return the business account that the channel's templates belong to, or reject the request if it is not set."""
+    business = open_business(channel, open_, "templates")
     if not channel.network.get("waba_id"):
         raise Invalid(
-            "Nobody has said which business account this number belongs to. The operator sets it with "
+            "The business account of this number is not set. The operator sets it with "
             f"'gatepost channel network {ids.show('ch', channel.id)} --waba-id ID'.",
             "unsupported_on_channel",
         )
     return business
 
 
-def check_official(kind: str, what: str) -> None:
-    """Refuses a kind of channel whose network knows no businesses."""
-    if kind != "official":
-        raise Invalid(f"Only official channels have {what}; this one is linked by QR code.", "unsupported_on_channel")
+def check_templates(kind: str) -> None:
+    """Reject a kind of channel whose network has no templates."""
+    if not NETWORK_KINDS[kind].capabilities.templates:
+        raise _unsupported("templates")
+
+
+def _unsupported(what: str) -> Invalid:
+    return Invalid(f"The network of this channel does not support {what}.", "unsupported_on_channel")

@@ -8,15 +8,14 @@ import msgspec
 
 from gatepost.model import ids, times
 from gatepost.model.contact import CHECK_MOST, check_custom, read_name
-from gatepost.model.errors import Conflict, Invalid, NotFound, invalid_field
+from gatepost.model.errors import Invalid, NotFound, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.label import shown_color
 from gatepost.model.person import shown_phone
 from gatepost.model.phone import check_phone
 from gatepost.model.problem_collector import ProblemCollector
-from gatepost.networks.qr.network import QrNetwork
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import Speak
+from gatepost.services.read_receipts import Speak, connected
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts import changes as store
 from gatepost.store.contacts.changes import ContactFields, ImportLine
@@ -139,9 +138,11 @@ async def check_numbers(speak: Speak, desk: ContactService, channel: ChannelConf
         raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
     for i, phone in enumerate(phones):
         check_phone(phone, f"phones[{i}]")
-    link = await _link(speak, channel)
+    check = (await connected(speak, channel)).number_check
+    if check is None:
+        raise Invalid("The network of this channel cannot check numbers: send a message.", "unsupported_on_channel")
     with network_call():
-        known = {person.phone: person for person in await link.check(list(dict.fromkeys(phones)))}
+        known = {person.phone: person for person in await check.check(list(dict.fromkeys(phones)))}
     async with desk.db.connection() as conn:
         contacts = await find_people(conn, channel.id, phones)
     return [
@@ -152,18 +153,6 @@ async def check_numbers(speak: Speak, desk: ContactService, channel: ChannelConf
         }
         for phone in phones
     ]
-
-
-async def _link(speak: Speak, channel: ChannelConfig) -> QrNetwork:
-    if channel.kind != "qr":
-        raise Invalid("The official network does not tell who is on it; just send.", "unsupported_on_channel")
-    network = await speak(channel)
-    if not isinstance(network, QrNetwork):
-        raise Conflict(
-            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
-            "channel_not_connected",
-        )
-    return network
 
 
 def no_contact() -> NotFound:

@@ -17,6 +17,7 @@ from gatepost.clock import Clock
 from gatepost.model import times
 from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.phone import check_phone
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.links import LinkRow, get_link, wish_link
 from gatepost.store.pool import Database
@@ -34,19 +35,19 @@ class LinkCode(msgspec.Struct, frozen=True):
 
 async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
     """Wants the link: a phone that was linked before connects, otherwise codes are shown."""
-    check_qr(channel)
+    check_linked(channel)
     await wish_link(db, channel.id, now, wanted=True, logout=False)
 
 
 async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
     """Unlinks the phone."""
-    check_qr(channel)
+    check_linked(channel)
     await wish_link(db, channel.id, now, wanted=False, logout=True, pair_phone=None, pairing_code=None)
 
 
 async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> LinkCode:
     """The code to scan now; waits a moment for the first one."""
-    check_qr(channel)
+    check_linked(channel)
     until = clock.monotonic() + wait
     while True:
         row, now = await get_link(db, channel.id), clock.now()
@@ -60,7 +61,7 @@ async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait:
 
 async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | None, now: datetime) -> None:
     """Asks for a code to type on the phone instead of scanning one."""
-    check_qr(channel)
+    check_linked(channel)
     number = check_phone(phone if phone is not None else channel.phone)
     await wish_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
 
@@ -89,10 +90,10 @@ def _because(config: ChannelConfig | None) -> str:
     return f" {config.reason}" if config and config.reason else ""
 
 
-def check_qr(channel: ChannelConfig) -> None:
-    """Refuses channels that have nothing to scan."""
-    if channel.kind != "qr":
-        raise Invalid("Official channels are not linked by code; this one needs none.", "unsupported_on_channel")
+def check_linked(channel: ChannelConfig) -> None:
+    """Reject channels that are not linked by QR code."""
+    if not NETWORK_KINDS[channel.kind].linked:
+        raise Invalid("This channel is not linked by QR code: it needs no linking.", "unsupported_on_channel")
 
 
 def show_link(row: LinkRow, now: datetime) -> dict[str, Any]:

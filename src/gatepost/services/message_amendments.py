@@ -10,10 +10,10 @@ from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_text
 from gatepost.model.message import State
-from gatepost.networks.base import CAPABILITIES
-from gatepost.networks.qr.network import QrNetwork
+from gatepost.networks.base import MessageEditor
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import Speak, person_at
+from gatepost.services.read_receipts import Speak, connected, person_at
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.history import StoredMessage
@@ -52,21 +52,17 @@ async def delete_message(
     await _note(db, channel, message.id, "revoke", {}, now)
 
 
-async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, what: str) -> tuple[QrNetwork, str]:
+async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, what: str) -> tuple[MessageEditor, str]:
     """The link that the message left by, if it may be touched."""
-    if not getattr(CAPABILITIES[channel.kind], what):
+    if not getattr(NETWORK_KINDS[channel.kind].capabilities, what):
         raise Invalid(f"This network cannot {what} a message that was sent.", "unsupported_on_channel")
     if message.incoming or message.network_id is None or message.state not in _LEFT:
         raise Conflict("Only a message that has left this channel can be changed.")
     if message.deleted_at is not None:
         raise Conflict("The message was deleted before.")
-    link = await speak(channel)
-    if not isinstance(link, QrNetwork):
-        raise Conflict(
-            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
-            "channel_not_connected",
-        )
-    return link, message.network_id
+    editor = (await connected(speak, channel)).editor
+    assert editor is not None  # its capabilities say so
+    return editor, message.network_id
 
 
 async def _note(

@@ -23,7 +23,7 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
     """Marks an incoming message as read on the network; the earlier ones of the conversation with it."""
     if not message.incoming or message.network_id is None:
         raise Conflict("Only an incoming message can be marked as read; this one was sent by the channel.")
-    network = await _connected(speak, channel)
+    network = await connected(speak, channel)
     with network_call():
         await network.mark_read(message.network_id, person_at(message.phone))
 
@@ -36,7 +36,7 @@ async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conver
     if heard.network_id is None or heard.address is None:
         days = MEMORY.days
         raise Conflict(f"Typing is shown under a message of the person, and none has come within {days} days.")
-    network = await _connected(speak, channel)
+    network = await connected(speak, channel)
     with network_call():
         await network.mark_read(heard.network_id, person_at(heard.address), typing=True)
 
@@ -50,7 +50,8 @@ def person_at(address: str) -> Person:
     return Person(phone=address)
 
 
-async def _connected(speak: Speak, channel: ChannelConfig) -> Network:
+async def connected(speak: Speak, channel: ChannelConfig) -> Network:
+    """Return the channel's network, or raise if this process has no connection to it."""
     network = await speak(channel)
     if network is None:
         raise Conflict(

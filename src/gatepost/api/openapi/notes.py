@@ -7,7 +7,7 @@ from gatepost.api.openapi.error_codes import IDEMPOTENT, NETWORK
 from gatepost.api.openapi.old_note import Note
 from gatepost.api.openapi.route_docs import RouteDocs, Sample, Wait
 from gatepost.api.openapi.send_examples import FILES, SENDS, TITLES
-from gatepost.networks.base import CAPABILITIES
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.templates import Synced
 
 _PAGE = ("limit", "cursor")
@@ -48,7 +48,8 @@ _UNLINKED = Wait("/api/v1/channel", '!["connected", "limited"].includes(data.con
 
 def _only(type_: str) -> str | None:
     """The one kind of channel that carries a type; None where both do."""
-    kinds = [kind for kind, can in CAPABILITIES.items() if type_ in can.types or type_ in can.as_text]
+    can = {name: kind.capabilities for name, kind in NETWORK_KINDS.items()}
+    kinds = [name for name in can if type_ in can[name].types | can[name].as_text]
     return kinds[0] if len(kinds) == 1 else None
 
 

@@ -48,6 +48,8 @@ _decode_answer = msgspec.json.Decoder(_Answer).decode
 class CloudNetwork:
     """One official number."""
 
+    editor = number_check = None
+
     def __init__(
         self,
         client: Client,

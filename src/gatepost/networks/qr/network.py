@@ -72,6 +72,14 @@ class QrNetwork:
         """Fetches a file of the network, of at most `most` bytes."""
         return await self._link.get_media(media.handle, most)
 
+    @property
+    def editor(self) -> "QrNetwork":
+        return self
+
+    @property
+    def number_check(self) -> "QrNetwork":
+        return self
+
     async def close(self) -> None:
-        """Lets go of the link; the phone stays linked."""
+        """Close the link; the phone stays linked."""
         await self._link.close()

@@ -35,6 +35,7 @@ class Submission(msgspec.Struct, frozen=True):
     key: IdempotencyKey | None
     answer: Callable[[UUID, datetime], bytes]
     window: bool = False  # whether free text needs an open customer-service window
+    any_document: bool = False  # whether a document may have any MIME type
 
     @property
     def asks(self) -> bool:
@@ -246,7 +247,7 @@ async def _refuse_unfit(
 ) -> None:
     """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window, an opt-out."""
     asked = {
-        i: CheckedItem(s.draft, s.channel.kind, s.window)
+        i: CheckedItem(s.draft, s.any_document, s.window)
         for i, s in enumerate(submissions)
         if s.asks and outcomes[i] is None
     }

@@ -26,7 +26,7 @@ class CheckedItem(msgspec.Struct, frozen=True):
     """One item of a batch, and whether the window counts for it."""
 
     draft: Draft
-    kind: str
+    any_document: bool
     window: bool
 
 
@@ -92,7 +92,7 @@ def _check_file(item: CheckedItem, media_id: str, row: Any) -> None:
         raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
     type_ = _file_type(item.draft)
     if type_ is not None:
-        check_media(type_, row["mime_type"], row["size"] or 0, kind=item.kind, field=field)
+        check_media(type_, row["mime_type"], row["size"] or 0, any_document=item.any_document, field=field)
 
 
 def _file_type(draft: Draft) -> str | None:

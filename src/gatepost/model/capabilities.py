@@ -1,0 +1,26 @@
+"""What the channels of a network support."""
+
+import msgspec
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """What a channel can send, and what can be done with a message that was sent. Anything else is rejected."""
+
+    types: frozenset[str]
+    as_text: frozenset[str] = frozenset()  # types that are sent as numbered text if the request allows it
+    templates: bool = False
+    window: bool = False  # free text only within 24 hours of the person's last message
+    edit: bool = False
+    delete: bool = False
+    any_document: bool = False  # a file of any MIME type can be sent as a document
+
+    def view(self) -> dict[str, object]:
+        """Return the capabilities for `GET /channel`."""
+        return {
+            "types": sorted(self.types),
+            "fallback_to_text": sorted(self.as_text),
+            "templates": self.templates,
+            "window": self.window,
+            "edit": self.edit,
+            "delete": self.delete,
+        }

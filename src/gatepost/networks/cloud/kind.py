@@ -1,0 +1,51 @@
+"""The Cloud API as a network kind: official numbers, reached over HTTP with one client per process."""
+
+from functools import partial
+
+import msgspec
+
+from gatepost.model.capabilities import Capabilities
+from gatepost.networks.cloud.file_hosts import FileHosts
+from gatepost.networks.cloud.graph import make_client
+from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.cloud.secrets import ChannelSecrets
+from gatepost.networks.cloud.send import CloudNetwork
+from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
+
+_decode_secrets = msgspec.json.Decoder(ChannelSecrets).decode
+
+
+def _connect(parts: NetworkParts) -> Connector:
+    cloud = parts.settings.cloud
+    client = make_client(cloud.timeout, cloud.connect_timeout)
+
+    def number(channel: NetworkChannel) -> tuple[str, str, str]:
+        address = channel.address
+        version = address.get("version") or cloud.version
+        return address.get("base_url") or cloud.base_url, version, address["phone_number_id"]
+
+    def open_network(channel: NetworkChannel) -> CloudNetwork:
+        files = FileHosts(frozenset(cloud.media_hosts), partial(parts.guarded_client, channel.id))
+        return CloudNetwork(client, *number(channel), _decode_secrets(channel.secrets).token, files)
+
+    def open_business(channel: NetworkChannel) -> CloudAccount:
+        waba_id, token = channel.address.get("waba_id", ""), _decode_secrets(channel.secrets).token
+        return CloudAccount(client, *number(channel), waba_id, token)
+
+    return Connector(client.close, open=open_network, business=open_business)
+
+
+CLOUD = NetworkKind(
+    name="official",
+    capabilities=Capabilities(
+        types=frozenset(
+            {"text", "image", "video", "audio", "document", "sticker", "location", "contacts", "reaction"}
+            | {"buttons", "list", "cta_url", "product", "product_list", "catalog", "template"}
+        ),
+        templates=True,
+        window=True,
+    ),
+    pacing="tiers",
+    connect=_connect,
+    callbacks=True,
+)

@@ -1,0 +1,54 @@
+"""What the gateway has to know about a network. Each network is one `NetworkKind`, registered in `kinds.py`."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+from pyreqwest.client import Client
+
+from gatepost.background import Loop
+from gatepost.model.capabilities import Capabilities
+from gatepost.networks.base import Network
+from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.qr.driver import Driver
+
+
+class NetworkChannel(msgspec.Struct, frozen=True):
+    """A channel as its network knows it."""
+
+    id: UUID
+    phone: str
+    address: Mapping[str, Any]  # where it is on its network: ids, URLs
+    secrets: bytes  # decrypted; empty if it has none
+
+
+class NetworkParts(msgspec.Struct, frozen=True):
+    """What a process provides to its networks."""
+
+    settings: Any  # those of the gateway; a network reads its own section
+    guarded_client: Callable[[UUID, str], AbstractAsyncContextManager[Client]]  # for a file at an unchecked URL
+    device_store: Callable[[], Awaitable[str]]  # a database of its own for linked devices
+    derive_key: Callable[[bytes], bytes]
+    start_loop: Callable[..., Loop]
+
+
+class Connector(msgspec.Struct, frozen=True):
+    """How a process reaches one network. An operation that the network does not have is None."""
+
+    close: Callable[[], Awaitable[None]]
+    open: Callable[[NetworkChannel], Network] | None = None  # None: through the link that the channel's owner holds
+    driver: Callable[[NetworkChannel], Awaitable[Driver]] | None = None  # holds the links of channels
+    business: Callable[[NetworkChannel], CloudAccount] | None = None  # templates, the profile, the number's state
+
+
+class NetworkKind(msgspec.Struct, frozen=True):
+    """A network. Its name is the `kind` of its channels in the API and in the database."""
+
+    name: str
+    capabilities: Capabilities
+    pacing: Literal["tiers", "warm_up"]  # what limits new conversations; the figures are in the settings
+    connect: Callable[[NetworkParts], Connector]
+    linked: bool = False  # a phone is linked by QR code, and the channel's owner holds the link
+    callbacks: bool = False  # the network calls our callback URL, and is called with a token
