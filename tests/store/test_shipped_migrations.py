@@ -8,6 +8,8 @@ from uuid import UUID
 import asyncpg
 
 from gatepost.model import ids
+from gatepost.model.event import MESSAGE as MESSAGE_TYPE
+from gatepost.model.event import ChannelRef, NewEvent, message_data, render
 from gatepost.model.number_forms import other_form
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import make_partitions
@@ -140,3 +142,47 @@ async def test_renaming_waits_for_a_writer_and_does_not_deadlock_with_it(
     assert await migration > 0
     assert await writer.fetchval("SELECT count(*) FROM scheduled_messages") == 1
     await writer.close()
+
+
+async def test_events_that_are_still_to_be_counted_get_their_message(empty_database_url: str, tmp_path: Path) -> None:
+    remaining = await migrate_before(empty_database_url, tmp_path, "0014")
+    conn = await asyncpg.connect(empty_database_url)
+    await conn.execute("CREATE TABLE events_20261101_20261130 PARTITION OF events DEFAULT")
+    for number, counted in ((1, 1), (2, None)):  # the first event of channel 1 is counted; channel 2 is new
+        channel_id = UUID(int=number)
+        await conn.execute("INSERT INTO accounts VALUES ($1, '', '', false, now(), now())", channel_id)
+        await conn.execute(
+            "INSERT INTO channels (id, account_id, kind, phone, name, network, limits, connection, created_at)"
+            " VALUES ($1, $1, '', '', '', '{}', '{}', '', now())",
+            channel_id,
+        )
+        await conn.execute(
+            "INSERT INTO channel_heads (channel_id, last_event_id, last_message_id, send_floor)"
+            " VALUES ($1, $2, $1, $1)",
+            channel_id,
+            UUID(int=3),
+        )
+        if counted:
+            await conn.execute("INSERT INTO daily_cursors VALUES ($1, $2)", channel_id, UUID(int=counted))
+        for seq in (1, 2, 3):
+            type_ = "ack_notification" if seq == 3 else MESSAGE_TYPE
+            data = message_data(
+                id_=UUID(int=10 + seq),
+                phone="15550001111",
+                contact_id=UUID(int=7),
+                name='"key":',
+                incoming=True,
+                type_="text",
+                content="{}",
+                timestamp=NOW,
+                reply_to=None,
+                client_ref=None,
+            )
+            body = render(NewEvent(UUID(int=seq), type_, "created", data), seq, ChannelRef("ch", "qr", "1"), NOW)
+            await conn.execute(
+                "INSERT INTO events VALUES ($1, $2, $3, $4, $5)", channel_id, UUID(int=seq), seq, type_, body
+            )
+    assert await migrate(empty_database_url) == remaining
+    rows = await conn.fetch("SELECT channel_id, id, message_id FROM events WHERE message_id IS NOT NULL ORDER BY 1, 2")
+    await conn.close()
+    assert [tuple(value.int for value in row) for row in rows] == [(1, 2, 12), (2, 1, 11), (2, 2, 12)]

@@ -19,10 +19,8 @@ from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
 from gatepost.store.channel_head import (
-    NOTHING,
     EventBuffer,
     Lease,
-    WriteClause,
     append_events,
     claim_channel,
     lock_head,
@@ -101,7 +99,7 @@ class Stage:
             told = [
                 event_buffer.add(type_, "created", {"text": str(number)}, conversation_id) for number in range(count)
             ]
-            await append_events(conn, head, self.ref, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+            await append_events(conn, head, self.ref, event_buffer.events, now)
         self.wake()
         return told
 

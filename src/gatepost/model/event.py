@@ -39,6 +39,7 @@ class NewEvent(msgspec.Struct, frozen=True):
     action: str
     data: dict[str, Any]
     conversation_id: UUID | None = None  # None: the channel as a whole
+    message_id: UUID | None = None  # of a `message_notification`
 
 
 class _Event(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement
 
 
 class StaleOwner(GatepostError):
@@ -67,32 +68,46 @@ async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> N
 
 
 class EventBuffer:
-    """Numbers events as they come up in a batch, behind those that the channel has already."""
+    """The events of a transaction, numbered after those that the channel has already."""
 
     def __init__(self, head: ChannelHead, now: datetime) -> None:
         self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
-        self.told: list[NewEvent] = []
+        self.events: list[NewEvent] = []
 
-    def add(self, type_: str, action: str, data: dict[str, Any], conversation_id: UUID | None = None) -> UUID:
-        """Adds an event about a conversation, or about the channel as a whole; returns its id."""
-        event = NewEvent(UUID(int=self._next), type_, action, data, conversation_id)
+    def add(
+        self,
+        type_: str,
+        action: str,
+        data: dict[str, Any],
+        conversation_id: UUID | None = None,
+        message_id: UUID | None = None,
+    ) -> UUID:
+        """Add an event of a conversation, or of the channel as a whole, and return its id."""
+        event = NewEvent(UUID(int=self._next), type_, action, data, conversation_id, message_id)
         self._next += 1
-        self.told.append(event)
+        self.events.append(event)
         return event.id
 
 
-NOTHING = "SELECT"  # the clause of events that tell of changes written elsewhere in the same transaction
+def with_events(change: str) -> str:
+    """Return the statement that writes a change and its events in one round trip. The change may use :channel_id."""
+    return f"""WITH changed AS (
+               {change}
+           ), head AS (
+               UPDATE channel_heads SET seq = :last_seq, last_event_id = :last_event_id, work_at = :now
+               WHERE channel_id = :channel_id
+           ), new AS (
+               INSERT INTO events (channel_id, id, seq, type, body, conversation_id, message_id)
+               SELECT :channel_id, * FROM unnest(:event_ids::uuid[], :seqs::bigint[], :types::text[], :bodies::text[],
+                                                 :conversation_ids::uuid[], :message_ids::uuid[])
+               RETURNING id, type
+           )
+           INSERT INTO deliveries (channel_id, endpoint_id, event_id)
+           SELECT :channel_id, p.id, n.id FROM new n, endpoints p
+           WHERE p.channel_id = :channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)"""
 
 
-class WriteClause(msgspec.Struct, frozen=True):
-    """A change that is written by the same statement as its events: one round trip instead of two.
-
-    Its parameters are numbered from $11; $1 is the channel. `beside` holds further clauses, each with its name.
-    """
-
-    sql: str
-    arguments: tuple[Any, ...]
-    beside: str = ""
+EVENTS_ONLY = with_events("SELECT")  # of changes that other statements of the same transaction have written
 
 
 async def append_events(
@@ -101,37 +116,26 @@ async def append_events(
     channel: ChannelRef,
     new: Sequence[NewEvent],
     now: datetime,
-    *,
-    with_change: WriteClause,
-    last_message_id: UUID | None = None,
+    sql: str = EVENTS_ONLY,
+    **change: Any,
 ) -> None:
-    """Writes a change with its events, a delivery for each endpoint that wants one, and the head's new end."""
-    numbers = range(head.seq + 1, head.seq + 1 + len(new))
+    """Write a change with its events, a delivery for each endpoint that wants one, and the head's new end."""
+    seqs = range(head.seq + 1, head.seq + 1 + len(new))
     await conn.execute(
-        f"""WITH changed AS (
-               {with_change.sql}
-           ){with_change.beside}, head AS (
-               UPDATE channel_heads SET seq = $6, last_event_id = $7, last_message_id = $8, work_at = $9
-               WHERE channel_id = $1
-           ), new AS (
-               INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
-               SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $10::uuid[])
-               RETURNING id, type
-           )
-           INSERT INTO deliveries (channel_id, endpoint_id, event_id)
-           SELECT $1, p.id, n.id FROM new n, endpoints p
-           WHERE p.channel_id = $1 AND p.state <> 'disabled' AND n.type = ANY (p.events)""",
-        head.channel_id,
-        [event.id for event in new],
-        list(numbers),
-        [event.type for event in new],
-        [events.render(event, number, channel, now) for event, number in zip(new, numbers, strict=True)],
-        head.seq + len(new),
-        new[-1].id if new else head.last_event_id,
-        last_message_id or head.last_message_id,
-        now,
-        [event.conversation_id for event in new],
-        *with_change.arguments,
+        *statement(
+            sql,
+            channel_id=head.channel_id,
+            event_ids=[event.id for event in new],
+            seqs=list(seqs),
+            types=[event.type for event in new],
+            bodies=[events.render(event, seq, channel, now) for event, seq in zip(new, seqs, strict=True)],
+            conversation_ids=[event.conversation_id for event in new],
+            message_ids=[event.message_id for event in new],
+            last_seq=head.seq + len(new),
+            last_event_id=new[-1].id if new else head.last_event_id,
+            now=now,
+            **change,
+        )
     )
 
 
@@ -297,5 +301,5 @@ async def channel_transaction(
         head = await lock_head(conn, channel_id)
         event_buffer = EventBuffer(head, now)
         yield ChannelTransaction(conn, event_buffer, channel_id, now)
-        if event_buffer.told:
-            await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+        if event_buffer.events:
+            await append_events(conn, head, channel, event_buffer.events, now)

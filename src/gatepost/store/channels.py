@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
-from gatepost.store.channel_head import NOTHING, EventBuffer, Lease, WriteClause, append_events, lock_head
+from gatepost.store.channel_head import EventBuffer, Lease, append_events, lock_head
 from gatepost.store.devices import note_device
 from gatepost.store.pool import Connection, Database
 
@@ -252,8 +252,8 @@ async def tell_connection(
         head = await lock_head(conn, channel_id, epoch)
         event_buffer = EventBuffer(head, now)
         changed = await note_connection(conn, channel_id, state, reason, event_buffer, details)
-        if event_buffer.told:
-            await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+        if event_buffer.events:
+            await append_events(conn, head, channel, event_buffer.events, now)
     return changed
 
 

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model.endpoint import ACTIVE, HealthCounters
 from gatepost.model.event import ChannelRef
-from gatepost.store.channel_head import NOTHING, EventBuffer, Lease, WriteClause, append_events, lock_head
+from gatepost.store.channel_head import EventBuffer, Lease, append_events, lock_head
 from gatepost.store.pool import Connection, Database
 
 
@@ -50,7 +50,7 @@ async def save_state_change(
         event_buffer = EventBuffer(head, now)
         for one in told:
             event_buffer.add(events.OPERATIONAL, one.action, _data(endpoint_id, url, change, one))
-        await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+        await append_events(conn, head, channel, event_buffer.events, now)
     return True
 
 

@@ -13,7 +13,6 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.event import MESSAGE
 from gatepost.store.pool import Connection, Database
 
 CHUNK = 5_000  # events of one commit: a fraction of a second
@@ -37,7 +36,7 @@ async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> i
         cursor = await _take_cursor(conn, channel_id)
         if cursor is None:
             return 0
-        row = await conn.fetchrow(_COUNT, channel_id, cursor, most, MESSAGE)
+        row = await conn.fetchrow(_COUNT, channel_id, cursor, most)
         if row is None or row["last"] is None:
             return 0
         await conn.execute("UPDATE daily_cursors SET event_id = $2 WHERE channel_id = $1", channel_id, row["last"])
@@ -45,19 +44,15 @@ async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> i
     return looked
 
 
-# An event is looked at as text: all that matters stands before what strangers wrote, in which PostgreSQL may stumble
-# over a NUL, and which is cut off: {"id":"…","type":"…","action":"…","timestamp":"…", … ,"direction":"…","type":"…"
+# A message counts at its first event, on the day when it was accepted or received.
 _COUNT = """WITH fresh AS MATERIALIZED (
-                SELECT id, type, left(body, 1000) AS body FROM events
-                WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3
-            ), told AS (
-                SELECT split_part(body, '"', 12) AS action, left(split_part(body, '"', 16), 10) AS day,
-                       split_part(body, '"direction":"', 2) AS rest
-                FROM fresh WHERE type = $4
+                SELECT id, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3
             ), counted AS (
-                SELECT day::date AS day, split_part(rest, '"', 1) = 'in' AS incoming, split_part(rest, '"', 5) AS type,
-                       count(*) AS count
-                FROM told WHERE action = 'created' AND rest <> '' GROUP BY 1, 2, 3
+                SELECT (m.created_at AT TIME ZONE 'UTC')::date AS day, m.incoming, m.type, count(*) AS count
+                FROM fresh f CROSS JOIN LATERAL (
+                    SELECT created_at, incoming, type FROM messages
+                    WHERE channel_id = $1 AND id = f.message_id AND event_ids[1] = f.id LIMIT 1) m
+                WHERE f.message_id IS NOT NULL GROUP BY 1, 2, 3
             ), added AS (
                 INSERT INTO daily_counts AS d (channel_id, day, incoming, type, count)
                 SELECT $1, day, incoming, type, count FROM counted

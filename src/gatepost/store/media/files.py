@@ -18,11 +18,11 @@ from gatepost.model.message import State
 from gatepost.store.channel_head import (
     EventBuffer,
     Lease,
-    WriteClause,
     append_events,
     hold_epoch,
     lock_head,
     no_such_channel,
+    with_events,
 )
 from gatepost.store.idempotency import IdempotencyKey
 from gatepost.store.messages.accept import AcceptResult
@@ -300,10 +300,10 @@ async def _settle(
         if message is not None:
             event_buffer = EventBuffer(head, now)
             event_id = event_buffer.add(
-                events.MESSAGE, "updated", {**told, **_data(message, found)}, message["contact_id"]
+                events.MESSAGE, "updated", {**told, **_data(message, found)}, message["contact_id"], message["id"]
             )
             await append_events(
-                conn, head, channel, event_buffer.told, now, with_change=_add_event(message["id"], event_id)
+                conn, head, channel, event_buffer.events, now, _ADD_EVENT, message_id=message["id"], event_id=event_id
             )
     db.notify(lease.channel_id, sending=False)
     return True
@@ -344,8 +344,6 @@ def _data(message: Any, found: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _add_event(message_id: UUID, event_id: UUID) -> WriteClause:
-    return WriteClause(
-        "UPDATE messages SET event_ids = event_ids || $12::uuid WHERE channel_id = $1 AND id = $11",
-        (message_id, event_id),
-    )
+_ADD_EVENT = with_events(
+    "UPDATE messages SET event_ids = event_ids || :event_id::uuid WHERE channel_id = :channel_id AND id = :message_id"
+)

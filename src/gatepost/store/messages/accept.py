@@ -201,7 +201,7 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
         new_ids=new_ids,
         contact_ids=[people[s.draft.phone].id for s in chosen],
         event_ids=event_ids,
-        told=event_buffer.told,
+        events=event_buffer.events,
     )
 
 
@@ -292,7 +292,7 @@ def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: K
         client_ref=draft.client_ref,
         scheduled=draft.send_at is not None,
     )
-    return event_buffer.add(events.MESSAGE, "created", data, contact.id)
+    return event_buffer.add(events.MESSAGE, "created", data, contact.id, id_)
 
 
 async def _keep_keys(

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import ChannelRef, NewEvent, render
 from gatepost.model.message import Draft
 from gatepost.store.channel_head import ChannelHead
 from gatepost.store.contacts.rows import FIND, KnownContact
 from gatepost.store.conversations.changes import newest_of
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import QuotaSlice
+from gatepost.store.statement import statement
 
 
 class LockedChannel(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class AcceptedRows(msgspec.Struct, frozen=True):
     new_ids: Sequence[UUID]
     contact_ids: Sequence[UUID]
     event_ids: Sequence[UUID]
-    told: Sequence[NewEvent]
+    events: Sequence[NewEvent]
 
 
 async def open_channels(
@@ -126,68 +126,75 @@ def _people(row: Any, heard: bool) -> _Found:
 async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows], now: datetime) -> None:
     """Writes messages with their events, a delivery for each endpoint that wants one, and the new ends of the heads."""
     drafts = [draft for one in written for draft in one.drafts]
-    told = [(one, event, one.head.seq + n) for one in written for n, event in enumerate(one.told, 1)]
+    numbered = [(one, event, one.head.seq + n) for one in written for n, event in enumerate(one.events, 1)]
     newest = [
         (one.head.channel_id, contact_id, message_id)
         for one in written
         for contact_id, message_id in zip(*newest_of(one.contact_ids, one.new_ids), strict=True)
     ]
     await conn.execute(
-        _WRITE,
-        now,
-        [one.head.channel_id for one in written for _ in one.drafts],
-        [id_ for one in written for id_ in one.new_ids],
-        [id_ for one in written for id_ in one.contact_ids],
-        [d.phone for d in drafts],
-        [d.type for d in drafts],
-        [d.content for d in drafts],
-        [d.bulk for d in drafts],
-        [d.fail_unknown for d in drafts],
-        [d.client_ref for d in drafts],
-        [d.reply_to for d in drafts],
-        [d.send_at for d in drafts],
-        [d.expires_at(now) for d in drafts],
-        [d.target for d in drafts],
-        [id_ for one in written for id_ in one.event_ids],
-        [channel_id for channel_id, _, _ in newest],
-        [contact_id for _, contact_id, _ in newest],
-        [message_id for _, _, message_id in newest],
-        [one.head.channel_id for one, _, _ in told],
-        [event.id for _, event, _ in told],
-        [seq for _, _, seq in told],
-        [event.type for _, event, _ in told],
-        [events.render(event, seq, one.channel, now) for one, event, seq in told],
-        [event.conversation_id for _, event, _ in told],
-        [one.head.channel_id for one in written],
-        [one.head.seq + len(one.told) for one in written],
-        [one.told[-1].id for one in written],
-        [one.new_ids[-1] for one in written],
-        [one.slice_left for one in written],
+        *statement(
+            _WRITE,
+            now=now,
+            channel_ids=[one.head.channel_id for one in written for _ in one.drafts],
+            ids=[id_ for one in written for id_ in one.new_ids],
+            contact_ids=[id_ for one in written for id_ in one.contact_ids],
+            phones=[d.phone for d in drafts],
+            types=[d.type for d in drafts],
+            contents=[d.content for d in drafts],
+            bulks=[d.bulk for d in drafts],
+            fail_unknowns=[d.fail_unknown for d in drafts],
+            client_refs=[d.client_ref for d in drafts],
+            reply_tos=[d.reply_to for d in drafts],
+            send_ats=[d.send_at for d in drafts],
+            expires_ats=[d.expires_at(now) for d in drafts],
+            target_ids=[d.target for d in drafts],
+            created_event_ids=[id_ for one in written for id_ in one.event_ids],
+            newest_channel_ids=[channel_id for channel_id, _, _ in newest],
+            newest_contact_ids=[contact_id for _, contact_id, _ in newest],
+            newest_ids=[message_id for _, _, message_id in newest],
+            event_channel_ids=[one.head.channel_id for one, _, _ in numbered],
+            event_ids=[event.id for _, event, _ in numbered],
+            event_seqs=[seq for _, _, seq in numbered],
+            event_types=[event.type for _, event, _ in numbered],
+            event_bodies=[render(event, seq, one.channel, now) for one, event, seq in numbered],
+            event_conversation_ids=[event.conversation_id for _, event, _ in numbered],
+            event_message_ids=[event.message_id for _, event, _ in numbered],
+            head_channel_ids=[one.head.channel_id for one in written],
+            last_seqs=[one.head.seq + len(one.events) for one in written],
+            last_event_ids=[one.events[-1].id for one in written],
+            last_message_ids=[one.new_ids[-1] for one in written],
+            slices_left=[one.slice_left for one in written],
+        )
     )
 
 
 _WRITE = """WITH changed AS (
        INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
                              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
-       SELECT false, 0, $1, channel_id, id, contact_id, phone, type, content, bulk,
+       SELECT false, 0, :now, channel_id, id, contact_id, phone, type, content, bulk,
               fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
-       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[],
-                   $9::boolean[], $10::text[], $11::uuid[], $12::timestamptz[], $13::timestamptz[],
-                   $14::uuid[], $15::uuid[])
+       FROM unnest(:channel_ids::uuid[], :ids::uuid[], :contact_ids::uuid[], :phones::text[], :types::text[],
+                   :contents::text[], :bulks::boolean[], :fail_unknowns::boolean[], :client_refs::text[],
+                   :reply_tos::uuid[], :send_ats::timestamptz[], :expires_ats::timestamptz[], :target_ids::uuid[],
+                   :created_event_ids::uuid[])
          AS m (channel_id, id, contact_id, phone, type, content, bulk,
                fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)
-   ), talks AS (
+   ), newest AS (
        UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id)
-       FROM unnest($16::uuid[], $17::uuid[], $18::uuid[]) AS t (channel_id, contact_id, id)
+       FROM unnest(:newest_channel_ids::uuid[], :newest_contact_ids::uuid[], :newest_ids::uuid[])
+         AS t (channel_id, contact_id, id)
        WHERE v.channel_id = t.channel_id AND v.contact_id = t.contact_id
    ), new AS (
-       INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
-       SELECT * FROM unnest($19::uuid[], $20::uuid[], $21::bigint[], $22::text[], $23::text[], $24::uuid[])
+       INSERT INTO events (channel_id, id, seq, type, body, conversation_id, message_id)
+       SELECT * FROM unnest(:event_channel_ids::uuid[], :event_ids::uuid[], :event_seqs::bigint[], :event_types::text[],
+                            :event_bodies::text[], :event_conversation_ids::uuid[], :event_message_ids::uuid[])
        RETURNING channel_id, id, type
    ), head AS (
        UPDATE channel_heads h SET seq = e.seq, last_event_id = e.event_id, last_message_id = e.message_id,
-                                  work_at = $1, slice_left = e.slice_left
-       FROM unnest($25::uuid[], $26::bigint[], $27::uuid[], $28::uuid[], $29::bigint[])
+                                  work_at = :now, slice_left = e.slice_left
+       FROM unnest(:head_channel_ids::uuid[], :last_seqs::bigint[], :last_event_ids::uuid[],
+                   :last_message_ids::uuid[], :slices_left::bigint[])
          AS e (channel_id, seq, event_id, message_id, slice_left)
        WHERE h.channel_id = e.channel_id
    )

@@ -10,7 +10,7 @@ from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import NOTHING, EventBuffer, WriteClause, append_events, lock_head
+from gatepost.store.channel_head import EventBuffer, append_events, lock_head
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
 
@@ -99,7 +99,7 @@ async def apply_amendment(
     """Changes the earlier message and tells of it; returns the event's id, and the message as it is now."""
     changed = amended(touch, target)
     event_id = event_buffer.add(
-        events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch), target.contact_id
+        events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch), target.contact_id, target.id
     )
     await conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
@@ -213,5 +213,5 @@ async def amend_own(
         if not may_amend(touch, target):
             return False
         await apply_amendment(conn, channel_id, touch, target, event_buffer)
-        await append_events(conn, head, channel, event_buffer.told, now, with_change=WriteClause(NOTHING, ()))
+        await append_events(conn, head, channel, event_buffer.events, now)
     return True

@@ -128,7 +128,7 @@ class IncomingWriter:
             status=State.SENT,
             context=message.context,
         )
-        return self._event_buffer.add(events.MESSAGE, "created", data, contact.id)
+        return self._event_buffer.add(events.MESSAGE, "created", data, contact.id, message.id)
 
     async def _expect_file(self, message: IncomingMessage, file: IncomingFileRow) -> UUID:
         """A row for a file that is to be fetched."""

@@ -63,7 +63,7 @@ async def receive_updates(
         await tell_reopened(conn, channel_id, heard, event_buffer)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
         changes = await _apply(conn, channel_id, statuses, now)
-        await write_changes(conn, head, channel, changes, now, told=event_buffer.told)
+        await write_changes(conn, head, channel, changes, now, told=event_buffer.events)
         await note_heard(conn, channel_id, heard)
 
 

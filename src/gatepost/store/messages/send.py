@@ -248,7 +248,7 @@ async def mark_results(
         some_parked = any(row["some_parked"] for row in current.values())
         parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        await write_changes(conn, head, channel, changes, now, told=event_buffer.told, by_owner=True)
+        await write_changes(conn, head, channel, changes, now, told=event_buffer.events, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await unschedule(conn, lease.channel_id, ended)
         await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])

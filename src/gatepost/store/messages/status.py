@@ -14,7 +14,7 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import STATUS, State, may_follow
-from gatepost.store.channel_head import ChannelHead, WriteClause, append_events
+from gatepost.store.channel_head import ChannelHead, append_events, with_events
 from gatepost.store.pool import Connection
 
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
@@ -169,43 +169,48 @@ async def write_changes(
     news = list(told)
     for change in changes:
         news.extend(change.number_events(free[len(news) - len(told) :]))
-    await append_events(conn, head, channel, news, now, with_change=_update(changes, now))
+    await append_events(conn, head, channel, news, now, _UPDATE, **_columns(changes, now))
 
 
-def _update(changes: Sequence[StatusChange], now: datetime) -> WriteClause:
-    changes = sorted(changes, key=lambda change: change.id)
-    return WriteClause(
-        """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
+_UPDATE = with_events(
+    """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
                error = COALESCE(c.error, m.error),
                history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
                sent_at = COALESCE(m.sent_at, c.sent_at), delivered_at = COALESCE(m.delivered_at, c.delivered_at),
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
                ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
                event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
-           FROM unnest($11::uuid[], $12::smallint[], $13::text[], $14::timestamptz[], $15::text[], $16::text[],
-                       $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[],
-                       $21::timestamptz[], $22::text[], $23::text[])
+           FROM unnest(:ids::uuid[], :states::smallint[], :network_ids::text[], :next_ats::timestamptz[],
+                       :errors::text[], :histories::text[], :sent_ats::timestamptz[], :delivered_ats::timestamptz[],
+                       :read_ats::timestamptz[], :played_ats::timestamptz[], :ended_ats::timestamptz[],
+                       :own_event_ids::text[], :pricings::text[])
              AS c (id, state, network_id, next_at, error, history,
                    sent_at, delivered_at, read_at, played_at, ended_at, event_ids, pricing)
-           WHERE m.channel_id = $1 AND m.id = c.id AND m.id = ANY ($11) AND m.id BETWEEN $24 AND $25""",
-        (
-            [c.id for c in changes],
-            [c.state for c in changes],
-            [c.network_id for c in changes],
-            [c.next_at for c in changes],
-            [_json(c.error) for c in changes],
-            [_json(c.history) for c in changes],
-            [c.reached(State.SENT, now) for c in changes],
-            [c.reached(State.DELIVERED, now) for c in changes],
-            [c.reached(State.READ, now) for c in changes],
-            [c.reached(State.PLAYED, now) for c in changes],
-            [c.ended(now) for c in changes],
-            [",".join(map(str, c.event_ids)) for c in changes],
-            [_json(c.pricing) for c in changes],
-            changes[0].id if changes else ids.ZERO,  # the range lets the planner leave out the other partitions
-            changes[-1].id if changes else ids.ZERO,
-        ),
-    )
+           WHERE m.channel_id = :channel_id AND m.id = c.id AND m.id = ANY (:ids)
+             AND m.id BETWEEN :first_id AND :last_id"""
+)
+
+
+def _columns(changes: Sequence[StatusChange], now: datetime) -> dict[str, Any]:
+    """Return the parameters of `_UPDATE`, in key order."""
+    changes = sorted(changes, key=lambda change: change.id)
+    return {
+        "ids": [c.id for c in changes],
+        "states": [c.state for c in changes],
+        "network_ids": [c.network_id for c in changes],
+        "next_ats": [c.next_at for c in changes],
+        "errors": [_json(c.error) for c in changes],
+        "histories": [_json(c.history) for c in changes],
+        "sent_ats": [c.reached(State.SENT, now) for c in changes],
+        "delivered_ats": [c.reached(State.DELIVERED, now) for c in changes],
+        "read_ats": [c.reached(State.READ, now) for c in changes],
+        "played_ats": [c.reached(State.PLAYED, now) for c in changes],
+        "ended_ats": [c.ended(now) for c in changes],
+        "own_event_ids": [",".join(map(str, c.event_ids)) for c in changes],
+        "pricings": [_json(c.pricing) for c in changes],
+        "first_id": changes[0].id if changes else ids.ZERO,  # by the range the planner leaves out other partitions
+        "last_id": changes[-1].id if changes else ids.ZERO,
+    }
 
 
 def _json(value: dict[str, Any] | None) -> str | None:

@@ -9,7 +9,6 @@ to be written is read first, in one snapshot; the words are computed with no tra
 work that was interrupted is repeated. A message that changes in between has an event, and the next step finds it.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +17,6 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.event import MESSAGE
 from gatepost.store.channel_head import Lease, hold_epoch
 from gatepost.store.pool import UNFIT_DATA, Connection, Database
 from gatepost.store.search.query import mark_of
@@ -28,8 +26,6 @@ FULL = 200  # with latecomers
 HEAVIEST = 500_000  # bytes of a block's words; PostgreSQL keeps less than a megabyte of them
 FAILURES = 2  # after which a message is set aside
 _EVENTS = 500
-_HEAD = 4_096  # characters of an event in which the message's key is found
-_KEY = re.compile(r'"key":\{"remoteJid":"[^"]*","fromMe":(?:true|false),"id":"([^"]*)"')
 
 
 class SizedMessage(msgspec.Struct, frozen=True):
@@ -120,22 +116,13 @@ async def _latecomers(
 ) -> tuple[list[UUID], list[UUID]]:
     """The next events, and the messages they name that belong into a block that is written already."""
     rows = await conn.fetch(
-        """SELECT id, CASE WHEN type = $3 THEN left(body, $5) END AS head FROM events
-           WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $4""",
+        "SELECT id, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         channel_id,
         seen,
-        MESSAGE,
         _EVENTS,
-        _HEAD,
     )
-    named = {_message_of(row["head"]) for row in rows if row["head"] is not None}
-    return [row["id"] for row in rows], sorted(id_ for id_ in named if id_ is not None and id_ <= closed)
-
-
-def _message_of(head: str) -> UUID | None:
-    """The message that an event is about; a quote inside of a text is escaped, and cannot be taken for the key's."""
-    key = _KEY.search(head)
-    return ids.read("", key.group(1)) if key else None
+    named = {row["message_id"] for row in rows if row["message_id"] is not None}
+    return [row["id"] for row in rows], sorted(id_ for id_ in named if id_ <= closed)
 
 
 async def _spans_of(conn: "Connection[Any]", channel_id: UUID, late: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
