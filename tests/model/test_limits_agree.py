@@ -8,7 +8,7 @@ from gatepost.model.limits import FILES, limit, table
 from gatepost_sandbox import media
 from gatepost_sandbox.graph import profile
 from gatepost_sandbox.messages.limits import LIMITS
-from gatepost_sandbox.templates import buttons, components, draft, special
+from gatepost_sandbox.templates import buttons, components, draft, special_types
 
 # The sandbox's name of a limit → ours. What is counted with a lower end of its own is compared there as well.
 MESSAGES = {
@@ -76,11 +76,11 @@ MAKING: dict[str, tuple[int | None, int]] = {
     "template.header": (None, components.HEADER_MAX),
     "template.body": (None, components.BODY_MAX),
     "template.footer": (None, components.FOOTER_MAX),
-    "template.offer_body": (None, special.OFFER_BODY_MAX),
-    "template.card_body": (None, special.CARD_BODY_MAX),
-    "template.offer_text": (None, special.OFFER_TEXT_MAX),
-    "template.cards": (special.CARDS_MIN, special.CARDS_MAX),
-    "template.code_expiration": (special.EXPIRY_MIN, special.EXPIRY_MAX),
+    "template.offer_body": (None, special_types.OFFER_BODY_MAX),
+    "template.card_body": (None, special_types.CARD_BODY_MAX),
+    "template.offer_text": (None, special_types.OFFER_TEXT_MAX),
+    "template.cards": (special_types.CARDS_MIN, special_types.CARDS_MAX),
+    "template.code_expiration": (special_types.EXPIRY_MIN, special_types.EXPIRY_MAX),
     "template.button_text": (None, buttons.TEXT_MAX),
     "template.url": (None, buttons.URL_MAX),
     "template.phone": (None, buttons.PHONE_MAX),

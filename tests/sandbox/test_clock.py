@@ -153,7 +153,7 @@ async def follow(sandbox: Driver, seen: str = "", wait: float = 0) -> Any:
 
 
 async def test_a_move_waits_until_its_follower_has_the_new_time(empty: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatepost_sandbox.followers.PATIENCE", 3600)
+    monkeypatch.setattr("gatepost_sandbox.clock_followers.PATIENCE", 3600)
     first = await follow(empty)
     waiting = asyncio.create_task(follow(empty, first["version"], 60))
     moving = asyncio.create_task(empty.control("POST", "clock", {"advance": 3600}))
@@ -165,7 +165,7 @@ async def test_a_move_waits_until_its_follower_has_the_new_time(empty: Driver, m
     await follow(empty, told["version"])
     assert (await moving)["now"] == told["now"]
 
-    monkeypatch.setattr("gatepost_sandbox.followers.PATIENCE", 0.05)  # one that is gone holds nobody up for long
+    monkeypatch.setattr("gatepost_sandbox.clock_followers.PATIENCE", 0.05)  # one that is gone holds nobody up for long
     await empty.control("POST", "clock", {"advance": 1})
-    monkeypatch.setattr("gatepost_sandbox.followers.PATIENCE", 3600)
+    monkeypatch.setattr("gatepost_sandbox.clock_followers.PATIENCE", 3600)
     await empty.control("POST", "clock", {"advance": 1})

@@ -131,7 +131,7 @@ def test_every_control_request_of_the_script_exists() -> None:
 
 def test_the_script_knows_every_fault_character_and_decision() -> None:
     faults = re.search(r"const FAULTS = \{(.+?)\};", SCRIPTS["faults.js"], re.DOTALL)
-    characters = re.search(r"const CHARACTERS = \[(.+?)\]", SCRIPTS["places.js"])
+    characters = re.search(r"const CHARACTERS = \[(.+?)\]", SCRIPTS["lists.js"])
     decisions = re.search(r"const DECISIONS = \{(.+?)\};", SCRIPTS["faults.js"], re.DOTALL)
     assert faults is not None
     assert characters is not None
@@ -162,7 +162,7 @@ SAID: list[tuple[str, Any, dict[str, Any]]] = [
 async def test_what_the_page_says_arrives(
     sandbox: Driver, receiver: Receiver, kind: str, content: Any, more: dict[str, Any]
 ) -> None:
-    assert f'send("{kind}"' in SCRIPTS["speak.js"] or kind in ("image", "document")
+    assert f'send("{kind}"' in SCRIPTS["send.js"] or kind in ("image", "document")
     body = {"from": ANA, "type": kind, kind: content, **more}
     told = await sandbox.control("POST", f"numbers/{NUMBER}/incoming", body)
     await sandbox.advance(0)
@@ -171,7 +171,7 @@ async def test_what_the_page_says_arrives(
 
 
 async def test_the_largest_file_of_the_page_is_taken(sandbox: Driver) -> None:
-    largest = re.search(r"const LARGEST = ([0-9_]+);", SCRIPTS["speak.js"])
+    largest = re.search(r"const LARGEST = ([0-9_]+);", SCRIPTS["send.js"])
     assert largest is not None
     content = {"content": b64encode(bytes(int(largest[1]))).decode(), "mime_type": "application/pdf", "filename": "a"}
     body = {"from": ANA, "type": "document", "document": content}

@@ -8,7 +8,7 @@ import pytest
 from gatepost_sandbox import media
 from gatepost_sandbox.messages.limits import CARDS_MIN, LIMITS
 from gatepost_sandbox.templates import buttons as template_buttons
-from gatepost_sandbox.templates import special
+from gatepost_sandbox.templates import special_types
 
 from .payloads import button, card, code_of, envelope, form, plain, product, row
 
@@ -199,9 +199,9 @@ def test_the_templates_own_limits_are_those_of_their_making() -> None:
     assert LIMITS["template.button.phone_number"] == template_buttons.PHONE_MAX
     assert LIMITS["template.button.copy_code"] == template_buttons.CODE_MAX
     assert LIMITS["template.buttons"] == template_buttons.IN_ALL
-    assert LIMITS["template.body.card"] == special.CARD_BODY_MAX
-    assert LIMITS["template.body.limited_time_offer"] == special.OFFER_BODY_MAX
-    assert LIMITS["template.limited_time_offer.text"] == special.OFFER_TEXT_MAX
+    assert LIMITS["template.body.card"] == special_types.CARD_BODY_MAX
+    assert LIMITS["template.body.limited_time_offer"] == special_types.OFFER_BODY_MAX
+    assert LIMITS["template.limited_time_offer.text"] == special_types.OFFER_TEXT_MAX
     assert LIMITS["media.image.bytes"] == media.MAX_BY_TYPE["image/png"]
     assert LIMITS["media.sticker.bytes"] == media.ANIMATED_STICKER_MAX
 

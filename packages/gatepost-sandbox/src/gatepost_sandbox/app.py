@@ -10,14 +10,14 @@ from litestar.di import Provide
 
 from gatepost_sandbox import control, page
 from gatepost_sandbox.control.guard import is_foreign, refuse_control
-from gatepost_sandbox.control.problems import give_problem
+from gatepost_sandbox.control.problems import send_problem
 from gatepost_sandbox.graph import Receive, Scope, Send, root_of, serve_graph
 from gatepost_sandbox.qr import serve_link
 from gatepost_sandbox.settings import SandboxSettings
 from gatepost_sandbox.storage import Folder, restore
 from gatepost_sandbox.world import World
 
-_FRONT = """Gatepost sandbox: a pretend messaging network. Nothing here reaches a real phone.
+_FRONT = """Gatepost sandbox: a simulated messaging network. Nothing here reaches a real phone.
 
 The network (Authorization: Bearer <token of a registered number>)
   POST /v25.0/{phone_number_id}/messages      send a message, or mark one as read
@@ -53,7 +53,7 @@ class SandboxApp:
             if scope["type"] == "http":
                 refused = refuse_control(scope, self._allow_hosts) if scope["path"].startswith("/control/") else None
                 if refused is not None:
-                    await give_problem(send, *refused)
+                    await send_problem(send, *refused)
                     return
                 self.world.network.media.root = root_of(scope)
             scope.setdefault("state", {})["world"] = self.world

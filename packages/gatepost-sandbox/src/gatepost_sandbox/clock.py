@@ -27,7 +27,7 @@ class Recorder(Protocol):
         """Keep one input; when this returns, it survives the end of the process."""
 
 
-class _Nap:
+class _SleepTimer:
     """The timer of a request that waits. It belongs to a connection: no restart brings it back."""
 
     def __init__(self, woken: asyncio.Event) -> None:
@@ -90,7 +90,7 @@ class Clock:
         """Start to work on one input: its time is now."""
         if self.recorder is not None:
             if self._held is None:
-                asyncio.get_running_loop().call_soon(self._let_go)
+                asyncio.get_running_loop().call_soon(self._release_time)
             self._held = self._running()
 
     def record(self, kind: str, *values: object) -> None:
@@ -119,7 +119,9 @@ class Clock:
 
     def __getstate__(self) -> dict[str, Any]:
         """The time and the timers, without what belongs to this process."""
-        heap = [entry for entry in sorted(self._heap, key=lambda entry: entry[:2]) if not isinstance(entry[2], _Nap)]
+        heap = [
+            entry for entry in sorted(self._heap, key=lambda entry: entry[:2]) if not isinstance(entry[2], _SleepTimer)
+        ]
         return {"now": self.now(), "frozen": self._frozen, "speed": self._speed, "heap": heap}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,7 +140,7 @@ class Clock:
         """Wait for sandbox seconds."""
         woken = asyncio.Event()
         self._sleepers.add(woken)
-        self.at(self.now() + seconds, _Nap(woken))
+        self.at(self.now() + seconds, _SleepTimer(woken))
         await woken.wait()
         self._sleepers.discard(woken)
 
@@ -185,11 +187,11 @@ class Clock:
     def _rebase(self, now: float) -> None:
         self._base, self._anchor, self._held = now, time.monotonic(), None
 
-    def _let_go(self) -> None:
+    def _release_time(self) -> None:
         self._held = None
 
     def _fire_next(self) -> None:
-        if self.recorder is not None and not isinstance(self._heap[0][2], _Nap):
+        if self.recorder is not None and not isinstance(self._heap[0][2], _SleepTimer):
             self.begin()
             self.record("timer")
         heapq.heappop(self._heap)[2]()

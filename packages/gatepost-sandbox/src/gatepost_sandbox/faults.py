@@ -62,7 +62,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     drop: bool = False  # what becomes of a template that is held: dropped, or released
 
 
-class Look(msgspec.Struct, frozen=True, gc=False):
+class SendTraits(msgspec.Struct, frozen=True, gc=False):
     """What a send looks like to a rule, besides from whom and to whom."""
 
     type: str = ""
@@ -90,9 +90,11 @@ def check_rule(rule: Rule) -> str | None:
     return "seconds must not be negative" if rule.seconds is not None and rule.seconds < 0 else None
 
 
-def concerns(rule: Rule, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
+def concerns(
+    rule: Rule, phone_number_id: str, person: str, label: str | None = None, look: SendTraits | None = None
+) -> bool:
     """Whether a rule is about this send or update at all."""
-    seen = look or Look()
+    seen = look or SendTraits()
     return (
         (rule.phone_number_id is None or rule.phone_number_id == phone_number_id)
         and (rule.to is None or fnmatchcase(person, rule.to))
@@ -112,7 +114,7 @@ def strikes(rule: Rule, seen: int, struck: int, draw: float) -> bool:
     )
 
 
-class Armed:
+class ActiveRule:
     """A rule in force: how often it matched and struck, and the updates it holds back."""
 
     def __init__(self, rule: Rule, random: Random) -> None:
@@ -122,7 +124,9 @@ class Armed:
         self.held: list[Held] = []
         self._random = random
 
-    def strike(self, phone_number_id: str, person: str, label: str | None = None, look: Look | None = None) -> bool:
+    def strike(
+        self, phone_number_id: str, person: str, label: str | None = None, look: SendTraits | None = None
+    ) -> bool:
         """Count a match, and say whether the fault happens."""
         if not concerns(self.rule, phone_number_id, person, label, look):
             return False
@@ -146,43 +150,45 @@ class Faults:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._serial = 0
-        self._armed: dict[str, Armed] = {}
-        self.refusing: list[Armed] = []
-        self.accepting: list[Armed] = []
-        self.outcomes: list[Armed] = []
-        self.on_updates: list[Armed] = []
+        self._armed: dict[str, ActiveRule] = {}
+        self.refusing: list[ActiveRule] = []
+        self.accepting: list[ActiveRule] = []
+        self.outcomes: list[ActiveRule] = []
+        self.on_updates: list[ActiveRule] = []
 
-    def add(self, rule: Rule) -> Armed:
+    def add(self, rule: Rule) -> ActiveRule:
         """Put a rule in force, with an id of its own if it has none."""
         if not rule.id:
             self._serial += 1
             rule = msgspec.structs.replace(rule, id=f"f{self._serial}")
-        self._armed[rule.id] = armed = Armed(rule, stream(self._seed, "fault", rule.id))
+        self._armed[rule.id] = active = ActiveRule(rule, stream(self._seed, "fault", rule.id))
         self._sort()
-        return armed
+        return active
 
-    def remove(self, rule_id: str) -> Armed | None:
+    def remove(self, rule_id: str) -> ActiveRule | None:
         """Take a rule out of force and let go of what it holds back."""
-        armed = self._armed.pop(rule_id, None)
-        if armed is not None:
-            armed.release()
+        active = self._armed.pop(rule_id, None)
+        if active is not None:
+            active.release()
         self._sort()
-        return armed
+        return active
 
-    def all(self) -> list[Armed]:
+    def all(self) -> list[ActiveRule]:
         """The rules in force."""
         return list(self._armed.values())
 
     def _sort(self) -> None:
-        self.refusing = [armed for armed in self._armed.values() if armed.rule.fault in REFUSING]
-        self.accepting = [armed for armed in self._armed.values() if armed.rule.fault in ACCEPTING]
-        self.outcomes = [armed for armed in self._armed.values() if armed.rule.fault in OUTCOMES]
-        self.on_updates = [armed for armed in self._armed.values() if armed.rule.fault in ON_UPDATES]
+        self.refusing = [active for active in self._armed.values() if active.rule.fault in REFUSING]
+        self.accepting = [active for active in self._armed.values() if active.rule.fault in ACCEPTING]
+        self.outcomes = [active for active in self._armed.values() if active.rule.fault in OUTCOMES]
+        self.on_updates = [active for active in self._armed.values() if active.rule.fault in ON_UPDATES]
 
 
-def first_strike(rules: Iterable[Armed], phone_number_id: str, person: str, look: Look | None = None) -> Rule | None:
+def first_strike(
+    rules: Iterable[ActiveRule], phone_number_id: str, person: str, look: SendTraits | None = None
+) -> Rule | None:
     """The first rule that strikes this send."""
-    for armed in rules:
-        if armed.strike(phone_number_id, person, look=look):
-            return armed.rule
+    for active in rules:
+        if active.strike(phone_number_id, person, look=look):
+            return active.rule
     return None

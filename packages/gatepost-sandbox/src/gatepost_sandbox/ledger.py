@@ -25,7 +25,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
-class Shelf:
+class RowBuffer:
     """The rows of one kind, oldest first, the oldest falling off beyond the cap."""
 
     def __init__(self, kind: str, cap: int) -> None:
@@ -56,14 +56,14 @@ class Ledger:
     """The sandbox's memory, and the counts that never fall off."""
 
     def __init__(self, cap: int, attempts_cap: int) -> None:
-        self._shelves = {kind: Shelf(kind, attempts_cap if kind == "callback" else cap) for kind in FIELDS}
+        self._buffers = {kind: RowBuffer(kind, attempts_cap if kind == "callback" else cap) for kind in FIELDS}
         self._last = 0
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def put(self, kind: str, values: tuple[Any, ...]) -> None:
         """Write down one row; its values are in the order of FIELDS."""
         self._last += 1
-        self._shelves[kind].put(self._last, values)
+        self._buffers[kind].put(self._last, values)
 
     def count(self, phone_number_id: str, what: str) -> None:
         """Count one thing of one number."""
@@ -73,8 +73,8 @@ class Ledger:
         self, kind: str | None, phone_number_id: str | None, to: str | None, after: int, limit: int
     ) -> list[dict[str, Any]]:
         """Rows in the order they happened, from after a sequence number on."""
-        shelves = [self._shelves[kind]] if kind else self._shelves.values()
-        rows = heapq.merge(*(shelf.after(after) for shelf in shelves), key=lambda row: row["seq"])
+        buffers = [self._buffers[kind]] if kind else self._buffers.values()
+        rows = heapq.merge(*(buffer.after(after) for buffer in buffers), key=lambda row: row["seq"])
         wanted = (
             row
             for row in rows

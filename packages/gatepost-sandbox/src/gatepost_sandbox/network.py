@@ -4,17 +4,17 @@ sending.py    a business's message: checks, gate, pace, journey         incoming
 standing.py   tier, throughput, quality, status                         switchboard.py    what they all share
 """
 
-from gatepost_sandbox.incoming import Incoming, arrive
+from gatepost_sandbox.incoming import Incoming, deliver_incoming
 from gatepost_sandbox.messages import MarkRead, Send
+from gatepost_sandbox.network_state import Answer, NetworkState
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.sending import receive_send
 from gatepost_sandbox.settings import SandboxSettings
-from gatepost_sandbox.switchboard import Answer, Switchboard
 
 __all__ = ["Answer", "Network"]
 
 
-class Network(Switchboard):
+class Network(NetworkState):
     """One simulated network with its clock, numbers, people, faults and ledger."""
 
     async def remove(self, phone_number_id: str) -> bool:
@@ -24,7 +24,7 @@ class Network(Switchboard):
             await number.outbox.close()
         return number is not None
 
-    def retune(self, settings: SandboxSettings) -> None:
+    def reconfigure(self, settings: SandboxSettings) -> None:
         """Take on changed global settings."""
         self.settings = settings
         self.people.default_character = settings.default_character
@@ -32,7 +32,7 @@ class Network(Switchboard):
         self.people.user_ids = settings.user_ids
         self.media.capacity = settings.management.media_bytes
         for number in self.numbers.values():
-            number.tune(number.spec, settings)
+            number.configure(number.spec, settings)
 
     async def settled(self) -> None:
         """Wait until no callback is queued or on the wire."""
@@ -66,4 +66,4 @@ class Network(Switchboard):
     def say(self, number: Number, person: str, text: str, *, name: str | None = None, quote: str | None = None) -> str:
         """A person writes to a number; returns the id of the message."""
         said = Incoming(person=person, type="text", content={"body": text}, name=name, reply_to=quote)
-        return arrive(self, number, said)
+        return deliver_incoming(self, number, said)

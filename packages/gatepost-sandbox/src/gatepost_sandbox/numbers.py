@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gatepost_sandbox.clock import Clock
+from gatepost_sandbox.conversation_tier import OpenedConversations, tier_name
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.ids import stream
 from gatepost_sandbox.ledger import Ledger
 from gatepost_sandbox.limits import Pace
-from gatepost_sandbox.memory import Memory
 from gatepost_sandbox.outbox import Address, Outbox, Post
-from gatepost_sandbox.reach import Reach, tier_name
+from gatepost_sandbox.recent_messages import RecentMessages
 from gatepost_sandbox.settings import NumberSpec, SandboxSettings, merge
 
 WINDOW_SECONDS = 24 * 3600
@@ -42,21 +42,21 @@ class Number:
     ) -> None:
         self.id = spec.phone_number_id
         self.pace = Pace()
-        self.reach = Reach()
-        self.memory = Memory()
+        self.opened = OpenedConversations()
+        self.recent_messages = RecentMessages()
         self.ids = stream(settings.seed, self.id, "ids")
         self.jitter = stream(settings.seed, self.id, "jitter")
-        self.chance = stream(settings.seed, self.id, "pacing")
+        self.random = stream(settings.seed, self.id, "pacing")
         self.maintenance_until = 0.0
         self.rising = False  # a higher tier has been earned and will come
         self.stopped: set[str] = set()  # people who want no marketing
         self.held: dict[str, Callable[[bool], None]] = {}  # messages to be judged; called with whether to drop
-        self._heard: dict[str, float] = {}
+        self._last_incoming: dict[str, float] = {}
         self._entries: dict[str, tuple[float, float]] = {}  # answer until, free until
         self.outbox = Outbox(clock, ledger, post, address)
-        self.tune(spec, settings)
+        self.configure(spec, settings)
 
-    def tune(self, spec: NumberSpec, settings: SandboxSettings) -> None:
+    def configure(self, spec: NumberSpec, settings: SandboxSettings) -> None:
         """Take on a changed registration or changed global settings."""
         delays = merge(settings.delays, spec.delays)
         limits = merge(settings.limits, spec.limits)
@@ -64,20 +64,20 @@ class Number:
         self.spec, self.delays, self.limits, self.callbacks = spec, delays, limits, callbacks
         self.closed = CLOSED.get(spec.status)
         self.restricted = spec.status == "RESTRICTED"
-        self.guards_openings = limits.window == "sync" or limits.tier is not None or self.restricted
-        self.tells_conversations = int(callbacks.version[1:].partition(".")[0]) < _WITHOUT_CONVERSATIONS
-        self.outbox.aim(spec, callbacks)
+        self.checks_openings = limits.window == "sync" or limits.tier is not None or self.restricted
+        self.reports_conversations = int(callbacks.version[1:].partition(".")[0]) < _WITHOUT_CONVERSATIONS
+        self.outbox.configure(spec, callbacks)
 
-    def hear(self, person: str, now: float) -> None:
+    def note_incoming(self, person: str, now: float) -> None:
         """A person wrote: the customer-service window opens anew."""
-        self._heard[person] = now
+        self._last_incoming[person] = now
 
     def window_open(self, person: str, now: float) -> bool:
         """Whether free-form text may reach this person."""
-        heard = self._heard.get(person)
+        heard = self._last_incoming.get(person)
         return heard is not None and now - heard < WINDOW_SECONDS
 
-    def come_by_ad(self, person: str, now: float) -> None:
+    def note_ad_referral(self, person: str, now: float) -> None:
         """A person came from an advertisement: an answer within a day makes three days free."""
         self._entries[person] = (now + WINDOW_SECONDS, 0.0)
 

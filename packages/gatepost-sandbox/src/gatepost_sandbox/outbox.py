@@ -40,16 +40,16 @@ class Outbox:
         self._ledger = ledger
         self._post = post
         self._address = address
-        self._gathering: list[Update] = []
+        self._batch: list[Update] = []
         self._queue: deque[Delivery] = deque()
-        self._flying: dict[int, Delivery] = {}
+        self._in_flight: dict[int, Delivery] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._deliveries = 0
         self._closed = False
 
-    def aim(self, spec: NumberSpec, callbacks: Callbacks) -> None:
+    def configure(self, spec: NumberSpec, callbacks: Callbacks) -> None:
         """Set whose callbacks these are, where and how they go, from the next attempt on."""
         self._spec, self._callbacks = spec, callbacks
         self._id, self._secret = spec.phone_number_id, spec.app_secret.encode()
@@ -62,11 +62,11 @@ class Outbox:
         if self._callbacks.batch_max <= 1:
             self._enqueue(self._wrap([update]))
             return
-        self._gathering.append(update)
-        if len(self._gathering) >= self._callbacks.batch_max:
-            self._flush(self._gathering)
-        elif len(self._gathering) == 1:
-            self._clock.at(self._clock.now() + self._callbacks.batch_wait, partial(self._flush, self._gathering))
+        self._batch.append(update)
+        if len(self._batch) >= self._callbacks.batch_max:
+            self._flush(self._batch)
+        elif len(self._batch) == 1:
+            self._clock.at(self._clock.now() + self._callbacks.batch_wait, partial(self._flush, self._batch))
 
     async def settled(self) -> None:
         """Wait until nothing is queued or on the wire; retries that wait for their time do not count."""
@@ -95,22 +95,22 @@ class Outbox:
     def resume(self) -> None:
         """Post what a replay left on its way."""
         for _ in range(min(len(self._queue), 1 if self._clock.frozen else self._callbacks.connections)):
-            self._hire()
+            self._start_worker()
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the attempts themselves: what is on the wire is on its way again."""
         ours = ("_flying", "_workers", "_idle")
         kept = {name: value for name, value in vars(self).items() if name not in ours}
-        return {**kept, "_queue": deque([*self._flying.values(), *self._queue])}
+        return {**kept, "_queue": deque([*self._in_flight.values(), *self._queue])}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """The same outbox, with nothing on the wire."""
-        vars(self).update(state, _flying={}, _workers=set(), _idle=asyncio.Event())
+        vars(self).update(state, _in_flight={}, _workers=set(), _idle=asyncio.Event())
         self._idle.set()
 
     def _flush(self, batch: list[Update]) -> None:
-        if batch is self._gathering:  # else it has gone already, full before its time
-            self._gathering = []
+        if batch is self._batch:  # else it has gone already, full before its time
+            self._batch = []
             self._enqueue(self._wrap(batch))
 
     def _wrap(self, updates: list[Update]) -> Delivery:
@@ -130,22 +130,22 @@ class Outbox:
             return
         # On a frozen clock one worker alone: the receiver sees one order, the same in every run.
         if len(self._workers) < (1 if self._clock.frozen else self._callbacks.connections):
-            self._hire()
+            self._start_worker()
 
-    def _hire(self) -> None:
+    def _start_worker(self) -> None:
         self._idle.clear()
         worker = asyncio.create_task(self._work())
         self._workers.add(worker)
-        worker.add_done_callback(self._retire)
+        worker.add_done_callback(self._worker_done)
 
     async def _work(self) -> None:
         while self._queue:
             await self._attempt(self._queue.popleft())
 
-    def _retire(self, worker: asyncio.Task[None]) -> None:
+    def _worker_done(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
         if self._queue and not self._workers:  # something came between the worker's last look and now
-            self._hire()
+            self._start_worker()
         elif not self._workers:
             self._idle.set()
 
@@ -154,10 +154,10 @@ class Outbox:
         status: int | None = None
         error: str | None = _NO_ADDRESS
         if url is not None:
-            self._flying[delivery.number] = delivery
+            self._in_flight[delivery.number] = delivery
             signed = signature(self._secret, delivery.body)
             status, error = await self._post(url, delivery.body, signed, self._callbacks.timeout)
-            del self._flying[delivery.number]
+            del self._in_flight[delivery.number]
         self._clock.begin()
         self._clock.record("posted", self._id, delivery.number, status, error)
         self._finish(delivery, status, error)

@@ -95,12 +95,12 @@ def errors_update(error: dict[str, Any]) -> Update:
     return Update(label="errors", wamid="", person="", item=error, list_name="errors")
 
 
-def news_update(field: str, value: dict[str, Any], at: float) -> Update:
+def account_update(field: str, value: dict[str, Any], at: float) -> Update:
     """News of a number, a template or an account, under a field of its own."""
     return Update(label=field, wamid="", person="", item=value, list_name="", field=field, time=int(at))
 
 
-def listed_news(
+def listed_update(
     field: str, list_name: str, item: dict[str, Any], person: str, at: float, contact: dict[str, Any] | None = None
 ) -> Update:
     """News about one person at one number, under a field of its own, in a list beside the number's metadata."""

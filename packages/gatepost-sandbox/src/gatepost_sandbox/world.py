@@ -2,9 +2,9 @@
 
 import msgspec
 
+from gatepost_sandbox.callback_client import CallbackClient
 from gatepost_sandbox.clock import Recorder
-from gatepost_sandbox.courier import Courier
-from gatepost_sandbox.followers import Followers
+from gatepost_sandbox.clock_followers import ClockFollowers
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.settings import SandboxSettings
@@ -15,8 +15,8 @@ class World:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
-        self.courier = Courier()
-        self.followers = Followers()
+        self.callback_client = CallbackClient()
+        self.followers = ClockFollowers()
         self._network: Network | None = None
         self._qr: QrNetwork | None = None
 
@@ -36,7 +36,7 @@ class World:
 
     async def open(self) -> None:
         """Begin with the settings of the start."""
-        self.put(Network(self.settings, self.courier))
+        self.put(Network(self.settings, self.callback_client))
 
     def put(self, network: Network, qr: QrNetwork | None = None) -> None:
         """Use this network from now on."""
@@ -49,7 +49,7 @@ class World:
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
         """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
         old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
-        self.put(Network(settings, self.courier))
+        self.put(Network(settings, self.callback_client))
         self._take_over_clock(old)
         if keep_numbers:
             for number in old.numbers.values():
@@ -75,4 +75,4 @@ class World:
         """Stop."""
         if self._network is not None:
             await self._network.close()
-        await self.courier.close()
+        await self.callback_client.close()

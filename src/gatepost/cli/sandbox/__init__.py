@@ -1,11 +1,11 @@
-"""`gatepost sandbox`: run the pretend network, or direct one that runs."""
+"""`gatepost sandbox`: run the simulated network, or direct one that runs."""
 
 import typer
 
 from gatepost.cli.sandbox import clock, faults, ledger, numbers, people, phones, serving
 
 group = typer.Typer(
-    help="The pretend network: run it, or direct one that runs.",
+    help="The simulated network: run it, or direct one that runs.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,

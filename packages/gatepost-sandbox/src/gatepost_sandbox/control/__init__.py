@@ -8,10 +8,10 @@ from gatepost_sandbox.control import (
     incoming,
     ledger,
     media,
+    number_status,
     numbers,
     people,
     phones,
-    standing,
     templates,
 )
 from gatepost_sandbox.control.problems import EXCEPTION_HANDLERS
@@ -22,7 +22,7 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     *numbers.ROUTES,
     *people.ROUTES,
     *incoming.ROUTES,
-    *standing.ROUTES,
+    *number_status.ROUTES,
     *faults.ROUTES,
     *clock.ROUTES,
     *ledger.ROUTES,

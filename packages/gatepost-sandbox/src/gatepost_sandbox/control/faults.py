@@ -9,19 +9,24 @@ from litestar.params import FromPath, JSONBody
 
 from gatepost_sandbox.control.problems import ControlError, not_found
 from gatepost_sandbox.control.recording import changes
-from gatepost_sandbox.faults import Armed, Rule, check_rule
+from gatepost_sandbox.faults import ActiveRule, Rule, check_rule
 from gatepost_sandbox.world import World
 
 
-def show(armed: Armed) -> dict[str, Any]:
+def show(active: ActiveRule) -> dict[str, Any]:
     """A rule and how often it matched and struck."""
-    return {**msgspec.structs.asdict(armed.rule), "seen": armed.seen, "struck": armed.struck, "held": len(armed.held)}
+    return {
+        **msgspec.structs.asdict(active.rule),
+        "seen": active.seen,
+        "struck": active.struck,
+        "held": len(active.held),
+    }
 
 
 @get("/control/faults", sync_to_thread=False)
 def list_faults(world: NamedDependency[World]) -> list[dict[str, Any]]:
     """The rules in force."""
-    return [show(armed) for armed in world.network.faults.all()]
+    return [show(active) for active in world.network.faults.all()]
 
 
 @post("/control/faults", status_code=200, sync_to_thread=False)
@@ -48,8 +53,8 @@ async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) ->
 async def remove_faults(world: NamedDependency[World]) -> dict[str, int]:
     """Take all rules out of force."""
     rules = world.network.faults.all()
-    for armed in rules:
-        world.network.faults.remove(armed.rule.id)
+    for active in rules:
+        world.network.faults.remove(active.rule.id)
     return {"removed": len(rules)}
 
 

@@ -9,7 +9,7 @@ from litestar.params import FromPath, JSONBody
 from gatepost_sandbox.control.numbers import find_number
 from gatepost_sandbox.control.problems import ControlError
 from gatepost_sandbox.control.recording import changes
-from gatepost_sandbox.incoming import Incoming, arrive, read_incoming
+from gatepost_sandbox.incoming import Incoming, deliver_incoming, read_incoming
 from gatepost_sandbox.world import World
 
 
@@ -28,7 +28,7 @@ async def send_incoming(
 ) -> dict[str, str]:
     """Send a number something as a person: {"from", "type", "<type>": {…}, "reply_to"?, "context"?, "referral"? …}."""
     number = find_number(world.network, phone_number_id)
-    return {"wamid": arrive(world.network, number, read(data))}
+    return {"wamid": deliver_incoming(world.network, number, read(data))}
 
 
 ROUTES = (send_incoming,)

@@ -39,7 +39,7 @@ async def verify_callback(network: Network, spec: NumberSpec) -> None:
         return
     challenge = str(stream(network.settings.seed, spec.phone_number_id, "challenge").randrange(10**9, 10**10))
     timeout = network.settings.callbacks.timeout
-    problem = await network.courier.verify(spec.callback_url, spec.verify_token, challenge, timeout)
+    problem = await network.callback_client.verify(spec.callback_url, spec.verify_token, challenge, timeout)
     if problem is not None:
         raise ControlError(400, f"callback verification failed: {problem}")
 
@@ -113,7 +113,7 @@ def change_settings(world: NamedDependency[World], data: JSONBody[dict[str, Any]
         re.compile(settings.management.reject_pattern)
     except re.error as error:
         raise ControlError(400, f"management.reject_pattern is not a regular expression: {error}") from error
-    world.network.retune(settings)
+    world.network.reconfigure(settings)
     return world.network.settings
 
 

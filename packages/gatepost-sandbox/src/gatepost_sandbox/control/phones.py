@@ -11,8 +11,16 @@ from msgspec import Meta
 from gatepost_sandbox.control.problems import ControlError, not_found
 from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.qr import QrNetwork
-from gatepost_sandbox.qr.handset import FOREVER, Handset, PhoneSpec
-from gatepost_sandbox.qr.incoming import ContactNews, Incoming, LabelNews, check, deliver, tell_contact, tell_label
+from gatepost_sandbox.qr.incoming import (
+    ContactUpdate,
+    Incoming,
+    LabelUpdate,
+    check,
+    deliver,
+    send_contact_update,
+    send_label_update,
+)
+from gatepost_sandbox.qr.phone import FOREVER, PhoneSpec, QrPhone
 from gatepost_sandbox.qr.sending import report
 from gatepost_sandbox.qr.session import Session
 from gatepost_sandbox.settings import Phone, Seconds
@@ -58,12 +66,12 @@ class Receipt(_Asked, frozen=True):
     person: Phone
 
 
-def find_phone(qr: QrNetwork, phone: str) -> Handset:
+def find_phone(qr: QrNetwork, phone: str) -> QrPhone:
     """The phone with this number, or a 404."""
-    handset = qr.handsets.get(phone)
-    if handset is None:
+    qr_phone = qr.phones.get(phone)
+    if qr_phone is None:
         raise not_found("phone", phone)
-    return handset
+    return qr_phone
 
 
 def show_session(session: Session) -> dict[str, Any]:
@@ -80,15 +88,15 @@ def show_session(session: Session) -> dict[str, Any]:
     }
 
 
-def show(qr: QrNetwork, handset: Handset) -> dict[str, Any]:
+def show(qr: QrNetwork, qr_phone: QrPhone) -> dict[str, Any]:
     """A phone, and the sessions linked to it."""
     now = qr.clock.now()
     return {
-        **msgspec.structs.asdict(handset.spec),
-        "lid": qr.directory.lid_of(handset.phone),
-        "locked_until": handset.locked_until if handset.is_locked(now) else None,
-        "banned": handset.is_banned(now),
-        "sessions": [session.id for session in qr.linked(handset)],
+        **msgspec.structs.asdict(qr_phone.spec),
+        "lid": qr.directory.lid_of(qr_phone.phone),
+        "locked_until": qr_phone.locked_until if qr_phone.is_locked(now) else None,
+        "banned": qr_phone.is_banned(now),
+        "sessions": [session.id for session in qr.linked(qr_phone)],
     }
 
 
@@ -102,7 +110,7 @@ def put_phone(world: NamedDependency[World], data: JSONBody[PhoneSpec]) -> dict[
 @get("/control/phones", sync_to_thread=False)
 def list_phones(world: NamedDependency[World]) -> list[dict[str, Any]]:
     """All phones of the QR network."""
-    return [show(world.qr, handset) for handset in world.qr.handsets.values()]
+    return [show(world.qr, qr_phone) for qr_phone in world.qr.phones.values()]
 
 
 @get("/control/phones/{phone:str}", sync_to_thread=False)
@@ -127,7 +135,7 @@ async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
     session = qr.waiting(data.code) if data.code is not None else qr.sessions.get(data.session or "")
     if session is None or session.code is None:
         raise ControlError(409, "no session shows this code: it has expired, was scanned, or never was")
-    qr.scan(session, qr.handset(phone), fail=data.fail)
+    qr.scan(session, qr.phone(phone), fail=data.fail)
     return show_session(session)
 
 
@@ -135,11 +143,11 @@ async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
 @changes
 async def pair(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Typed]) -> dict[str, Any]:
     """Type a pairing code on a phone: {"code"}."""
-    handset = world.qr.handset(phone)
-    session = world.qr.pairing(handset, data.code)
+    qr_phone = world.qr.phone(phone)
+    session = world.qr.pairing(qr_phone, data.code)
     if session is None:
         raise ControlError(409, "no session waits for this phone to type this code")
-    world.qr.scan(session, handset)
+    world.qr.scan(session, qr_phone)
     return show_session(session)
 
 
@@ -152,27 +160,27 @@ async def send_incoming(
     problem = check(data)
     if problem is not None:
         raise ControlError(400, problem)
-    handset = world.qr.handset(phone)
-    return {"id": deliver(world.qr, handset, data), "sessions": len(world.qr.linked(handset))}
+    qr_phone = world.qr.phone(phone)
+    return {"id": deliver(world.qr, qr_phone, data), "sessions": len(world.qr.linked(qr_phone))}
 
 
 @post("/control/phones/{phone:str}/contacts", status_code=200)
 @changes
 async def send_contact(
-    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[ContactNews]
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[ContactUpdate]
 ) -> dict[str, bool]:
     """Tell a phone's devices of somebody's name, number or private id."""
-    tell_contact(world.qr, world.qr.handset(phone), data)
+    send_contact_update(world.qr, world.qr.phone(phone), data)
     return {"success": True}
 
 
 @post("/control/phones/{phone:str}/labels", status_code=200)
 @changes
 async def send_label(
-    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[LabelNews]
+    world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[LabelUpdate]
 ) -> dict[str, bool]:
     """Tell a phone's devices that a label was changed, deleted, assigned or removed."""
-    tell_label(world.qr, world.qr.handset(phone), data)
+    send_label_update(world.qr, world.qr.phone(phone), data)
     return {"success": True}
 
 
@@ -191,49 +199,49 @@ async def send_receipt(
 @changes
 async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[Drop]) -> dict[str, Any]:
     """Take a phone's sessions off the network: {"reason", "seconds"?}."""
-    handset = find_phone(world.qr, phone)
-    for session in world.qr.linked(handset):
+    qr_phone = find_phone(world.qr, phone)
+    for session in world.qr.linked(qr_phone):
         session.drop(data.reason, back_after=data.seconds)
-    return show(world.qr, handset)
+    return show(world.qr, qr_phone)
 
 
 @post("/control/phones/{phone:str}/cut", status_code=200)
 @changes
 async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Cut the WebSockets that hold a phone's sessions."""
-    handset = find_phone(world.qr, phone)
-    for session in world.qr.linked(handset):
+    qr_phone = find_phone(world.qr, phone)
+    for session in world.qr.linked(qr_phone):
         if session.wire is not None:
             session.wire.cut()
-    return show(world.qr, handset)
+    return show(world.qr, qr_phone)
 
 
 @post("/control/phones/{phone:str}/logout", status_code=200)
 @changes
 async def log_out(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Log all sessions out from the phone."""
-    handset = find_phone(world.qr, phone)
-    for session in world.qr.linked(handset):
+    qr_phone = find_phone(world.qr, phone)
+    for session in world.qr.linked(qr_phone):
         session.log_out()
-    return show(world.qr, handset)
+    return show(world.qr, qr_phone)
 
 
 @post("/control/phones/{phone:str}/ban", status_code=200)
 @changes
 async def ban(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
     """Ban a phone: {"seconds"?}, 0 lifts it."""
-    handset = world.qr.handset(phone)
-    world.qr.ban(handset, ends_at(world.qr, data))
-    return show(world.qr, handset)
+    qr_phone = world.qr.phone(phone)
+    world.qr.ban(qr_phone, ends_at(world.qr, data))
+    return show(world.qr, qr_phone)
 
 
 @post("/control/phones/{phone:str}/lock", status_code=200)
 @changes
 async def lock(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
     """Time-lock a phone, so that it opens no conversations: {"seconds"?}, 0 lifts it."""
-    handset = world.qr.handset(phone)
-    world.qr.lock(handset, ends_at(world.qr, data))
-    return show(world.qr, handset)
+    qr_phone = world.qr.phone(phone)
+    world.qr.lock(qr_phone, ends_at(world.qr, data))
+    return show(world.qr, qr_phone)
 
 
 @get("/control/phones/{phone:str}/messages", sync_to_thread=False)
@@ -244,8 +252,8 @@ def list_messages(
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = 1000,
 ) -> dict[str, Any]:
     """What a phone's sessions sent, oldest first, and how often each id was offered: ?skip=&limit=."""
-    handset = find_phone(world.qr, phone)
-    return {"messages": list(handset.messages.values())[skip : skip + limit], "refused": dict(handset.refused)}
+    qr_phone = find_phone(world.qr, phone)
+    return {"messages": list(qr_phone.messages.values())[skip : skip + limit], "refused": dict(qr_phone.refused)}
 
 
 def ends_at(qr: QrNetwork, term: Term) -> float:

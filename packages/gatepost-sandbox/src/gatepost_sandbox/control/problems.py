@@ -22,7 +22,7 @@ def not_found(what: str, name: str) -> ControlError:
     return ControlError(404, f"there is no {what} {name!r}")
 
 
-async def give_problem(send: Callable[[dict[str, Any]], Awaitable[None]], status: int, message: str) -> None:
+async def send_problem(send: Callable[[dict[str, Any]], Awaitable[None]], status: int, message: str) -> None:
     """Answer a request that reaches no handler."""
     body = msgspec.json.encode({"error": message})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

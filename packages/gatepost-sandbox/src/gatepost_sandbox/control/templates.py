@@ -26,7 +26,7 @@ FROM: dict[Decision, tuple[Status, ...]] = {
 }
 
 
-class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TemplateDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decision about a template."""
 
     decision: Decision
@@ -55,7 +55,7 @@ def find_template(network: Network, template_id: str) -> Template:
     return template
 
 
-def decide(network: Network, template: Template, verdict: Verdict) -> Template:
+def decide(network: Network, template: Template, verdict: TemplateDecision) -> Template:
     """Do what was decided."""
     if template.status not in FROM[verdict.decision]:
         raise ControlError(409, f"a template that is {template.status} cannot be told to {verdict.decision}")
@@ -85,7 +85,7 @@ def list_templates(world: NamedDependency[World], waba_id: FromQuery[str | None]
 @post("/control/templates/{template_id:str}/review", status_code=200)
 @changes
 async def review_template(
-    world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Verdict]
+    world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[TemplateDecision]
 ) -> dict[str, Any]:
     """Decide: {"decision": approve, reject, pause, pace, resume or disable, "reason"?, "recommendation"?}."""
     template = find_template(world.network, template_id)

@@ -2,6 +2,6 @@
 
 from gatepost_sandbox.graph.asgi import TRANSPORT, Receive, Scope, Send
 from gatepost_sandbox.graph.call import root_of
-from gatepost_sandbox.graph.door import serve_graph
+from gatepost_sandbox.graph.serve import serve_graph
 
 __all__ = ["TRANSPORT", "Receive", "Scope", "Send", "root_of", "serve_graph"]

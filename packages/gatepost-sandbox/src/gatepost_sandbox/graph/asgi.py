@@ -26,7 +26,7 @@ async def read_body(receive: Receive) -> bytes:
     return b"".join(parts)
 
 
-async def give(network: Network, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+async def send_answer(network: Network, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
     """Send an answer on its way, or keep it from getting there."""
     if answer.how == "hang" and not await _outlast(network, receive, answer.seconds):
         return
@@ -49,13 +49,13 @@ async def write(send: Send, status: int, content_type: bytes, body: bytes, reque
 
 async def _outlast(network: Network, receive: Receive, seconds: float) -> bool:
     """Keep the caller waiting; False when the caller gave up first."""
-    nap = asyncio.ensure_future(network.clock.sleep(seconds))
+    sleep = asyncio.ensure_future(network.clock.sleep(seconds))
     gone = asyncio.ensure_future(_until_gone(receive))
-    await asyncio.wait({nap, gone}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({sleep, gone}, return_when=asyncio.FIRST_COMPLETED)
     patient = not gone.done()
-    for task in (nap, gone):
+    for task in (sleep, gone):
         task.cancel()
-    await asyncio.gather(nap, gone, return_exceptions=True)
+    await asyncio.gather(sleep, gone, return_exceptions=True)
     return patient
 
 

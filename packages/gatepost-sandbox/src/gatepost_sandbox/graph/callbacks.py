@@ -20,7 +20,7 @@ async def check_callback(network: Network, url: Any, verify_token: Any) -> Refus
     if not verify_token or not isinstance(verify_token, str):
         return parameter("The parameter verify_token is required.")
     challenge = str(stream(network.settings.seed, url, "challenge").randrange(10**9, 10**10))
-    problem = await network.courier.verify(url, verify_token, challenge, network.settings.callbacks.timeout)
+    problem = await network.callback_client.verify(url, verify_token, challenge, network.settings.callbacks.timeout)
     if problem is None:
         return None
     return Refusal(

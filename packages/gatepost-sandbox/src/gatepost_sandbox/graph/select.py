@@ -12,7 +12,7 @@ from gatepost_sandbox.graph.call import Call
 PAGE, PAGE_MAX = 25, 1000
 
 
-def wanted_fields(text: str | None) -> list[str] | None:
+def requested_fields(text: str | None) -> list[str] | None:
     """The names in a `fields` parameter; what is in brackets after a name, or behind a dot, is left out."""
     if not text:
         return None
@@ -29,7 +29,7 @@ def wanted_fields(text: str | None) -> list[str] | None:
 
 def select(node: dict[str, Any], call: Call, usual: Sequence[str] | None = None) -> dict[str, Any]:
     """A node with the fields that were asked for, or the usual ones; always with its id."""
-    names = wanted_fields(call.query.get("fields")) or usual
+    names = requested_fields(call.query.get("fields")) or usual
     return node if names is None else {name: value for name, value in node.items() if name in {*names, "id"}}
 
 

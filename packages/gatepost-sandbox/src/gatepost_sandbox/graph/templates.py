@@ -5,7 +5,7 @@ from typing import Any
 
 from gatepost_sandbox.errors import Refusal, parameter, unknown_object
 from gatepost_sandbox.graph.call import SUCCESS, Call, Result, read_params
-from gatepost_sandbox.graph.select import page, wanted_fields
+from gatepost_sandbox.graph.select import page, requested_fields
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.templates.template import Template, show, wording
 
@@ -46,7 +46,7 @@ def list_all(network: Network, waba_id: str, call: Call) -> Result:
     """GET /{account}/message_templates, a page at a time."""
     everything = network.templates.of(waba_id)
     chosen = [template for template in everything if matches(template, call.query)]
-    fields = wanted_fields(call.query.get("fields"))
+    fields = requested_fields(call.query.get("fields"))
     listed = page(call, [(template.serial, show(template, fields)) for template in chosen])
     if isinstance(listed, dict) and call.query.get("summary"):
         listed["summary"] = {
@@ -71,7 +71,7 @@ def matches(template: Template, query: dict[str, str]) -> bool:
 
 def get(network: Network, template: Template, call: Call) -> Result:
     """GET /{template}."""
-    return show(template, wanted_fields(call.query.get("fields")))
+    return show(template, requested_fields(call.query.get("fields")))
 
 
 def edit(network: Network, template: Template, call: Call) -> Result:

@@ -5,7 +5,7 @@ control door ─► read ─┐
 script ─► react ──────┘
 """
 
-from gatepost_sandbox.incoming.arrive import arrive, plan_reply
+from gatepost_sandbox.incoming.deliver import deliver_incoming, plan_reply
 from gatepost_sandbox.incoming.read import Incoming, read_incoming
 
-__all__ = ["Incoming", "arrive", "plan_reply", "read_incoming"]
+__all__ = ["Incoming", "deliver_incoming", "plan_reply", "read_incoming"]

@@ -8,7 +8,7 @@ import msgspec
 from gatepost_sandbox.errors import Refusal, invalid, missing, parameter
 from gatepost_sandbox.messages.fields import Refused, as_object, may_bool, may_text, need_text, need_url, only_keys
 from gatepost_sandbox.messages.limits import LIMITS
-from gatepost_sandbox.shelves import MediaShelf, StoredMedia
+from gatepost_sandbox.stored_objects import MediaStore, StoredMedia
 
 _FIELDS = {
     "image": ("id", "link", "caption"),
@@ -63,11 +63,11 @@ def read_ref(kind: str, holder: dict[str, Any], path: str, *, voice: bool = Fals
     return MediaRef(kind, path, link=need_url(holder, "link", path), voice=voice)
 
 
-def check_refs(refs: Iterable[MediaRef], shelf: MediaShelf, phone_number_id: str, now: float) -> Refusal | None:
+def check_refs(refs: Iterable[MediaRef], store: MediaStore, phone_number_id: str, now: float) -> Refusal | None:
     """Whether the files a message points at by id are there, this number's own, and fit for their place."""
     for ref in refs:
         if ref.id is not None:
-            stored = shelf.find(ref.id, now)
+            stored = store.find(ref.id, now)
             if stored is None or stored.phone_number_id != phone_number_id:
                 return invalid(f"{ref.path}.id", f"{ref.id} is not the id of media of this phone number")
             problem = find_misfit(ref, stored)

@@ -2,10 +2,10 @@
 
 import * as chats from "/page/chats.js";
 import { attempt, byId, notice } from "/page/dom.js";
-import { control } from "/page/door.js";
+import { control } from "/page/api.js";
 import * as faults from "/page/faults.js";
 import { readOn } from "/page/history.js";
-import * as places from "/page/places.js";
+import * as places from "/page/lists.js";
 
 const LOOK_EVERY = 1000;
 const TABS = ["chats", "numbers", "people", "faults", "templates"];

@@ -3,7 +3,7 @@
 import { act, attempt, byId, choices, el, fill, onSubmit } from "/page/dom.js";
 import { messagesOf, peopleOf } from "/page/history.js";
 import { look } from "/page/message.js";
-import { speaker } from "/page/speak.js";
+import { speaker } from "/page/send.js";
 
 const EMOJI = ["👍", "❤️", "😂", "😮", "🙏"];
 const chosen = { number: "", person: "" };

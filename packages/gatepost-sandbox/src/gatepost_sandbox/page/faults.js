@@ -1,7 +1,7 @@
 // What goes wrong on purpose, and what is decided about templates.
 
 import { act, byId, choices, el, fill, onSubmit } from "/page/dom.js";
-import { control, part } from "/page/door.js";
+import { control, part } from "/page/api.js";
 
 const FAULTS = {
   refuse: "Sends are refused with a code.",

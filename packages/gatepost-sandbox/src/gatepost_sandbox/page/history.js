@@ -1,6 +1,6 @@
 // What happened so far, read on from the ledger's cursor and sorted into chats.
 
-import { control } from "/page/door.js";
+import { control } from "/page/api.js";
 
 const FIRST_LOOK = 2000;
 const PAGE = 1000;

@@ -10,9 +10,9 @@ from msgspec import Meta
 from gatepost_sandbox.number_forms import network_form
 from gatepost_sandbox.qr.content import FILES
 from gatepost_sandbox.qr.files import Stored, describe
-from gatepost_sandbox.qr.handset import Handset
 from gatepost_sandbox.qr.incoming_content import TARGETED, check_incoming
 from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.qr.phone import QrPhone
 from gatepost_sandbox.settings import Phone
 from gatepost_sandbox.wire import Update
 
@@ -70,7 +70,7 @@ class Incoming(_Asked, frozen=True, rename={"sender": "from"}):
     chat: Chat | None = None
 
 
-class ContactNews(_Asked, frozen=True):
+class ContactUpdate(_Asked, frozen=True):
     """Somebody's name, number or private id became known, or changed."""
 
     phone: Phone
@@ -80,7 +80,7 @@ class ContactNews(_Asked, frozen=True):
     hidden: bool = False
 
 
-class LabelNews(_Asked, frozen=True):
+class LabelUpdate(_Asked, frozen=True):
     """A label of the phone was changed, deleted, put on somebody or taken off."""
 
     id: Annotated[str, Meta(min_length=1)]
@@ -113,20 +113,20 @@ def reply_of(person: str, message_id: str, *, text: str, emoji: str | None) -> I
     return Incoming(sender=Sender(phone=person), content={"body": text}, quote=quote)
 
 
-def deliver(qr: QrNetwork, handset: Handset, said: Incoming) -> str:
+def deliver(qr: QrNetwork, qr_phone: QrPhone, said: Incoming) -> str:
     """Tell the phone's devices what a person sent; returns the id of the message."""
-    person, message_id = said.sender.phone, said.id or handset.next_id(from_me=said.from_me)
+    person, message_id = said.sender.phone, said.id or qr_phone.next_id(from_me=said.from_me)
     _introduce(qr, said.sender)
     if said.chat is None:
-        handset.talks_with.add(person)
-    qr.count(handset, "incoming")
+        qr_phone.conversations.add(person)
+    qr.count(qr_phone, "incoming")
     row = {"from": person, "type": said.type, "content": said.content, "wamid": message_id}
-    qr.note("incoming", handset, handset.phone, **row)
-    _tell_all(qr, handset, "message", message_id, person, _message(qr, handset, said, message_id))
+    qr.note("incoming", qr_phone, qr_phone.phone, **row)
+    _tell_all(qr, qr_phone, "message", message_id, person, _message(qr, qr_phone, said, message_id))
     return message_id
 
 
-def tell_contact(qr: QrNetwork, handset: Handset, news: ContactNews) -> None:
+def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, news: ContactUpdate) -> None:
     """Tell the phone's devices who somebody is."""
     if news.old_phone is not None:
         qr.directory.move(news.old_phone, news.phone)
@@ -134,15 +134,15 @@ def tell_contact(qr: QrNetwork, handset: Handset, news: ContactNews) -> None:
     person = qr.directory.show(news.phone, named=news.name is not None)
     item: dict[str, Any] = {"event": "contact", "person": {**person, **_given(username=news.username)}}
     item |= _given(old_phone=news.old_phone)
-    _tell_all(qr, handset, "contact", "", news.phone, item | {"at": int(qr.clock.now())})
+    _tell_all(qr, qr_phone, "contact", "", news.phone, item | {"at": int(qr.clock.now())})
 
 
-def tell_label(qr: QrNetwork, handset: Handset, news: LabelNews) -> None:
+def send_label_update(qr: QrNetwork, qr_phone: QrPhone, news: LabelUpdate) -> None:
     """Tell the phone's devices what became of a label."""
     person = None if news.person is None else qr.directory.show(news.person)
     item = {"event": "label", "id": news.id, "action": news.action}
     item |= _given(name=news.name, color=news.color, person=person)
-    _tell_all(qr, handset, "label", news.id, news.person or "", item | {"at": int(qr.clock.now())})
+    _tell_all(qr, qr_phone, "label", news.id, news.person or "", item | {"at": int(qr.clock.now())})
 
 
 def _introduce(qr: QrNetwork, sender: Sender) -> None:
@@ -152,12 +152,12 @@ def _introduce(qr: QrNetwork, sender: Sender) -> None:
         (qr.directory.hidden.add if sender.hidden else qr.directory.hidden.discard)(sender.phone)
 
 
-def _message(qr: QrNetwork, handset: Handset, said: Incoming, message_id: str) -> dict[str, Any]:
+def _message(qr: QrNetwork, qr_phone: QrPhone, said: Incoming, message_id: str) -> dict[str, Any]:
     content = said.content
     media = None
     if said.media is not None:
         file = said.media
-        stored = Stored(handset.phone, file.mime_type, b64decode(file.data), file.filename)
+        stored = Stored(qr_phone.phone, file.mime_type, b64decode(file.data), file.filename)
         media, content = describe(qr.files.keep(stored), stored), {"media": {}, **content}
     item = {
         "event": "message",
@@ -182,6 +182,6 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _tell_all(qr: QrNetwork, handset: Handset, label: str, news_id: str, person: str, item: dict[str, Any]) -> None:
-    for session in qr.linked(handset):
+def _tell_all(qr: QrNetwork, qr_phone: QrPhone, label: str, news_id: str, person: str, item: dict[str, Any]) -> None:
+    for session in qr.linked(qr_phone):
         qr.publish(session, Update(label=label, wamid=news_id, person=person, item=item))

@@ -12,14 +12,14 @@ from gatepost_sandbox.ledger import FIELDS
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.qr.directory import Directory
 from gatepost_sandbox.qr.files import Files
-from gatepost_sandbox.qr.handset import Handset, PhoneSpec
 from gatepost_sandbox.qr.outbox import Outbox
+from gatepost_sandbox.qr.phone import PhoneSpec, QrPhone
 from gatepost_sandbox.qr.session import Session, Wire
-from gatepost_sandbox.troubles import Troubles
+from gatepost_sandbox.update_faults import UpdateFaults
 from gatepost_sandbox.wire import Update
 
 
-class Addressee:
+class SessionTarget:
     """A session as the fault rules see it: they know it by its phone."""
 
     def __init__(self, phone: str, outbox: Outbox) -> None:
@@ -35,25 +35,25 @@ class QrNetwork:
         self.clock = network.clock
         self.directory = Directory(network.settings.seed, network.people)
         self.files = Files()
-        self.handsets: dict[str, Handset] = {}
+        self.phones: dict[str, QrPhone] = {}
         self.sessions: dict[str, Session] = {}
         self.links: dict[int, Wire] = {}
         self._link_serial = 0
-        self._troubles = Troubles(network.clock, network.faults)
+        self._update_faults = UpdateFaults(network.clock, network.faults)
 
     # -- phones and sessions -------------------------------------------------------------------------------------------
 
-    def register(self, spec: PhoneSpec) -> Handset:
+    def register(self, spec: PhoneSpec) -> QrPhone:
         """Make a phone known, or change it."""
-        handset = self.handsets.get(spec.phone)
-        if handset is None:
-            handset = self.handsets[spec.phone] = Handset(spec, self.network.settings.seed)
-        handset.spec = spec
-        return handset
+        qr_phone = self.phones.get(spec.phone)
+        if qr_phone is None:
+            qr_phone = self.phones[spec.phone] = QrPhone(spec, self.network.settings.seed)
+        qr_phone.spec = spec
+        return qr_phone
 
-    def handset(self, phone: str) -> Handset:
+    def phone(self, phone: str) -> QrPhone:
         """The phone with this number; everybody with a number has one."""
-        return self.handsets.get(phone) or self.register(PhoneSpec(phone=phone))
+        return self.phones.get(phone) or self.register(PhoneSpec(phone=phone))
 
     def session(self, session_id: str) -> Session:
         """The session with this name, new or not."""
@@ -62,17 +62,17 @@ class QrNetwork:
             self.sessions[session_id] = Session(session_id, self.clock, random)
         return self.sessions[session_id]
 
-    def linked(self, handset: Handset) -> list[Session]:
+    def linked(self, qr_phone: QrPhone) -> list[Session]:
         """The sessions that are devices of a phone."""
-        return [session for session in self.sessions.values() if session.device is handset]
+        return [session for session in self.sessions.values() if session.device is qr_phone]
 
     def adopt(self, old: "QrNetwork") -> None:
         """Take over the phones of an earlier world, and who is linked to them."""
-        for handset in old.handsets.values():
-            self.register(handset.spec)
+        for qr_phone in old.phones.values():
+            self.register(qr_phone.spec)
         for session in old.sessions.values():
             if session.device is not None:
-                self.session(session.id).device = self.handset(session.device.phone)
+                self.session(session.id).device = self.phone(session.device.phone)
 
     def close(self) -> None:
         """Lose all links."""
@@ -103,66 +103,66 @@ class QrNetwork:
             return
         session.begin()
         if phone is not None and session.device is None:
-            handset = self.handset(phone)
-            after = auto_scan if handset.spec.auto_scan is None else handset.spec.auto_scan
+            qr_phone = self.phone(phone)
+            after = auto_scan if qr_phone.spec.auto_scan is None else qr_phone.spec.auto_scan
             if after is not None:
-                self.clock.at(self.clock.now() + after, partial(self._scan_by_itself, session, handset, session.turn))
+                self.clock.at(self.clock.now() + after, partial(self._scan_by_itself, session, qr_phone, session.turn))
 
     def waiting(self, code: str) -> Session | None:
         """The session that shows this code."""
         return next((session for session in self.sessions.values() if session.code == code), None)
 
-    def pairing(self, handset: Handset, code: str) -> Session | None:
+    def pairing(self, qr_phone: QrPhone, code: str) -> Session | None:
         """The session that waits for this phone to type this code."""
-        return next((each for each in self.sessions.values() if each.pairing == (handset.phone, code)), None)
+        return next((each for each in self.sessions.values() if each.pairing == (qr_phone.phone, code)), None)
 
-    def scan(self, session: Session, handset: Handset, *, fail: bool = False) -> None:
+    def scan(self, session: Session, qr_phone: QrPhone, *, fail: bool = False) -> None:
         """A phone has scanned or typed the session's code; a banned one, or one that fails, gets nowhere."""
-        if fail or handset.is_banned(self.clock.now()):
+        if fail or qr_phone.is_banned(self.clock.now()):
             session.drop("pair_failed")
         else:
-            session.link_to(handset, self.directory.lid_of(handset.phone))
+            session.link_to(qr_phone, self.directory.lid_of(qr_phone.phone))
 
-    def _scan_by_itself(self, session: Session, handset: Handset, turn: int) -> None:
+    def _scan_by_itself(self, session: Session, qr_phone: QrPhone, turn: int) -> None:
         if session.turn == turn:
-            self.scan(session, handset)
+            self.scan(session, qr_phone)
 
     # -- standing ------------------------------------------------------------------------------------------------------
 
-    def ban(self, handset: Handset, until: float) -> None:
+    def ban(self, qr_phone: QrPhone, until: float) -> None:
         """Shut a phone out until a time; a time in the past lets it in again."""
-        handset.banned_until = until
-        self._review(handset, until)
+        qr_phone.banned_until = until
+        self._review(qr_phone, until)
 
-    def lock(self, handset: Handset, until: float) -> None:
+    def lock(self, qr_phone: QrPhone, until: float) -> None:
         """Let a phone open no conversations until a time."""
-        handset.locked_until = until
-        self._review(handset, until)
+        qr_phone.locked_until = until
+        self._review(qr_phone, until)
 
-    def _review(self, handset: Handset, until: float) -> None:
+    def _review(self, qr_phone: QrPhone, until: float) -> None:
         """Show the phone's sessions where it stands, now and when that ends."""
-        for session in self.linked(handset):
+        for session in self.linked(qr_phone):
             if session.online or session.state == "banned":
                 session.resume("started")
         if self.clock.now() < until < float("inf"):
-            self.clock.at(until, partial(self._ended, handset, until))
+            self.clock.at(until, partial(self._ended, qr_phone, until))
 
-    def _ended(self, handset: Handset, until: float) -> None:
-        if until in (handset.banned_until, handset.locked_until):
-            self._review(handset, 0.0)
+    def _ended(self, qr_phone: QrPhone, until: float) -> None:
+        if until in (qr_phone.banned_until, qr_phone.locked_until):
+            self._review(qr_phone, 0.0)
 
     # -- events and ledger ---------------------------------------------------------------------------------------------
 
     def publish(self, session: Session, update: Update) -> None:
         """Send an event on its way to one session."""
         phone = session.device.phone if session.device is not None else ""
-        self._troubles.pass_on(Addressee(phone, session.outbox), update)
+        self._update_faults.apply(SessionTarget(phone, session.outbox), update)
 
-    def note(self, kind: str, handset: Handset, to: str | None, **values: object) -> None:
+    def note(self, kind: str, qr_phone: QrPhone, to: str | None, **values: object) -> None:
         """Write one row into the ledger that both sides of the network share."""
-        row = {"at": self.clock.now(), "phone_number_id": handset.phone, "to": to, **values}
+        row = {"at": self.clock.now(), "phone_number_id": qr_phone.phone, "to": to, **values}
         self.network.ledger.put(kind, tuple(row.get(name) for name in FIELDS[kind]))
 
-    def count(self, handset: Handset, what: str) -> None:
+    def count(self, qr_phone: QrPhone, what: str) -> None:
         """Count one thing of one phone."""
-        self.network.ledger.count(handset.phone, what)
+        self.network.ledger.count(qr_phone.phone, what)

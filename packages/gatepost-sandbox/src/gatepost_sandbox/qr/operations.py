@@ -20,8 +20,8 @@ from gatepost_sandbox.qr.frames import (
     answer,
     error,
 )
-from gatepost_sandbox.qr.handset import Handset
 from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.qr.phone import QrPhone
 from gatepost_sandbox.qr.sending import take_delete, take_edit, take_send
 from gatepost_sandbox.qr.session import Session, Wire
 
@@ -52,9 +52,9 @@ def pair(qr: QrNetwork, out: Out, session: Session, asked: Pair) -> None:
         out.put(error(asked.ref, 0, "Not waiting", f"the session is {session.state}, not waiting for a scan"))
 
 
-def send(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Send) -> None:
+def send(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Send) -> None:
     """Take a message, and answer now, later or never."""
-    verdict = take_send(qr, session, handset, asked)
+    verdict = take_send(qr, session, qr_phone, asked)
     if verdict.how == "cut":
         out.cut()
     elif verdict.how == "hang":
@@ -63,53 +63,53 @@ def send(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Sen
         out.put(verdict.frame)
 
 
-def edit(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Edit) -> None:
+def edit(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Edit) -> None:
     """Change a message."""
-    out.put(take_edit(qr, handset, asked))
+    out.put(take_edit(qr, qr_phone, asked))
 
 
-def delete(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Delete) -> None:
+def delete(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Delete) -> None:
     """Take a message back."""
-    out.put(take_delete(qr, handset, asked))
+    out.put(take_delete(qr, qr_phone, asked))
 
 
-def read(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Read) -> None:
+def read(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Read) -> None:
     """Write down that messages were read."""
     for message_id in asked.ids:
-        qr.count(handset, "reads")
-        qr.note("read", handset, qr.directory.find(asked.person), message_id=message_id, typing=False)
+        qr.count(qr_phone, "reads")
+        qr.note("read", qr_phone, qr.directory.find(asked.person), message_id=message_id, typing=False)
     out.put(answer(asked.ref))
 
 
-def typing(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Typing) -> None:
+def typing(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Typing) -> None:
     """Show, or no longer show, that an answer is being written."""
-    qr.count(handset, "typing")
+    qr.count(qr_phone, "typing")
     out.put(answer(asked.ref))
 
 
-def check(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Check) -> None:
+def check(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Check) -> None:
     """Tell which numbers are on the network."""
     members = [phone for phone in asked.phones if qr.directory.is_member(phone)]
     known = [{"phone": phone, "lid": qr.directory.lid_of(phone)} for phone in members]
     out.put(answer(asked.ref, known=known))
 
 
-def put(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Put) -> None:
+def put(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Put) -> None:
     """Take a piece of a file."""
     done = out.uploads.take(asked)
     if isinstance(done, str):
         out.put(error(asked.ref, 0, "Bad upload", done))
     elif done is not None:
-        out.put(answer(asked.ref, handle=qr.files.keep(Stored(handset.phone, asked.mime, done, asked.filename))))
+        out.put(answer(asked.ref, handle=qr.files.keep(Stored(qr_phone.phone, asked.mime, done, asked.filename))))
 
 
-def get(qr: QrNetwork, out: Out, session: Session, handset: Handset, asked: Get) -> None:
+def get(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Get) -> None:
     """Give a file, piece by piece."""
-    for frame in fetch(qr.files.find(handset.phone, asked.handle), asked):
+    for frame in fetch(qr.files.find(qr_phone.phone, asked.handle), asked):
         out.put(frame)
 
 
-def _online(do: Callable[[QrNetwork, Out, Session, Handset, Any], None]) -> Callable[..., None]:
+def _online(do: Callable[[QrNetwork, Out, Session, QrPhone, Any], None]) -> Callable[..., None]:
     """The same operation, refused while nothing flows: what is refused so has certainly not left."""
 
     def guarded(qr: QrNetwork, out: Out, session: Session, asked: Any) -> None:

@@ -10,15 +10,15 @@ from typing import Literal
 
 import msgspec
 
-from gatepost_sandbox.faults import Look, Rule, first_strike
-from gatepost_sandbox.journey import plan_journey
+from gatepost_sandbox.faults import Rule, SendTraits, first_strike
 from gatepost_sandbox.people import Received, Reply
 from gatepost_sandbox.qr import incoming
 from gatepost_sandbox.qr.content import FILES, check_outgoing
 from gatepost_sandbox.qr.frames import Delete, Edit, Frame, Send, answer, error
-from gatepost_sandbox.qr.handset import Handset, Message
 from gatepost_sandbox.qr.network import QrNetwork
+from gatepost_sandbox.qr.phone import Message, QrPhone
 from gatepost_sandbox.qr.session import Session
+from gatepost_sandbox.status_plan import plan_statuses
 from gatepost_sandbox.wire import Update
 
 MALFORMED, NOT_MEMBER, TIME_LOCKED, TOO_FAST = 479, 404, 463, 429
@@ -30,7 +30,7 @@ _TITLES = {
 }
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class SendOutcome(msgspec.Struct, frozen=True):
     """The answer to a send, or how it is kept from arriving."""
 
     frame: Frame
@@ -38,31 +38,31 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-def take_send(qr: QrNetwork, session: Session, handset: Handset, send: Send) -> Verdict:
+def take_send(qr: QrNetwork, session: Session, qr_phone: QrPhone, send: Send) -> SendOutcome:
     """Take a message, or refuse it; the same id twice is the same message."""
     to = qr.directory.find(send.to)
-    problem = _check(qr, handset, send)
+    problem = _check(qr, qr_phone, send)
     if problem is not None:
-        return _refuse(qr, handset, send, MALFORMED, problem)
-    rule = first_strike(qr.network.faults.refusing, handset.phone, to or send.to.phone or "", Look(send.type))
+        return _refuse(qr, qr_phone, send, MALFORMED, problem)
+    rule = first_strike(qr.network.faults.refusing, qr_phone.phone, to or send.to.phone or "", SendTraits(send.type))
     if rule is not None:
-        return _break(qr, handset, send, rule)
-    known = handset.messages.get(send.id)
+        return _break(qr, qr_phone, send, rule)
+    known = qr_phone.messages.get(send.id)
     if known is not None:
         known.offered += 1
-        qr.count(handset, "repeated")
+        qr.count(qr_phone, "repeated")
     elif to is None:
-        return _refuse(qr, handset, send, NOT_MEMBER, "the recipient has no account here")
-    elif handset.is_locked(qr.clock.now()) and to not in handset.talks_with:
-        return _refuse(qr, handset, send, TIME_LOCKED, "this phone may not open conversations for a while")
+        return _refuse(qr, qr_phone, send, NOT_MEMBER, "the recipient has no account here")
+    elif qr_phone.is_locked(qr.clock.now()) and to not in qr_phone.conversations:
+        return _refuse(qr, qr_phone, send, TIME_LOCKED, "this phone may not open conversations for a while")
     else:
-        known = _accept(qr, session, handset, send, to)
-    return _answer(qr, handset, known, send.ref)
+        known = _accept(qr, session, qr_phone, send, to)
+    return _answer(qr, qr_phone, known, send.ref)
 
 
-def take_edit(qr: QrNetwork, handset: Handset, edit: Edit) -> Frame:
+def take_edit(qr: QrNetwork, qr_phone: QrPhone, edit: Edit) -> Frame:
     """Change a message that was sent."""
-    message = _sent(qr, handset, edit)
+    message = _sent(qr, qr_phone, edit)
     if message is None:
         return error(edit.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
     problem = check_outgoing(edit.type, edit.content)
@@ -71,26 +71,26 @@ def take_edit(qr: QrNetwork, handset: Handset, edit: Edit) -> Frame:
     if problem is not None:
         return error(edit.ref, MALFORMED, _TITLES[MALFORMED], problem)
     message.content, message.edits = edit.content, message.edits + 1
-    qr.count(handset, "edits")
+    qr.count(qr_phone, "edits")
     return answer(edit.ref, id=message.id, at=int(qr.clock.now()))
 
 
-def take_delete(qr: QrNetwork, handset: Handset, delete: Delete) -> Frame:
+def take_delete(qr: QrNetwork, qr_phone: QrPhone, delete: Delete) -> Frame:
     """Take a message back; twice is once."""
-    message = _sent(qr, handset, delete)
+    message = _sent(qr, qr_phone, delete)
     if message is None:
         return error(delete.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
-    qr.count(handset, "repeated" if message.deleted else "deletes")
+    qr.count(qr_phone, "repeated" if message.deleted else "deletes")
     message.deleted = True
     return answer(delete.ref, id=message.id, at=int(qr.clock.now()))
 
 
-def _sent(qr: QrNetwork, handset: Handset, asked: Edit | Delete) -> Message | None:
-    message = handset.messages.get(asked.id)
+def _sent(qr: QrNetwork, qr_phone: QrPhone, asked: Edit | Delete) -> Message | None:
+    message = qr_phone.messages.get(asked.id)
     return message if message is not None and message.to == qr.directory.find(asked.to) else None
 
 
-def _check(qr: QrNetwork, handset: Handset, send: Send) -> str | None:
+def _check(qr: QrNetwork, qr_phone: QrPhone, send: Send) -> str | None:
     if (send.to.phone is None) == (send.to.lid is None):
         return "to must have a phone or a lid"
     if (send.type == "reaction") != (send.target is not None):
@@ -98,7 +98,7 @@ def _check(qr: QrNetwork, handset: Handset, send: Send) -> str | None:
     problem = check_outgoing(send.type, send.content)
     if problem is not None or send.type not in FILES:
         return problem
-    stored = qr.files.find(handset.phone, send.content["media"]["handle"])
+    stored = qr.files.find(qr_phone.phone, send.content["media"]["handle"])
     if stored is None:
         return "there is no file with this handle"
     fits = stored.mime.startswith(FILES[send.type])
@@ -106,27 +106,34 @@ def _check(qr: QrNetwork, handset: Handset, send: Send) -> str | None:
 
 
 def _refuse(
-    qr: QrNetwork, handset: Handset, send: Send, code: int, details: str, *, fault: str | None = None, sure: bool = True
-) -> Verdict:
-    handset.refused[send.id] += 1
-    qr.count(handset, "refused")
-    qr.count(handset, f"refused.{code or 'fault'}")
+    qr: QrNetwork,
+    qr_phone: QrPhone,
+    send: Send,
+    code: int,
+    details: str,
+    *,
+    fault: str | None = None,
+    sure: bool = True,
+) -> SendOutcome:
+    qr_phone.refused[send.id] += 1
+    qr.count(qr_phone, "refused")
+    qr.count(qr_phone, f"refused.{code or 'fault'}")
     to = qr.directory.find(send.to) or send.to.phone
-    qr.note("refused", handset, to, code=code, http_status=0, details=details, fault=fault)
-    return Verdict(error(send.ref, code, _TITLES.get(code, "Refused"), details, sure=sure))
+    qr.note("refused", qr_phone, to, code=code, http_status=0, details=details, fault=fault)
+    return SendOutcome(error(send.ref, code, _TITLES.get(code, "Refused"), details, sure=sure))
 
 
-def _break(qr: QrNetwork, handset: Handset, send: Send, rule: Rule) -> Verdict:
+def _break(qr: QrNetwork, qr_phone: QrPhone, send: Send, rule: Rule) -> SendOutcome:
     if rule.fault == "refuse":
         details = rule.details or "refused by a rule of the sandbox"
-        return _refuse(qr, handset, send, rule.code or 0, details, fault=rule.id)
+        return _refuse(qr, qr_phone, send, rule.code or 0, details, fault=rule.id)
     code = rule.status or 500 if rule.fault == "http_error" else 0
     details = rule.details or "the network does not say what became of it"
-    verdict = _refuse(qr, handset, send, code, details, fault=rule.id, sure=False)
-    return verdict if rule.fault == "http_error" else Verdict(verdict.frame, "cut")
+    verdict = _refuse(qr, qr_phone, send, code, details, fault=rule.id, sure=False)
+    return verdict if rule.fault == "http_error" else SendOutcome(verdict.frame, "cut")
 
 
-def _accept(qr: QrNetwork, session: Session, handset: Handset, send: Send, to: str) -> Message:
+def _accept(qr: QrNetwork, session: Session, qr_phone: QrPhone, send: Send, to: str) -> Message:
     message = Message(
         id=send.id,
         to=to,
@@ -137,42 +144,42 @@ def _accept(qr: QrNetwork, session: Session, handset: Handset, send: Send, to: s
         quote=send.quote.id if send.quote else None,
         target=send.target.id if send.target else None,
     )
-    handset.messages[send.id] = message
-    handset.talks_with.add(to)
-    qr.count(handset, "accepted")
+    qr_phone.messages[send.id] = message
+    qr_phone.conversations.add(to)
+    qr.count(qr_phone, "accepted")
     row = {"type": send.type, "content": send.content, "wamid": send.id, "context": message.quote}
-    qr.note("accepted", handset, to, **row)
-    _plan(qr, session, handset, message)
+    qr.note("accepted", qr_phone, to, **row)
+    _plan(qr, session, qr_phone, message)
     return message
 
 
-def _answer(qr: QrNetwork, handset: Handset, message: Message, ref: int) -> Verdict:
+def _answer(qr: QrNetwork, qr_phone: QrPhone, message: Message, ref: int) -> SendOutcome:
     frame = answer(ref, id=message.id, at=int(message.at))
-    rule = first_strike(qr.network.faults.accepting, handset.phone, message.to, Look(message.type))
+    rule = first_strike(qr.network.faults.accepting, qr_phone.phone, message.to, SendTraits(message.type))
     if rule is None:
-        return Verdict(frame)
-    return Verdict(frame, "cut") if rule.fault == "accept_drop" else Verdict(frame, "hang", rule.seconds or 0.0)
+        return SendOutcome(frame)
+    return SendOutcome(frame, "cut") if rule.fault == "accept_drop" else SendOutcome(frame, "hang", rule.seconds or 0.0)
 
 
-def _plan(qr: QrNetwork, session: Session, handset: Handset, message: Message) -> None:
+def _plan(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message) -> None:
     """Let receipts and the answer follow, as the person's character has it."""
     character = qr.network.people.character(message.to)
     kind = "voice" if message.content.get("voice") else message.type
-    steps = plan_journey(qr.network.settings.delays, character, handset.jitter, kind)
+    steps = plan_statuses(qr.network.settings.delays, character, qr_phone.jitter, kind)
     if not character.reachable:  # the network does not tell that somebody blocked us: it never gets there
         del steps[1:]
     for step in steps:
         qr.clock.at(message.at + step.after, partial(report, qr, session, [message.id], step.label, message.to))
     if steps[-1].label != "sent":
-        _plan_reply(qr, handset, message, message.at + steps[-1].after)
+        _plan_reply(qr, qr_phone, message, message.at + steps[-1].after)
 
 
-def _plan_reply(qr: QrNetwork, handset: Handset, message: Message, seen_at: float) -> None:
+def _plan_reply(qr: QrNetwork, qr_phone: QrPhone, message: Message, seen_at: float) -> None:
     words = message.content.get("body") or message.content.get("caption") or ""
     reply = qr.network.people.react_to(message.to, Received(message.type, words), _possible)
     if reply is not None:
         said = incoming.reply_of(message.to, message.id, text=reply.text, emoji=reply.react)
-        qr.clock.at(seen_at + reply.delay, partial(incoming.deliver, qr, handset, said))
+        qr.clock.at(seen_at + reply.delay, partial(incoming.deliver, qr, qr_phone, said))
 
 
 def _possible(reply: Reply, _: Received) -> bool:

@@ -17,8 +17,8 @@ from typing import Protocol
 from gatepost_sandbox.clock import Clock
 from gatepost_sandbox.qr.codes import CODES, code_seconds, pairing_code, scan_code
 from gatepost_sandbox.qr.frames import Frame
-from gatepost_sandbox.qr.handset import FOREVER, Handset
 from gatepost_sandbox.qr.outbox import Outbox
+from gatepost_sandbox.qr.phone import FOREVER, QrPhone
 
 RESTART_SECONDS = 0.5
 ONLINE = frozenset({"connected", "limited"})
@@ -41,7 +41,7 @@ class Session:
         self.id = session_id
         self.outbox = Outbox(session_id)
         self.wire: Wire | None = None
-        self.device: Handset | None = None
+        self.device: QrPhone | None = None
         self.state, self.reason = "disconnected", "closed"
         self.code: str | None = None
         self.code_until = 0.0
@@ -105,12 +105,12 @@ class Session:
         self.pairing = (phone, code)
         return code
 
-    def link_to(self, handset: Handset, lid: str) -> None:
+    def link_to(self, qr_phone: QrPhone, lid: str) -> None:
         """The phone has accepted: become a device of it, tell so, and restart as the network demands."""
         self._end_turn()
-        if self._served not in (None, handset.phone):
+        if self._served not in (None, qr_phone.phone):
             self.outbox.forget()
-        self.device, self._served, spec = handset, handset.phone, handset.spec
+        self.device, self._served, spec = qr_phone, qr_phone.phone, qr_phone.spec
         self.tell({"event": "linked", "session": self.id, "phone": spec.phone, "lid": lid, "name": spec.name})
         self._become("disconnected", "restart_required")
         self._become("connecting", "restart_required")

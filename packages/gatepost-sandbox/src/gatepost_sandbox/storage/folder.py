@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from gatepost_sandbox.courier import Courier
+from gatepost_sandbox.callback_client import CallbackClient
 from gatepost_sandbox.storage.log import LOG_MAX, Log, Record, read_log
 from gatepost_sandbox.storage.snapshot import State, read_snapshot, write_snapshot
 
@@ -43,11 +43,11 @@ class Folder:
         self._save: Callable[[], State] | None = None
         self._rolling = False
 
-    def load(self, courier: Courier) -> State | None:
+    def load(self, callback_client: CallbackClient) -> State | None:
         """The newest snapshot; None when there is none yet."""
         if self._generation == 0:
             return None
-        return read_snapshot(self._path / f"state.{self._generation}", courier)
+        return read_snapshot(self._path / f"state.{self._generation}", callback_client)
 
     def records(self) -> Iterator[Record]:
         """The inputs since the newest snapshot."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
+from gatepost_sandbox.callback_client import CallbackClient
 from gatepost_sandbox.control.recording import replay as replay_control
-from gatepost_sandbox.courier import Courier
 from gatepost_sandbox.graph.call import Call
-from gatepost_sandbox.graph.door import perform, take
+from gatepost_sandbox.graph.serve import receive_message, run_call
 from gatepost_sandbox.qr.link import Link
 from gatepost_sandbox.storage.log import Record
 from gatepost_sandbox.world import World
@@ -19,7 +19,7 @@ ReadFile = Callable[[str], bytes]
 class _Handshakes:
     """In place of the HTTP client: the outcome of a handshake is known already."""
 
-    def __init__(self, client: Courier, *, passed: bool) -> None:
+    def __init__(self, client: CallbackClient, *, passed: bool) -> None:
         self.post = client.post
         self._problem = None if passed else "the handshake failed"
 
@@ -50,13 +50,13 @@ def _posted(world: World, _: ReadFile, phone_number_id: str, number: int, status
 
 def _send(world: World, _: ReadFile, phone_number_id: str, edge: str, body: bytes, request_id: str) -> None:
     network = world.network
-    take(network, network.numbers[phone_number_id], edge, body, request_id)
+    receive_message(network, network.numbers[phone_number_id], edge, body, request_id)
 
 
 def _call(world: World, read_file: ReadFile, call: Any, body: bytes | str, request_id: str, done: bool) -> None:
     content = read_file(body) if isinstance(body, str) else body
     read = msgspec.structs.replace(msgspec.convert(call, Call), body=content)
-    _with_handshakes(world, done, lambda: _at_once(perform(world.network, read, request_id)))
+    _with_handshakes(world, done, lambda: _at_once(run_call(world.network, read, request_id)))
 
 
 def _control(world: World, _: ReadFile, name: str, arguments: dict[str, Any], root: str) -> None:
@@ -95,11 +95,11 @@ _KINDS: dict[str, Callable[..., None]] = {
 
 def _with_handshakes(world: World, passed: bool, do: Callable[[], None]) -> None:
     network = world.network
-    client, network.courier = network.courier, _Handshakes(network.courier, passed=passed)  # type: ignore[assignment]
+    client, network.callback_client = network.callback_client, _Handshakes(network.callback_client, passed=passed)  # type: ignore[assignment]
     try:
         do()
     finally:
-        network.courier = client
+        network.callback_client = client
 
 
 def _at_once(work: Coroutine[Any, Any, Any] | None) -> None:

@@ -26,7 +26,7 @@ def restore(world: World, folder: Folder) -> None:
 
 def _load(world: World, folder: Folder) -> State | None:
     try:
-        return folder.load(world.courier)
+        return folder.load(world.callback_client)
     except Exception as error:  # other code, or a file that the machine did not write to its end
         old = folder.set_aside()
         told = (

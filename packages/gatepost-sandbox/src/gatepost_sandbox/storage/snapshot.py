@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from gatepost_sandbox.courier import Courier
+from gatepost_sandbox.callback_client import CallbackClient
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.settings import SandboxSettings
 
-_COURIER = "courier"
+_CALLBACK_CLIENT = "callback_client"
 
 
 class OtherCode(Exception):
@@ -56,26 +56,26 @@ def write_snapshot(path: Path, state: State) -> None:
     draft.replace(path)
 
 
-def read_snapshot(path: Path, courier: Courier) -> State:
+def read_snapshot(path: Path, callback_client: CallbackClient) -> State:
     """Read a snapshot of this version."""
     with path.open("rb") as file:
         if file.readline().strip() != fingerprint():
             raise OtherCode(path.name)
-        return State(*_Unpickler(file, courier).load())
+        return State(*_Unpickler(file, callback_client).load())
 
 
 class _Pickler(pickle.Pickler):
     def persistent_id(self, thing: Any) -> str | None:
-        return _COURIER if isinstance(thing, Courier) else None
+        return _CALLBACK_CLIENT if isinstance(thing, CallbackClient) else None
 
 
 class _Unpickler(pickle.Unpickler):  # the file is our own, in a folder that only its owner can write
-    def __init__(self, file: Any, courier: Courier) -> None:
+    def __init__(self, file: Any, callback_client: CallbackClient) -> None:
         super().__init__(file)
-        self._courier = courier
+        self._courier = callback_client
 
-    def persistent_load(self, name: str) -> Courier:
-        if name != _COURIER:
+    def persistent_load(self, name: str) -> CallbackClient:
+        if name != _CALLBACK_CLIENT:
             raise pickle.UnpicklingError(name)
         return self._courier
 

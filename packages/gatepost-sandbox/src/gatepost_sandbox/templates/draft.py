@@ -10,7 +10,7 @@ from gatepost_sandbox.errors import Refusal, parameter
 from gatepost_sandbox.templates.buttons import check_buttons
 from gatepost_sandbox.templates.components import BODY_MAX, check_body, check_footer, check_header
 from gatepost_sandbox.templates.problems import BAD_BODY, too_long, wrong
-from gatepost_sandbox.templates.special import (
+from gatepost_sandbox.templates.special_types import (
     OFFER_BODY_MAX,
     check_authentication,
     check_carousel,

@@ -15,7 +15,7 @@ import msgspec
 
 from gatepost_sandbox.clock import Clock
 from gatepost_sandbox.settings import Management
-from gatepost_sandbox.templates import news
+from gatepost_sandbox.templates import webhook_values
 from gatepost_sandbox.templates.template import Category, Quality, Reason, Template, wording
 
 PAUSES = (("FIRST_PAUSE", 3 * 3600.0), ("SECOND_PAUSE", 6 * 3600.0))
@@ -49,7 +49,7 @@ class Review:
     def approve(self, template: Template, *, edited: bool = False) -> Template:
         """Let a template be sent."""
         if edited:
-            self._announce(template.waba_id, news.COMPONENTS, news.components_value(template))
+            self._announce(template.waba_id, webhook_values.COMPONENTS, webhook_values.components_value(template))
         return self._tell(self._change(template, status="APPROVED", rejected_reason="NONE"), "APPROVED")
 
     def reject(self, template: Template, reason: Reason, recommendation: str | None = None) -> Template:
@@ -63,7 +63,9 @@ class Review:
         now = self._clock.now()
         changed = self._change(template, quality=quality, quality_at=now)
         if quality != template.quality:
-            self._announce(template.waba_id, news.QUALITY, news.quality_value(changed, template.quality))
+            self._announce(
+                template.waba_id, webhook_values.QUALITY, webhook_values.quality_value(changed, template.quality)
+            )
         return self.pause(changed) if quality == "RED" and template.status == "APPROVED" else changed
 
     def pause(self, template: Template) -> Template:
@@ -104,14 +106,16 @@ class Review:
         """Put a template in another category."""
         moved = {"category": category, "previous_category": template.category, "correct_category": None}
         changed = self._change(template, **moved)
-        self._announce(template.waba_id, news.CATEGORY, news.category_value(changed, template.category))
+        self._announce(
+            template.waba_id, webhook_values.CATEGORY, webhook_values.category_value(changed, template.category)
+        )
         return changed
 
     def warn_move(self, template: Template, category: Category) -> Template:
         """Say that a template will be put in another category a day later, and do it then."""
         changed = self._change(template, correct_category=category)
-        value = news.impending_value(changed, category, self._clock.now() + NOTICE)
-        self._announce(template.waba_id, news.CATEGORY, value)
+        value = webhook_values.impending_value(changed, category, self._clock.now() + NOTICE)
+        self._announce(template.waba_id, webhook_values.CATEGORY, value)
         self._later(changed, NOTICE, partial(self.move, category=category), ("correct_category",))
         return changed
 
@@ -155,7 +159,7 @@ class Review:
         return changed
 
     def _tell(self, template: Template, event: str, **more: Any) -> Template:
-        self._announce(template.waba_id, news.STATUS, news.status_value(template, event, **more))
+        self._announce(template.waba_id, webhook_values.STATUS, webhook_values.status_value(template, event, **more))
         return template
 
     def _later(self, template: Template, seconds: float, decide: Decide, same: tuple[str, ...]) -> None:

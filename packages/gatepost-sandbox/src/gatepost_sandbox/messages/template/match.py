@@ -7,7 +7,7 @@ from gatepost_sandbox.messages.fields import Refused
 from gatepost_sandbox.messages.limits import LIMITS
 from gatepost_sandbox.messages.template.buttons import check_buttons
 from gatepost_sandbox.messages.template.variables import check_words, fill, find_parameters, mismatch
-from gatepost_sandbox.shelves import StoredTemplate
+from gatepost_sandbox.stored_objects import StoredTemplate
 
 _UNSENDABLE = {"PAUSED": 132015, "DISABLED": 132016}
 

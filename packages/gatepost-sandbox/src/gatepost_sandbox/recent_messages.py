@@ -4,7 +4,7 @@ AGE_MAX = 30 * 86_400.0
 _KEPT = 100_000
 
 
-class Memory:
+class RecentMessages:
     """The latest messages by their ids, in and out; the oldest fall off in lumps."""
 
     def __init__(self) -> None:

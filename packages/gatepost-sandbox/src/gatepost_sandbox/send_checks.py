@@ -6,7 +6,7 @@ from gatepost_sandbox.errors import OUTSIDE_WINDOW, UNDELIVERABLE, Refusal, inva
 from gatepost_sandbox.messages import Send
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.people import Character, Person
-from gatepost_sandbox.shelves import StoredTemplate
+from gatepost_sandbox.stored_objects import StoredTemplate
 
 _MAINTENANCE = Refusal(131057, details="The phone number is being moved to a higher throughput.")
 _OUTSIDE = Refusal(131047, details=OUTSIDE_WINDOW)
@@ -14,17 +14,21 @@ _RESTRICTED = Refusal(368, details="This number may not open conversations for a
 _TIER_REACHED = "The number has opened conversations with as many people in 24 hours as its limit allows."
 
 
-def check_gate(number: Number, send: Send, now: float) -> Refusal | None:
+def check_sendable(number: Number, send: Send, now: float) -> Refusal | None:
     """Why this number cannot send this now, or None."""
     if number.closed is not None:
         return number.closed
     if now < number.maintenance_until:
         return _MAINTENANCE
-    if number.guards_openings and not number.window_open(send.to, now):
+    if number.checks_openings and not number.window_open(send.to, now):
         refusal = _check_opening(number, send, now)
         if refusal is not None:
             return refusal
-    if send.context is None or number.limits.unknown_context != "refuse" or number.memory.knows(send.context, now):
+    if (
+        send.context is None
+        or number.limits.unknown_context != "refuse"
+        or number.recent_messages.knows(send.context, now)
+    ):
         return None
     return invalid("context.message_id", "is not a message of the last 30 days")
 
@@ -36,7 +40,7 @@ def _check_opening(number: Number, send: Send, now: float) -> Refusal | None:
     if number.restricted:
         return _RESTRICTED
     tier = number.limits.tier
-    if tier is not None and not number.reach.may_open(send.to, now, tier):
+    if tier is not None and not number.opened.may_open(send.to, now, tier):
         return Refusal(number.limits.tier_code, details=_TIER_REACHED)
     return None
 
@@ -58,10 +62,14 @@ def find_failure(
         return status_error(131047, OUTSIDE_WINDOW)
     if send.identity_hash is not None and person is not None and person.identity_hash not in (None, send.identity_hash):
         return status_error(137000, "The identity of this person is not the one the business knows.")
-    if send.type == "reaction" and not number.memory.knows(send.content["message_id"], now):
+    if send.type == "reaction" and not number.recent_messages.knows(send.content["message_id"], now):
         return status_error(131009, "There is no message of the last 30 days to react to.")
     if template is not None and template.category == "MARKETING" and send.to in number.stopped:
         return status_error(131050, "This person has stopped marketing messages from this business.")
-    if send.context is not None and limits.unknown_context == "fail" and not number.memory.knows(send.context, now):
+    if (
+        send.context is not None
+        and limits.unknown_context == "fail"
+        and not number.recent_messages.knows(send.context, now)
+    ):
         return status_error(131009, "There is no message of the last 30 days to answer to.")
     return None

@@ -12,7 +12,7 @@ PATIENCE = 5.0  # real seconds that a change waits for followers
 _GONE_AFTER = 60.0
 
 
-class Followers:
+class ClockFollowers:
     """Everybody who follows the clock of one sandbox."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from gatepost_sandbox.errors import Refusal, unknown_object
 from gatepost_sandbox.graph.access import Target, find_target
-from gatepost_sandbox.graph.asgi import Receive, Scope, Send, give, read_body, write
+from gatepost_sandbox.graph.asgi import Receive, Scope, Send, read_body, send_answer, write
 from gatepost_sandbox.graph.call import Call, Outcome, Raw, read_call
 from gatepost_sandbox.graph.messages import post_marketing, post_message
 from gatepost_sandbox.graph.routes import find_open, find_operation
@@ -35,21 +35,21 @@ async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Se
         if network.clock.recorder is not None:
             network.clock.begin()
             network.clock.record("send", number.id, parts[1], body, request_id)
-        await give(network, take(network, number, parts[1], body, request_id), scope, receive, send)
+        await send_answer(network, receive_message(network, number, parts[1], body, request_id), scope, receive, send)
         return
-    result = await perform(network, read_call(scope, parts, body), request_id)
+    result = await run_call(network, read_call(scope, parts, body), request_id)
     if isinstance(result, Raw):
         await write(send, 200, result.mime_type.encode(), result.content, request_id)
     else:
-        await give(network, result, scope, receive, send)
+        await send_answer(network, result, scope, receive, send)
 
 
-def take(network: Network, number: Number, edge: str, body: bytes, request_id: str) -> Answer:
+def receive_message(network: Network, number: Number, edge: str, body: bytes, request_id: str) -> Answer:
     """Take a message of a number, or refuse it."""
     return _SENDING[edge](network, number, body, request_id)
 
 
-async def perform(network: Network, call: Call, request_id: str) -> Answer | Raw:
+async def run_call(network: Network, call: Call, request_id: str) -> Answer | Raw:
     """Do anything but a send."""
     body = await network.keep_body(call.body)
     network.clock.begin()

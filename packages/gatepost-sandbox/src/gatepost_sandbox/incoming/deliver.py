@@ -6,46 +6,46 @@ from typing import Any
 from gatepost_sandbox import wire
 from gatepost_sandbox.ids import inbound_wamid
 from gatepost_sandbox.incoming.compose import compose
-from gatepost_sandbox.incoming.react import describe, respond
 from gatepost_sandbox.incoming.read import Incoming, read_incoming
+from gatepost_sandbox.incoming.replies import describe, respond
 from gatepost_sandbox.messages import Send
+from gatepost_sandbox.network_state import NetworkState
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.people import Reply
-from gatepost_sandbox.shelves import StoredTemplate
-from gatepost_sandbox.switchboard import Switchboard
+from gatepost_sandbox.stored_objects import StoredTemplate
 
 _NO_MESSAGE = ("system", "errors", "user_preferences", "echo")  # these open no window and use no throughput
 
 
-def arrive(board: Switchboard, number: Number, incoming: Incoming) -> str:
+def deliver_incoming(network: NetworkState, number: Number, incoming: Incoming) -> str:
     """Take what a person sends; gives the id of the message, empty when it is none."""
-    now, person = board.clock.now(), incoming.person
+    now, person = network.clock.now(), incoming.person
     if incoming.type == "errors":
         for error in incoming.content:
-            board.emit(number, wire.errors_update(error))
+            network.emit(number, wire.errors_update(error))
         return ""
     if incoming.type == "user_preferences":
-        return _prefer(board, number, incoming, now)
+        return _prefer(network, number, incoming, now)
     wamid = incoming.id or inbound_wamid(number.ids, person)
-    number.memory.note(wamid, now, reaction=incoming.type == "reaction")
+    number.recent_messages.note(wamid, now, reaction=incoming.type == "reaction")
     if incoming.type not in _NO_MESSAGE:
-        number.hear(person, now)
+        number.note_incoming(person, now)
         number.pace.note_incoming(now)
     if incoming.referral is not None:
-        number.come_by_ad(person, now)
-    item, contact = _write(board, number, incoming, wamid, now)
-    _note(board, number, incoming, item, wamid, now)
-    if board.accounts.blocks(number.id, person):
+        number.note_ad_referral(person, now)
+    item, contact = _write(network, number, incoming, wamid, now)
+    _note(network, number, incoming, item, wamid, now)
+    if network.accounts.blocks(number.id, person):
         return wamid
-    board.emit(number, _wrap(incoming, wamid, item, contact, now))
+    network.emit(number, _wrap(incoming, wamid, item, contact, now))
     return wamid
 
 
 def _write(
-    board: Switchboard, number: Number, incoming: Incoming, wamid: str, now: float
+    network: NetworkState, number: Number, incoming: Incoming, wamid: str, now: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The message and its sender as the network tells them."""
-    known = board.people.find(incoming.person)
+    known = network.people.find(incoming.person)
     name = incoming.name or known.name
     user_id = incoming.user_id or known.user_id
     hidden = known.phone_hidden if incoming.phone_hidden is None else incoming.phone_hidden
@@ -66,7 +66,7 @@ def _write(
         item["context"] = context
     if incoming.referral is not None:
         item["referral"] = incoming.referral
-    made = compose(incoming, name, board.media, number.id, now)
+    made = compose(incoming, name, network.media, number.id, now)
     if incoming.errors is not None:
         made["errors"] = incoming.errors
     return {**item, **made}, contact
@@ -82,21 +82,23 @@ def _context(number: Number, incoming: Incoming) -> dict[str, Any]:
     return quote | (incoming.context or {})
 
 
-def _note(board: Switchboard, number: Number, incoming: Incoming, item: dict[str, Any], wamid: str, now: float) -> None:
+def _note(
+    network: NetworkState, number: Number, incoming: Incoming, item: dict[str, Any], wamid: str, now: float
+) -> None:
     kind = str(item.get("type", incoming.type))
-    board.ledger.count(number.id, "incoming")
+    network.ledger.count(number.id, "incoming")
     row = (number.spec.phone, incoming.person, kind, item.get(kind), wamid)
-    board.ledger.put("incoming", (now, number.id, *row))
+    network.ledger.put("incoming", (now, number.id, *row))
 
 
 def _wrap(incoming: Incoming, wamid: str, item: dict[str, Any], contact: dict[str, Any], now: float) -> wire.Update:
     if incoming.type == "echo":
-        return wire.listed_news("smb_message_echoes", "message_echoes", item, incoming.person, now, contact)
+        return wire.listed_update("smb_message_echoes", "message_echoes", item, incoming.person, now, contact)
     alone = incoming.type == "system" and "identity" not in item  # a new number comes without a contact
     return wire.message_update(wamid, incoming.person, item, None if alone else contact)
 
 
-def _prefer(board: Switchboard, number: Number, incoming: Incoming, now: float) -> str:
+def _prefer(network: NetworkState, number: Number, incoming: Incoming, now: float) -> str:
     """A person stops marketing messages, or wants them again."""
     value = str(incoming.content["value"])
     if value == "stop":
@@ -106,20 +108,20 @@ def _prefer(board: Switchboard, number: Number, incoming: Incoming, now: float) 
     wish = {"wa_id": incoming.person, "detail": f"User requested to {value} marketing messages"}
     wish |= {"category": "marketing_messages", **incoming.content}
     item = {**wish, "timestamp": int(now)}
-    known = board.people.find(incoming.person)
+    known = network.people.find(incoming.person)
     contact = _contact(incoming.name or known.name, None, incoming.person, incoming.user_id or known.user_id)
-    update = wire.listed_news("user_preferences", "user_preferences", item, incoming.person, now, contact)
-    board.emit(number, update)
+    update = wire.listed_update("user_preferences", "user_preferences", item, incoming.person, now, contact)
+    network.emit(number, update)
     return ""
 
 
 def plan_reply(
-    board: Switchboard, number: Number, send: Send, wamid: str, template: StoredTemplate | None, seen_at: float
+    network: NetworkState, number: Number, send: Send, wamid: str, template: StoredTemplate | None, seen_at: float
 ) -> None:
     """Let the person who receives a message do what their script says, in its time."""
     received = describe(send, wamid, template)
-    reply: Reply | None = board.people.react_to(send.to, received, lambda line, seen: respond(line, seen) is not None)
+    reply: Reply | None = network.people.react_to(send.to, received, lambda line, seen: respond(line, seen) is not None)
     body = respond(reply, received) if reply is not None else None
     if reply is not None and body is not None:
         incoming = read_incoming({"from": send.to, **body})
-        board.clock.at(seen_at + reply.delay, partial(arrive, board, number, incoming))
+        network.clock.at(seen_at + reply.delay, partial(deliver_incoming, network, number, incoming))

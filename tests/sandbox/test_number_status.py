@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatepost_sandbox.conversation_tier import DAY, WEEK, OpenedConversations, next_tier, tier_name
 from gatepost_sandbox.numbers import throughput_level
-from gatepost_sandbox.reach import DAY, WEEK, Reach, next_tier, tier_name
 
 from .driver import NUMBER, PHONE, START, WABA, Driver, Receiver
 from .incoming import ANA, changes, news, send_in
@@ -307,7 +307,7 @@ def test_the_level_of_a_throughput(throughput: int | None, level: str) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(0, DAY)), max_size=60), st.integers(1, 4))
 def test_a_tier_never_lets_more_people_in(writes: list[tuple[int, float]], tier: int) -> None:
-    reach, now, last = Reach(), 0.0, dict[str, float]()
+    reach, now, last = OpenedConversations(), 0.0, dict[str, float]()
     for who, gap in writes:
         now += gap
         if reach.may_open(str(who), now, tier):

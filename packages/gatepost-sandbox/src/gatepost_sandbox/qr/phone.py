@@ -36,7 +36,7 @@ class Message(msgspec.Struct):
     statuses: list[str] = []
 
 
-class Handset:
+class QrPhone:
     """One phone at work."""
 
     def __init__(self, spec: PhoneSpec, seed: int) -> None:
@@ -46,7 +46,7 @@ class Handset:
         self.jitter = stream(seed, "qr", spec.phone, "jitter")
         self.messages: dict[str, Message] = {}
         self.refused: Counter[str] = Counter()  # by message id
-        self.talks_with: set[str] = set()
+        self.conversations: set[str] = set()
         self.locked_until = 0.0
         self.banned_until = 0.0
 

@@ -7,7 +7,7 @@ from gatepost_sandbox.messages import Send
 from gatepost_sandbox.messages.template import fill_in
 from gatepost_sandbox.messages.template.shape import button_index
 from gatepost_sandbox.people import Received, Reply
-from gatepost_sandbox.shelves import StoredTemplate
+from gatepost_sandbox.stored_objects import StoredTemplate
 
 _FORMS = {"flow": "flow", "address_message": "address_message"}
 

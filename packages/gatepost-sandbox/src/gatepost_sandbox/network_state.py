@@ -10,8 +10,8 @@ import msgspec
 
 from gatepost_sandbox import errors, wire
 from gatepost_sandbox.accounts import Accounts
+from gatepost_sandbox.callback_client import CallbackClient
 from gatepost_sandbox.clock import Clock
-from gatepost_sandbox.courier import Courier
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.faults import Faults
 from gatepost_sandbox.ids import stream, trace_id
@@ -21,7 +21,7 @@ from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.people import People
 from gatepost_sandbox.settings import Management, NumberSpec, SandboxSettings
 from gatepost_sandbox.templates import Templates
-from gatepost_sandbox.troubles import Troubles
+from gatepost_sandbox.update_faults import UpdateFaults
 from gatepost_sandbox.uploads import Uploads
 
 
@@ -35,23 +35,23 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     seconds: float = 0.0
 
 
-class Switchboard:
+class NetworkState:
     """The state of one simulated network."""
 
-    def __init__(self, settings: SandboxSettings, courier: Courier) -> None:
+    def __init__(self, settings: SandboxSettings, callback_client: CallbackClient) -> None:
         self.settings = settings
         self.clock = Clock(settings.start, frozen=settings.frozen, speed=settings.speed)
         self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap)
         self.people = People(settings.default_character, settings.echo_suffix)
         self.people.user_ids = settings.user_ids
         self.faults = Faults(settings.seed)
-        self.courier = courier
+        self.callback_client = callback_client
         self.numbers: dict[str, Number] = {}
         self.accounts = Accounts()
         self.media = Media(settings.seed, settings.management.media_bytes)
         self.uploads = Uploads(settings.seed)
         self.templates = Templates(settings.seed, self.clock, self._management, self.announce)
-        self._troubles = Troubles(self.clock, self.faults)
+        self._update_faults = UpdateFaults(self.clock, self.faults)
         self._traces = stream(settings.seed, "traces")
 
     def _management(self) -> Management:
@@ -61,10 +61,12 @@ class Switchboard:
         """Add a number, or change one; a changed number keeps its pace, windows and streams."""
         number = self.numbers.get(spec.phone_number_id)
         if number is None:
-            number = Number(spec, self.settings, self.clock, self.ledger, self.courier.post, self.accounts.address)
+            number = Number(
+                spec, self.settings, self.clock, self.ledger, self.callback_client.post, self.accounts.address
+            )
             self.numbers[spec.phone_number_id] = number
         else:
-            number.tune(spec, self.settings)
+            number.configure(spec, self.settings)
         return number
 
     async def keep_body(self, body: bytes) -> bytes | str:
@@ -94,13 +96,13 @@ class Switchboard:
     def emit(self, number: Number, update: wire.Update) -> None:
         """Send an update on its way to a number's callback address."""
         if self.faults.on_updates:
-            self._troubles.pass_on(number, update)
+            self._update_faults.apply(number, update)
         else:
             number.outbox.put(update)
 
     def announce(self, waba_id: str, field: str, value: dict[str, Any]) -> None:
         """Tell an account's callback addresses, each of them once, of news other than messages."""
-        update, told = wire.news_update(field, value, self.clock.now()), set()
+        update, told = wire.account_update(field, value, self.clock.now()), set()
         for number in self.numbers.values():
             address = self.accounts.address(number.spec, field)
             if number.spec.waba_id == waba_id and address not in told:

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from gatepost_sandbox.numbers import WINDOW_SECONDS, Number
-from gatepost_sandbox.shelves import StoredTemplate
+from gatepost_sandbox.stored_objects import StoredTemplate
 from gatepost_sandbox.wire import SERVICE_PRICING
 
 
-class Terms(msgspec.Struct, frozen=True, gc=False):
+class Charge(msgspec.Struct, frozen=True, gc=False):
     """The price of one message; the conversation only where statuses tell of it."""
 
     pricing: dict[str, Any]
@@ -18,46 +18,46 @@ class Terms(msgspec.Struct, frozen=True, gc=False):
     expires: int = 0
 
 
-FREE = Terms(SERVICE_PRICING)
+FREE = Charge(SERVICE_PRICING)
 
 
-def price(category: str, kind: str) -> dict[str, Any]:
+def pricing_object(category: str, kind: str) -> dict[str, Any]:
     """The pricing object of a status."""
     return {"billable": kind == "regular", "pricing_model": "PMP", "type": kind, "category": category}
 
 
-def agree_terms(
+def charge_message(
     number: Number, person: str, template: StoredTemplate | None, wamid: str, now: float, *, service_billed: bool
-) -> Terms:
+) -> Charge:
     """What this message costs to this person now."""
     free_until = number.free_entry(person, now)
-    if free_until is None and template is None and not service_billed and not number.tells_conversations:
+    if free_until is None and template is None and not service_billed and not number.reports_conversations:
         return FREE
     pricing, expires = _pricing(number, person, template, now, service_billed), now + WINDOW_SECONDS
     if free_until is not None:
-        pricing, expires = price("referral_conversion", "free_entry_point"), free_until
-    elif not number.tells_conversations:
-        return Terms(pricing)
+        pricing, expires = pricing_object("referral_conversion", "free_entry_point"), free_until
+    elif not number.reports_conversations:
+        return Charge(pricing)
     conversation = {"id": hashlib.md5(wamid.encode(), usedforsecurity=False).hexdigest()}
-    return Terms(pricing, {**conversation, "origin": {"type": pricing["category"]}}, int(expires))
+    return Charge(pricing, {**conversation, "origin": {"type": pricing["category"]}}, int(expires))
 
 
 def _pricing(
     number: Number, person: str, template: StoredTemplate | None, now: float, service_billed: bool
 ) -> dict[str, Any]:
     if template is None:
-        return price("service", "regular") if service_billed else SERVICE_PRICING
+        return pricing_object("service", "regular") if service_billed else SERVICE_PRICING
     category = template.category.lower()
     free = category == "utility" and not service_billed and number.window_open(person, now)
-    return price(category, "free_customer_service" if free else "regular")
+    return pricing_object(category, "free_customer_service" if free else "regular")
 
 
-def conversation_of(terms: Terms, label: str) -> dict[str, Any] | None:
+def conversation_of(charge: Charge, label: str) -> dict[str, Any] | None:
     """The conversation as a status shows it: only `sent` tells when it ends."""
-    if terms.conversation is None or label != "sent":
-        return terms.conversation
+    if charge.conversation is None or label != "sent":
+        return charge.conversation
     return {
-        "id": terms.conversation["id"],
-        "expiration_timestamp": str(terms.expires),
-        "origin": terms.conversation["origin"],
+        "id": charge.conversation["id"],
+        "expiration_timestamp": str(charge.expires),
+        "origin": charge.conversation["origin"],
     }

@@ -1,7 +1,7 @@
 // Numbers, phones with their sessions, and people.
 
 import { act, byId, choices, el, fill, notice, onSubmit } from "/page/dom.js";
-import { control, part } from "/page/door.js";
+import { control, part } from "/page/api.js";
 
 const CHARACTERS = ["normal", "quick", "slow", "in_chat", "silent", "offline", "absent", "blocked"];
 const REGISTERED = ["phone_number_id", "phone", "name", "status", "quality_rating", "callback_url"];

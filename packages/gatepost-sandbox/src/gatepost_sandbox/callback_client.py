@@ -6,7 +6,7 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import PyreqwestError
 
 
-class Courier:
+class CallbackClient:
     """One client, its connections kept alive."""
 
     def __init__(self) -> None:

@@ -15,11 +15,11 @@ from gatepost_sandbox.clock import Clock
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.ids import node_id, stream
 from gatepost_sandbox.settings import Management
-from gatepost_sandbox.templates import news
+from gatepost_sandbox.templates import webhook_values
 from gatepost_sandbox.templates.draft import Draft, read_content, read_draft
+from gatepost_sandbox.templates.initial import STOCK
 from gatepost_sandbox.templates.problems import ALREADY_THERE, BEING_DELETED, NOT_EDITABLE, TOO_MANY, wrong
 from gatepost_sandbox.templates.review import Review
-from gatepost_sandbox.templates.stock import STOCK
 from gatepost_sandbox.templates.template import Template
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -115,8 +115,8 @@ class Templates:
             if template.status in ("APPROVED", "PAUSED"):
                 scope = "" if template_id is None else template.language
                 self._resting[waba_id, name, scope] = self._clock.now() + NAME_RESTS
-            value = news.status_value(template, "PENDING_DELETION", reason=None)
-            self._announce(waba_id, news.STATUS, value)
+            value = webhook_values.status_value(template, "PENDING_DELETION", reason=None)
+            self._announce(waba_id, webhook_values.STATUS, value)
         return None
 
     def migrate(self, source: str, target: str) -> tuple[list[str], list[dict[str, str]]]:

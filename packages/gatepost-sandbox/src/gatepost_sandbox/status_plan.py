@@ -7,7 +7,7 @@ from gatepost_sandbox.people import Character
 from gatepost_sandbox.settings import Delays
 
 
-class Step(NamedTuple):
+class PlannedStatus(NamedTuple):
     """One status on the way."""
 
     label: str
@@ -15,7 +15,7 @@ class Step(NamedTuple):
     priced: bool
 
 
-def plan_journey(delays: Delays, character: Character, random: Random, kind: str = "text") -> list[Step]:
+def plan_statuses(delays: Delays, character: Character, random: Random, kind: str = "text") -> list[PlannedStatus]:
     """The statuses of a message that can be delivered, in order; later ones never come before earlier ones.
 
     A reaction is only ever sent; a voice message is also played.
@@ -25,15 +25,15 @@ def plan_journey(delays: Delays, character: Character, random: Random, kind: str
     delivered = max(sent, _spread(delays.delivered, delays, character, random.random()))
     read = max(delivered, _spread(delays.read, delays, character, random.random()))
     in_chat = (random.random() < delays.skip_delivered or character.in_chat) and character.read
-    steps = [Step("sent", sent, True)]
+    steps = [PlannedStatus("sent", sent, True)]
     if kind == "reaction":
         return steps
     if character.delivered and not in_chat:
-        steps.append(Step("delivered", delivered, True))
+        steps.append(PlannedStatus("delivered", delivered, True))
     if character.read:
-        steps.append(Step("read", read, in_chat))
+        steps.append(PlannedStatus("read", read, in_chat))
         if kind == "voice":
-            steps.append(Step("played", max(read, delays.played * character.pace), False))
+            steps.append(PlannedStatus("played", max(read, delays.played * character.pace), False))
     return steps
 
 

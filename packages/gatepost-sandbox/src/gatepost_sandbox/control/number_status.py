@@ -8,7 +8,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 from msgspec import Meta
 
-from gatepost_sandbox import standing
+from gatepost_sandbox import number_status
 from gatepost_sandbox.control.numbers import find_number, show
 from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.sending import settle_held
@@ -49,14 +49,14 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rejection_reason: str | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HeldDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What becomes of held messages: one of them, or all."""
 
     outcome: Literal["release", "drop"]
     wamid: str | None = None
 
 
-class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AccountUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Any webhook of an account."""
 
     field: Annotated[str, Meta(min_length=1)]
@@ -70,7 +70,7 @@ async def set_tier(
 ) -> dict[str, Any]:
     """Give a number another tier: {"tier": 10000}, 0 for no limit."""
     number = find_number(world.network, phone_number_id)
-    standing.set_tier(world.network, number, data.tier)
+    number_status.set_tier(world.network, number, data.tier)
     return show(number)
 
 
@@ -82,7 +82,7 @@ async def upgrade(
     """Raise a number's throughput after {"seconds"?} of maintenance, in which sends are refused with 131057."""
     number = find_number(world.network, phone_number_id)
     seconds = number.limits.upgrade_seconds if data.seconds is None else data.seconds
-    standing.upgrade(world.network, number, seconds)
+    number_status.upgrade(world.network, number, seconds)
     return show(number)
 
 
@@ -91,7 +91,7 @@ async def upgrade(
 async def rate(world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Rating]) -> dict[str, Any]:
     """Change a number's quality: {"rating", "event"?}."""
     number = find_number(world.network, phone_number_id)
-    standing.rate(world.network, number, data.rating, data.event)
+    number_status.set_quality(world.network, number, data.rating, data.event)
     return show(number)
 
 
@@ -102,7 +102,7 @@ async def set_status(
 ) -> dict[str, Any]:
     """Change a number's status, with its webhooks: {"status": "BANNED"}."""
     number = find_number(world.network, phone_number_id)
-    standing.set_status(world.network, number, data.status)
+    number_status.set_status(world.network, number, data.status)
     return show(number)
 
 
@@ -113,7 +113,7 @@ async def rename(
 ) -> dict[str, Any]:
     """Decide about a number's display name: {"name", "decision"?, "rejection_reason"?}."""
     number = find_number(world.network, phone_number_id)
-    standing.rename(world.network, number, data.name, data.decision, data.rejection_reason)
+    number_status.rename(world.network, number, data.name, data.decision, data.rejection_reason)
     return show(number)
 
 
@@ -123,7 +123,7 @@ async def alert(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[dict[str, Any]]
 ) -> dict[str, bool]:
     """Warn about a number: {"alert_severity", "alert_status", "alert_type", "alert_description"}."""
-    standing.alert(world.network, find_number(world.network, phone_number_id), data)
+    number_status.alert(world.network, find_number(world.network, phone_number_id), data)
     return {"success": True}
 
 
@@ -135,8 +135,8 @@ def list_held(world: NamedDependency[World], phone_number_id: FromPath[str]) -> 
 
 @post("/control/numbers/{phone_number_id:str}/held", status_code=200)
 @changes
-async def judge_held(
-    world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Verdict]
+async def settle_held_messages(
+    world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[HeldDecision]
 ) -> dict[str, list[str]]:
     """Release or drop held messages before their time: {"outcome": "release" or "drop", "wamid"?}."""
     number = find_number(world.network, phone_number_id)
@@ -146,10 +146,12 @@ async def judge_held(
 
 @post("/control/wabas/{waba_id:str}/news", status_code=200)
 @changes
-async def announce(world: NamedDependency[World], waba_id: FromPath[str], data: JSONBody[News]) -> dict[str, bool]:
+async def announce(
+    world: NamedDependency[World], waba_id: FromPath[str], data: JSONBody[AccountUpdate]
+) -> dict[str, bool]:
     """Send an account's callback addresses any webhook: {"field", "value"}."""
     world.network.announce(waba_id, data.field, data.value)
     return {"success": True}
 
 
-ROUTES = (set_tier, upgrade, rate, set_status, rename, alert, list_held, judge_held, announce)
+ROUTES = (set_tier, upgrade, rate, set_status, rename, alert, list_held, settle_held_messages, announce)

@@ -4,7 +4,7 @@ DAY = 24 * 3600.0
 WEEK = 7 * DAY
 
 
-class Reach:
+class OpenedConversations:
     """The people a number wrote to first, each at the last time it did, within a day and within a week."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ class StoredMedia(Protocol):
     def phone_number_id(self) -> str: ...
 
 
-class MediaShelf(Protocol):
+class MediaStore(Protocol):
     """Where uploaded files are kept."""
 
     def find(self, media_id: str, now: float) -> StoredMedia | None:
@@ -42,7 +42,7 @@ class StoredTemplate(Protocol):
     def components(self) -> list[dict[str, Any]]: ...
 
 
-class TemplateShelf(Protocol):
+class TemplateStore(Protocol):
     """Where an account's templates are kept."""
 
     def find(self, waba_id: str, name: str, language: str) -> StoredTemplate | None:

@@ -1,6 +1,6 @@
 // Speaking as a person: the same things said to an official number or to a phone of the QR network.
 
-import { control, part } from "/page/door.js";
+import { control, part } from "/page/api.js";
 
 const LARGEST = 7_000_000;
 
