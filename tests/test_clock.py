@@ -45,6 +45,24 @@ def test_it_stands_still_with_the_other() -> None:
     assert clock.monotonic() > steady
 
 
+def test_it_stops_with_the_other_without_a_leap() -> None:
+    clock = FollowingClock()
+    clock.set_time(clock.now().timestamp() + 0.9, 0.0)
+    assert clock.monotonic() <= time.monotonic()
+    stopped = clock.now()
+    time.sleep(0.01)
+    assert clock.now() == stopped
+
+
+def test_a_new_speed_counts_from_the_moment_that_it_is_set() -> None:
+    clock = FollowingClock()
+    time.sleep(0.01)
+    began, start = time.monotonic(), 1_700_000_000.0
+    clock.set_time(start, 1000.0)
+    shown = clock.now().timestamp()
+    assert start <= shown <= start + (time.monotonic() - began) * 1000
+
+
 async def test_a_gateway_whose_sandbox_is_not_there_does_not_start() -> None:
     places = {"clock.follow": SANDBOX, "cloud.base_url": SANDBOX, "qr.link_url": "ws://127.0.0.1:1/qr/link"}
     with pytest.raises(OSError, match="cannot follow"):

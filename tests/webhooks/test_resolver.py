@@ -159,12 +159,15 @@ async def test_an_answer_is_used_again_for_its_time(ttl: float, kept: float) -> 
     assert len(book.asked) == 2
 
 
-async def test_a_failure_is_remembered_for_a_moment() -> None:
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_failure_is_remembered_for_a_moment(answers: bool) -> None:
     now, asked, figures = 0.0, 0, Figures()
 
     async def nobody(_host: str) -> ResolvedName:
         nonlocal asked
         asked += 1
+        if answers:
+            return ResolvedName((), 60.0)
         raise NotResolved("none")
 
     resolver = Resolver(nobody, clock=lambda: now, metrics=figures)
@@ -194,6 +197,18 @@ async def test_no_more_names_are_remembered_than_fit() -> None:
     assert len(book.asked) == REMEMBERED + 1
     await resolver("h0.example", ANA)
     assert len(book.asked) == REMEMBERED + 2
+
+
+async def test_a_renewed_name_is_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.webhooks.resolver.REMEMBERED", 3)
+    now, book = 0.0, Book()
+    resolver = Resolver(book, clock=lambda: now)
+    for host in ("a.example", "b.example"):
+        await resolver(host, ANA)
+    now = LONGEST
+    for host in ("a.example", "c.example", "d.example", "a.example"):
+        await resolver(host, ANA)
+    assert book.asked == ["a.example", "b.example", "a.example", "c.example", "d.example"]
 
 
 async def test_those_who_ask_at_once_share_a_question_and_none_can_end_it_for_the_others() -> None:
@@ -231,6 +246,25 @@ async def test_a_channel_waits_for_its_own_lookups_only() -> None:
     assert figures.now[1] == 0
 
 
+async def test_who_waited_for_a_place_joins_a_lookup_that_runs_by_then() -> None:
+    book, figures = Book(), Figures()
+    resolver = Resolver(book, per_channel=1, metrics=figures)
+    first = asyncio.create_task(resolver("a.dead", ANA))
+    await turn()
+    waiting = asyncio.create_task(resolver("b.dead", ANA))
+    await turn()
+    other = asyncio.create_task(resolver("b.dead", BOB))
+    await turn()
+    book.open["a.dead"].set_result(ResolvedName((V4,), 60))
+    await first
+    await turn()
+    assert (book.asked, figures.now) == (["a.dead", "b.dead"], (1, 0))
+    assert (await resolver("shop.example", ANA)).addresses == (V4,)  # the place that was not needed is free
+    book.open["b.dead"].set_result(ResolvedName((V4,), 60))
+    assert (await waiting).addresses == (await other).addresses == (V4,)
+    assert figures.now == (0, 0)
+
+
 async def test_a_lookup_holds_its_place_until_it_ends_whoever_has_given_up() -> None:
     book = Book()
     resolver = Resolver(book, per_channel=1)
@@ -265,7 +299,7 @@ async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
         await share.acquire(channel)
         order.append(channel)
 
-    waiting = [asyncio.create_task(want(channel)) for channel in (ANA, BOB)]
+    waiting = [asyncio.create_task(want(channel)) for channel in (BOB, ANA)]
     await turn()
     assert (order, share.running, share.waiting) == ([], 3, 2)
     for _ in range(2):
@@ -275,6 +309,9 @@ async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
     share.release(BOB)
     await asyncio.gather(*waiting)
     assert order == [ANA, BOB]
+    for channel in (ANA, BOB):
+        share.release(channel)
+    assert (share.running, share._held) == (0, {})
 
 
 async def test_whoever_gives_up_as_it_gets_its_place_gives_it_back() -> None:
