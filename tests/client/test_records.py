@@ -128,7 +128,7 @@ async def test_usage_and_channel(gp: Driver, house: House) -> None:
     assert usage.days[0].outgoing.types == {"text": 1}
     channel = await gp.do("channel")
     assert (channel.id, channel.kind, channel.connection.state) == (house.channel, "official", "connected")
-    assert "text" in channel.capabilities["types"]
+    assert "text" in channel.capabilities.types
     assert (await gp.do("change_profile", about="Open until six", email="")).about == "Open until six"
     assert (await gp.do("profile")).about == "Open until six"
     assert (await gp.do("health")).quality
@@ -142,7 +142,7 @@ async def test_a_phone_is_linked(house: House, kind: Kind) -> None:
         assert (await gp.do("qr_picture")).startswith(b"\x89PNG")
         assert b"<svg" in await gp.do("qr_picture", "svg")
         assert len((await gp.do("pairing_code")).code.replace("-", "")) == 8
-        assert (await gp.do("channel")).link["wanted"]
+        assert (await gp.do("channel")).link.wanted
         assert (await gp.do("logout")).connection
 
 

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from gatepost.api.contract.deliveries import Recovery
 from gatepost.model import ids
-from gatepost.services.recoveries import show_recovery
 from gatepost.store.deliveries.recover import RecoveryRow
 from tests.house import House
 from tests.outbound.stage import NOW
@@ -27,4 +27,4 @@ def test_the_end_is_told_where_there_is_one() -> None:
     }
     for end, shown in ends.items():
         one = RecoveryRow(ids.new_id(NOW), ids.ZERO, ids.floor_id(since), end, None, None, ids.ZERO, 0, NOW, None)
-        assert show_recovery(one)["until"] == shown
+        assert Recovery.of(one).until == shown

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from gatepost.api.contract.messages import Message
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
-from gatepost.services.messages import show_message
 from tests.inbound.hearing import ANA, BOB, contact_of, content_of, data, hear, row_of, said, shown, told
 from tests.outbound.stage import Stage
 
@@ -26,7 +26,7 @@ def touch(stage: Stage, person: Person, type_: str, target: str, word: str = "Ol
 
 async def reactions(stage: Stage, update: Incoming) -> list[Any]:
     message = await stage.message((await row_of(stage, update))["id"])
-    return list(show_message(message, stage.clock.now())["reactions"])
+    return list(Message.of(message, stage.clock.now()).reactions)
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from gatepost.api.contract.messages import Trace
 from gatepost.model.waits import RULES, words
 from gatepost.networks.base import (
     ErrorReaction,
@@ -20,7 +21,7 @@ from gatepost.networks.base import (
 )
 from gatepost.outbound.wait_explanation import explain_wait, pair_free
 from gatepost.outbound.wait_history import NOTED
-from gatepost.services.messages import trace_message
+from gatepost.store.messages.history import read_trace
 from tests.outbound.stage import FAST, NOW, Stage
 from tests.outbound.stage import RULES as SENDING
 
@@ -58,7 +59,9 @@ def _seconds(at: datetime | None) -> float | None:
 
 async def waited(stage: Stage, message_id: UUID) -> list[tuple[str, float, float, str | None]]:
     """The waits that the trace keeps: rule, from, until, and which message they are due to."""
-    trace = await trace_message(stage.db, stage.channel_id, await stage.message(message_id), None, stage.clock.now())
+    message = await stage.message(message_id)
+    rows = await read_trace(stage.db, stage.channel_id, message.event_ids)
+    trace = msgspec.json.decode(msgspec.json.encode(Trace.of(message, None, rows, stage.clock.now())))
     return [
         (
             step["rule"],

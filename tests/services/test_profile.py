@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatepost.model.errors import Invalid
@@ -78,7 +79,7 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
             },
         }
     )
-    assert read_health(number) == {
+    assert msgspec.structs.asdict(read_health(number)) == {
         "status": "CONNECTED",
         "quality": "GREEN",
         "throughput": 80,
@@ -91,6 +92,6 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
 
 
 def test_a_network_that_says_little() -> None:
-    assert read_health(read_number({"id": "1"}))["problems"] == []
+    assert read_health(read_number({"id": "1"})).problems == []
     odd = read_number({"health_status": {"entities": ["?", {"errors": None}]}})
-    assert read_health(odd)["problems"] == []
+    assert read_health(odd).problems == []

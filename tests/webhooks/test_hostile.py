@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 import psutil
 import pytest
 
-from gatepost.services.deliveries import show_answer
+from gatepost.api.contract.deliveries import GivenAnswer
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
@@ -66,8 +66,8 @@ async def test_a_header_that_looks_like_an_escape_is_logged_as_it_came(stage: St
     await stage.tell(1)
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
-    answer = show_answer(attempt.answer_headers, attempt.answer_body)
-    assert dict(answer["headers"])["x-odd"] == odd
+    answer = GivenAnswer.of(attempt.answer_headers, attempt.answer_body)
+    assert dict(answer.headers)["x-odd"] == odd
 
 
 @pytest.mark.parametrize(("status", "kept"), [(200, 1024), (204, 0), (500, 5000), (410, 5000)])

@@ -1,136 +1,145 @@
-"""The caller's own channel: what it is, what it can carry, how much room its limits leave; and linking its phone."""
+"""The caller's own channel: its kind, capabilities and limits; and linking its phone."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Request, Response
+from msgspec import Meta
 
 from gatepost.access.access_recheck import recheck_access
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
-from gatepost.api.paging import check_query
-from gatepost.model import ids, times
+from gatepost.api.contract.channel import (
+    Channel,
+    ChannelLimits,
+    Code,
+    Connecting,
+    Connection,
+    Headroom,
+    Link,
+    PairingCode,
+)
+from gatepost.api.openapi.error_codes import NETWORK
+from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.query import Query
+from gatepost.api.responses import SECRET, Reply
+from gatepost.api.route import get, post
+from gatepost.model import times
 from gatepost.model.account import Caller
-from gatepost.model.errors import invalid_field
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import link
 from gatepost.store.channels import ChannelConfig, get_pace
-from gatepost.store.links import get_link
+from gatepost.store.links import LinkRow, get_link
 
 _WAIT = 10.0  # seconds that a request waits for a code to appear
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
-_NO_STORE = {"cache-control": "no-store"}
+_UNLINKED = Wait("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
+_headroom = msgspec.json.Decoder(Headroom)
 
 
 class PairingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose phone is to be linked; left out: the channel's own number."""
+    """The number of the phone to link. The default is the channel's own number."""
 
     phone: str | None = None
 
 
-_pairing = msgspec.json.Decoder(PairingRequest)
+class CodeQuery(Query, frozen=True, kw_only=True):
+    """How the code is written."""
+
+    format: Annotated[Literal["json", "svg", "png"], Meta(description="The format of the code.")] = "json"
 
 
-@get("/api/v1/channel", opt={"scope": "read"}, summary="Get the channel")
-async def show_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Kind, phone, connection, capabilities, limits with their headroom, and what holds sending back."""
-    config, now = await _config(gateway, caller), gateway.clock.now()
-    row = await get_link(gateway.db, config.id) if NETWORK_KINDS[config.kind].linked else None
-    pace = msgspec.json.decode(await get_pace(gateway.db, config.id))
-    shown = _show(config, pace, gateway.limits(config, row, now))
-    return answer(shown | {"link": link.show_link(row, now)} if row else shown)
+@get("/api/v1/channel", scope="read", summary="Get the channel")
+async def show_channel(gateway: Context, caller: CurrentCaller) -> Channel:
+    """Kind, phone, connection, capabilities, limits with what they leave, and what delays sending."""
+    config = await _config(gateway, caller)
+    limits, headroom, row = await read_headroom(gateway, config)
+    return Channel.of(config, limits, headroom, Link.of(row, gateway.clock.now()) if row else None)
 
 
-@post("/api/v1/channel/connect", opt={"scope": "manage"}, status_code=200, summary="Connect the channel")
-async def connect_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Opens the link of a QR channel; where no phone is linked yet, codes to scan follow."""
+@post(
+    "/api/v1/channel/connect",
+    scope="manage",
+    summary="Connect the channel",
+    message="The link is being opened",
+    errors=NETWORK,
+    only="qr",
+    folder="linking",
+)
+async def connect_channel(gateway: Context, caller: CurrentCaller) -> Connecting:
+    """Opens the link of a QR channel. If no phone is linked yet, codes to scan follow."""
     config = await _config(gateway, caller)
     await link.connect(gateway.db, config, gateway.clock.now())
-    return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The link is being opened")
+    return Connecting(Connection.of(config))
 
 
-@get("/api/v1/channel/qr", opt={"scope": "manage"}, summary="Get the code to scan")
-async def show_qr(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(
+    "/api/v1/channel/qr",
+    scope="manage",
+    summary="Get the code to scan",
+    errors=NETWORK,
+    binary=tuple(_TYPES.values()),
+    after=_UNLINKED,
+    only="qr",
+    folder="linking",
+)
+async def show_qr(
+    query: CodeQuery, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+) -> Reply[Code] | Response[bytes]:
     """The code that the phone has to scan now, as text or as a picture."""
-    format_ = check_query(request.query_params, "format").get("format", "json")
-    if format_ not in ("json", *_TYPES):
-        raise invalid_field("format", f"must be one of: json, {', '.join(_TYPES)}")
     wait = 0.0 if request.method == "HEAD" else _WAIT
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
     await recheck_access(request.scope)
-    if format_ == "json":
-        return answer({"code": code.text, "until": times.show(code.until)}, headers=_NO_STORE)
-    return Response(link.picture(code, format_), media_type=_TYPES[format_], headers=_NO_STORE)
+    if query.format == "json":
+        return Reply(Code(code.text, times.show(code.until)), headers=SECRET)
+    return Response(link.picture(code, query.format), media_type=_TYPES[query.format], headers=SECRET)
 
 
-@post("/api/v1/channel/pairing-code", opt={"scope": "manage"}, status_code=200, summary="Get a pairing code")
+@post(
+    "/api/v1/channel/pairing-code",
+    scope="manage",
+    summary="Get a pairing code",
+    message="Type this code on the phone: linked devices, link with phone number",
+    errors=("invalid_phone", *NETWORK),
+    example={},
+    after=_UNLINKED,
+    only="qr",
+    folder="linking",
+)
 async def make_pairing_code(
-    request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    body: PairingRequest, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+) -> Reply[PairingCode]:
     """A code of eight characters to type on the phone instead of scanning."""
-    wish, _ = await read_body(request, _pairing)
     config = await _config(gateway, caller)
-    await link.want_pairing_code(gateway.db, config, wish.phone, gateway.clock.now())
+    await link.want_pairing_code(gateway.db, config, body.phone, gateway.clock.now())
     code = await link.pairing_code(gateway.db, gateway.clock, config, _WAIT)
     await recheck_access(request.scope)
-    told = "Type this code on the phone: linked devices, link with phone number"
-    return answer({"code": code}, told, headers=_NO_STORE)
+    return Reply(PairingCode(code), headers=SECRET)
 
 
-@post("/api/v1/channel/logout", opt={"scope": "manage"}, status_code=200, summary="Log the channel out")
-async def log_out_channel(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@post(
+    "/api/v1/channel/logout",
+    scope="manage",
+    summary="Log the channel out",
+    message="The phone is being unlinked",
+    errors=NETWORK,
+    needs=("allow_logout",),
+    only="qr",
+    folder="linking",
+)
+async def log_out_channel(gateway: Context, caller: CurrentCaller) -> Connecting:
     """Unlinks the phone of a QR channel."""
     config = await _config(gateway, caller)
     await link.log_out(gateway.db, config, gateway.clock.now())
-    return answer({"connection": {"state": config.connection, "reason": config.reason}}, "The phone is being unlinked")
+    return Connecting(Connection.of(config))
 
 
 async def _config(gateway: ApiContext, caller: Caller) -> ChannelConfig:
     return await get_channel(gateway.db, caller.account_id, caller.channel_id)
 
 
-_NOBODY_WAITS: dict[str, Any] = {"free_at": None, "since": None, "waiting": 0}
-
-
-def _unused(limit: float | None) -> dict[str, Any]:
-    """A limit of a number that has sent nothing yet."""
-    return {"limit": limit, "used": 0, "free": limit}
-
-
-def throughput_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    """What the number sends a second, and may."""
-    shown: dict[str, Any] = pace.get("throughput") or _unused(limits["throughput"])
-    return shown
-
-
-def tier_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    """How many conversations the business has opened in 24 hours, and may."""
-    shown: dict[str, Any] = pace.get("tier") or _unused(limits["tier"] or None) | _NOBODY_WAITS
-    return shown
-
-
-def _pair_shown(pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    """How often one person may be written to, and how many wait for that."""
-    unused = {"seconds": limits["pair_seconds"], "burst": limits["pair_burst"], "free_at": None, "waiting": 0}
-    shown: dict[str, Any] = pace.get("pair") or unused
-    return shown
-
-
-def _show(config: ChannelConfig, pace: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "id": ids.show("ch", config.id),
-        "kind": config.kind,
-        "phone": config.phone,
-        "name": config.name,
-        "connection": {"state": config.connection, "reason": config.reason},
-        "capabilities": NETWORK_KINDS[config.kind].capabilities.view(),
-        "quality": config.state.get("quality"),
-        "status": config.state.get("status"),
-        "limits": limits,
-        "throughput": throughput_shown(pace, limits),
-        "tier": tier_shown(pace, limits),
-        "pair": _pair_shown(pace, limits),
-        "queued": pace.get("queued", 0),
-        "waiting": pace.get("waiting"),
-    }
+async def read_headroom(gateway: ApiContext, config: ChannelConfig) -> tuple[ChannelLimits, Headroom, LinkRow | None]:
+    """Return the limits of a channel, what they leave, and the link of a QR channel."""
+    row = await get_link(gateway.db, config.id) if NETWORK_KINDS[config.kind].linked else None
+    limits = ChannelLimits(**gateway.limits(config, row, gateway.clock.now()))
+    return limits, _headroom.decode(await get_pace(gateway.db, config.id)), row

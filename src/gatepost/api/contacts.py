@@ -1,125 +1,207 @@
-"""Contacts: list and search, create, look, change, delete, merge, check, import, export."""
+"""Contacts: list and search, create, get, change, delete, merge, check, import, export."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import msgspec
-from litestar import Request, Response, delete, get, patch, post
-from litestar.datastructures import MultiDict
+from litestar import Request
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.idempotency import REPLAYED, BodyHash, create_once, read_key
-from gatepost.api.json_body import answer, envelope, read_body
-from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
+from gatepost.api.contract.contacts import Checked, Contact
+from gatepost.api.idempotency import REPLAYED, BodyHash, CreateOnce, read_key
+from gatepost.api.openapi.error_codes import IDEMPOTENT, NETWORK
+from gatepost.api.openapi.route_docs import CONNECTED, Sample
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import Cursor, LabelFilter, Limit, Phone, Query, read_label
+from gatepost.api.responses import Created, Page
+from gatepost.api.route import delete, get, patch, post
 from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import open_upload
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
-from gatepost.model.field_readers import check_storable, read_choice
+from gatepost.model.field_readers import check_storable
 from gatepost.model.phone import check_phone
-from gatepost.services import contacts as desk
 from gatepost.services.contact_import import Importer, export_csv, export_fields, export_ndjson
 from gatepost.services.contact_report import unpack_report
 from gatepost.services.contact_table import open_table
+from gatepost.services.contacts import (
+    CheckRequest,
+    ContactChange,
+    ContactService,
+    MergeRequest,
+    NewContact,
+    check_numbers,
+)
 from gatepost.store.contacts.read import ContactFilter, ContactRow, SearchPosition, list_contacts, search_contacts
 from gatepost.store.idempotency import IdempotentRequest, Replay
 
 _PATH = "/api/v1/contacts"
 _ONE = _PATH + "/{contact_id:str}"
-_FILTERS = ("label", "opted_out")
-_WORDS_MOST = 64
+_WORDS_MAX = 64
 _NDJSON = "application/x-ndjson"
-_create = msgspec.json.Decoder(desk.NewContact)
-_change = msgspec.json.Decoder(desk.ContactChange)
-_merge = msgspec.json.Decoder(desk.MergeRequest)
-_check = msgspec.json.Decoder(desk.CheckRequest)
 
 
-@get(_PATH, opt={"scope": "read", "costly": "q"}, summary="List contacts")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Contacts, the newest first; or those whose name or number begins with `q`, by what begins so."""
-    query = check_query(request.query_params, "q", "phone", *_FILTERS, "limit", "cursor")
-    wanted, limit = _filter(query), read_limit(query.get("limit"))
-    if "phone" in query:
-        rows, following = await _at_phone(query, wanted, _desk(gateway, caller)), None
-    elif "q" in query:
-        rows, following = await _search(query, wanted, limit, gateway, caller)
+class ContactFilters(Query, frozen=True, kw_only=True):
+    """Which contacts; all filters have to fit."""
+
+    label: LabelFilter | None = None
+    opted_out: Annotated[bool, Meta(description="`true`: only those who opted out of marketing.")] | None = None
+
+    def filter(self) -> ContactFilter:
+        """Return what to read."""
+        return ContactFilter(read_label(self.label), self.opted_out)
+
+
+class ContactQuery(ContactFilters, frozen=True, kw_only=True):
+    """A page of contacts."""
+
+    q: Annotated[str, Meta(description="The beginning of a name or number to search for.")] | None = None
+    phone: Phone | None = None
+    limit: Limit = 20
+    cursor: Cursor | None = None
+
+
+class ContactExportQuery(ContactFilters, frozen=True, kw_only=True):
+    """Contacts as a file."""
+
+    format: Annotated[Literal["csv", "ndjson"], Meta(description="The format of the file.")] = "csv"
+
+
+@get(
+    _PATH,
+    scope="read",
+    costly="q",
+    summary="List contacts",
+    errors=("invalid_phone",),
+    asks={"phone": "{{phone}}"},
+    keeps={"contact_id": "data[0].id"},
+)
+async def list_all(query: ContactQuery, gateway: Context, caller: CurrentCaller) -> Page[Contact]:
+    """Contacts, the newest first; or those whose name or number begins with `q`, in that order."""
+    contacts = _contacts(gateway, caller)
+    if query.phone is not None:
+        return Page(await _show_all(contacts, await _at_phone(query, query.phone, contacts)))
+    if query.q is not None:
+        rows, following = await _search(query, query.q, contacts)
     else:
-        before = read_cursor(query.get("cursor"), UUID)
-        rows = await list_contacts(gateway.db, caller.channel_id, wanted, before, limit)
-        following = show_cursor(rows[-1].id) if len(rows) == limit else None
-    return answer(await _desk(gateway, caller).show_all(rows), paging=following)
+        before = read_cursor(query.cursor, UUID)
+        rows = await list_contacts(gateway.db, caller.channel_id, query.filter(), before, query.limit)
+        following = show_cursor(rows[-1].id) if len(rows) == query.limit else None
+    return Page(await _show_all(contacts, rows), following)
 
 
-@post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a contact")
-async def create_contact(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Makes a contact for a number that is not known yet."""
-    new, body = await read_body(request, _create)
+@post(
+    _PATH,
+    scope="manage",
+    summary="Create a contact",
+    message="Contact created",
+    errors=("invalid_phone", "contact_exists"),
+    example={"phone": "1555{{$timestamp}}", "name": "Anna Lee", "custom": {"city": "Lisbon"}},
+    keeps={"other_id": "data.id"},
+    more=(Sample("Create another contact", {"phone": "1666{{$timestamp}}"}, {"spare_id": "data.id"}),),
+)
+async def create_contact(
+    body: NewContact, once: CreateOnce, gateway: Context, caller: CurrentCaller
+) -> Created[Contact]:
+    """Creates a contact for a phone number that has none yet."""
+    contacts = _contacts(gateway, caller)
+    return await once.create(lambda request: contacts.create(body, request), Contact.of)
 
-    async def make(once: IdempotentRequest[ContactRow]) -> ContactRow:
-        return await _desk(gateway, caller).create(new, once)
 
-    return await create_once(request, gateway, caller, body, make, _made)
-
-
-@get(_ONE, opt={"scope": "read"}, summary="Get a contact")
-async def get_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(_ONE, scope="read", summary="Get a contact")
+async def get_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Contact:
     """One contact with its labels."""
-    at = _desk(gateway, caller)
-    return answer(await at.show(await at.access(contact_id)))
+    contacts = _contacts(gateway, caller)
+    return await _show(contacts, await contacts.access(contact_id))
 
 
-@patch(_ONE, opt={"scope": "manage"}, summary="Change a contact")
+@patch(
+    _ONE,
+    scope="manage",
+    summary="Change a contact",
+    message="Contact changed",
+    errors=("wrong_state",),
+    example={"name": "Anna B. Lee", "custom": {"city": "Porto"}},
+)
 async def change_contact(
-    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Sets the name, some custom fields, or whether the person wants marketing."""
-    wishes, _ = await read_body(request, _change)
-    at = _desk(gateway, caller)
-    changed = await at.change(contact_id, wishes)
-    return answer(await at.show(changed), "Contact changed")
+    contact_id: FromPath[str], body: ContactChange, gateway: Context, caller: CurrentCaller
+) -> Contact:
+    """Sets the name, some custom fields, or whether the person opted out of marketing."""
+    contacts = _contacts(gateway, caller)
+    return await _show(contacts, await contacts.change(contact_id, body))
 
 
-@delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a contact")
-async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@delete(
+    _ONE,
+    scope="manage",
+    summary="Delete a contact",
+    message="Contact deleted",
+    errors=("wrong_state",),
+    uses={"contact_id": "spare_id"},
+)
+async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a contact with its labels and the settings of its conversation; messages stay under the number."""
-    await _desk(gateway, caller).delete(contact_id)
-    return answer(None, "Contact deleted")
+    await _contacts(gateway, caller).delete(contact_id)
 
 
-@post(_ONE + "/merge", opt={"scope": "manage"}, status_code=200, summary="Merge two contacts")
+@post(
+    _ONE + "/merge",
+    scope="manage",
+    summary="Merge two contacts",
+    message="Contacts merged",
+    errors=("wrong_state",),
+    example={"with": "{{other_id}}"},
+)
 async def merge_contact(
-    contact_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Makes one person of two: messages, orders, labels and numbers of the second go to the first."""
-    wish, _ = await read_body(request, _merge)
-    at = _desk(gateway, caller)
-    merged = await at.merge(contact_id, wish.other)
-    return answer(await at.show(merged), "Contacts merged")
+    contact_id: FromPath[str], body: MergeRequest, gateway: Context, caller: CurrentCaller
+) -> Contact:
+    """Merges a second contact into this one: its messages, orders, labels and numbers."""
+    contacts = _contacts(gateway, caller)
+    return await _show(contacts, await contacts.merge(contact_id, body.other))
 
 
-@post(_PATH + "/check", opt={"scope": "read"}, status_code=200, summary="Check numbers")
-async def check_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@post(
+    _PATH + "/check",
+    scope="read",
+    summary="Check numbers",
+    errors=("invalid_phone", *NETWORK),
+    example={"phones": ["{{phone}}"]},
+    after=CONNECTED,
+    only="qr",
+)
+async def check_contacts(body: CheckRequest, gateway: Context, caller: CurrentCaller) -> list[Checked]:
     """Which numbers are on the network."""
-    wish, _ = await read_body(request, _check)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    return answer(await desk.check_numbers(gateway.speak, _desk(gateway, caller), channel, wish.phones))
+    found = await check_numbers(gateway.db, gateway.speak, channel, body.phones)
+    return [Checked(one.phone, one.exists, ids.show("ct", one.contact_id) if one.contact_id else None) for one in found]
 
 
 @post(
     _PATH + "/import",
-    opt={"scope": "manage", "costly": ALWAYS},
-    status_code=200,
-    request_max_body_size=None,
+    scope="manage",
+    costly=ALWAYS,
+    body_limit=False,
     summary="Import contacts",
+    errors=(
+        *IDEMPOTENT,
+        "malformed_upload",
+        "invalid_field",
+        "body_too_large",
+        "unsupported_media_type",
+        "overloaded",
+    ),
+    headers=("Idempotency-Key",),
+    upload="phone,name,city\n1777{{$timestamp}},Ben Cole,Porto\n",
+    upload_type="text/csv",
+    binary=(_NDJSON,),
 )
-async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[Any]:
-    """Takes a table in CSV, and tells line by line what became of it."""
+async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
+    """Imports a CSV table, and reports the result of each line."""
     key, pieces = read_key(request, b""), BodyHash((await open_upload(request)).pieces)
     table = await open_table(aiter(pieces))
     once: IdempotentRequest[bytes] = IdempotentRequest(caller.channel_id, pieces.known_by(key), bytes)
@@ -131,62 +213,61 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Context, cal
     return StreamResponse(importer.run(table, once), media_type=_NDJSON)
 
 
-@get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export contacts")
-async def export_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[Any]:
-    """All contacts as a table or as lines of JSON, the newest first."""
-    query = check_query(request.query_params, "format", *_FILTERS)
-    kind, wanted = read_choice("format", query.get("format", "csv"), ("csv", "ndjson")), _filter(query)
-    headers = {"Content-Disposition": f'attachment; filename="contacts.{kind}"'}
-    if kind == "ndjson":
-        return StreamResponse(export_ndjson(gateway.db, caller.channel_id, wanted), media_type=_NDJSON, headers=headers)
-    fields = await export_fields(gateway.db, caller.channel_id)
-    table = export_csv(gateway.db, caller.channel_id, wanted, fields)
+@get(
+    _PATH + "/export",
+    scope="read",
+    costly=ALWAYS,
+    summary="Export contacts",
+    binary=(_NDJSON, "text/csv; charset=utf-8"),
+)
+async def export_contacts(query: ContactExportQuery, gateway: Context, caller: CurrentCaller) -> StreamResponse:
+    """All contacts as a CSV table or as lines of JSON, the newest first."""
+    filter_, channel_id = query.filter(), caller.channel_id
+    headers = {"Content-Disposition": f'attachment; filename="contacts.{query.format}"'}
+    if query.format == "ndjson":
+        lines = export_ndjson(gateway.db, channel_id, filter_, Contact.of)
+        return StreamResponse(lines, media_type=_NDJSON, headers=headers)
+    table = export_csv(gateway.db, channel_id, filter_, await export_fields(gateway.db, channel_id))
     return StreamResponse(table, media_type="text/csv", headers=headers)
-
-
-def _made(row: ContactRow) -> bytes:
-    return envelope(desk.show_contact(row, []), "Contact created")
 
 
 def _ref(caller: Caller) -> ChannelRef:
     return ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
 
 
-def _desk(gateway: ApiContext, caller: Caller) -> desk.ContactService:
-    return desk.ContactService(gateway.db, _ref(caller), caller.channel_id, gateway.clock.now())
+def _contacts(gateway: ApiContext, caller: Caller) -> ContactService:
+    return ContactService(gateway.db, _ref(caller), caller.channel_id, gateway.clock.now())
 
 
-async def _search(
-    query: MultiDict[Any], wanted: ContactFilter, limit: int, gateway: ApiContext, caller: Caller
-) -> tuple[list[ContactRow], str | None]:
-    words, after = query["q"].strip(), read_cursor(query.get("cursor"), SearchPosition)
+async def _show(contacts: ContactService, row: ContactRow) -> Contact:
+    return (await _show_all(contacts, [row]))[0]
+
+
+async def _show_all(contacts: ContactService, rows: list[ContactRow]) -> list[Contact]:
+    labels = await contacts.labels(rows)
+    return [Contact.of(row, labels[row.id]) for row in rows]
+
+
+async def _search(query: ContactQuery, words: str, contacts: ContactService) -> tuple[list[ContactRow], str | None]:
+    words, after = words.strip(), read_cursor(query.cursor, SearchPosition)
     check_storable("q", words)
-    if not 1 <= len(words) <= _WORDS_MOST:
-        raise invalid_field("q", f"takes 1 to {_WORDS_MOST} characters")
+    if not 1 <= len(words) <= _WORDS_MAX:
+        raise invalid_field("q", f"takes 1 to {_WORDS_MAX} characters")
     if after is not None and "\x00" in after.key:
         raise invalid_field("cursor", "must not contain the character NUL")
-    found = await search_contacts(gateway.db, caller.channel_id, words, wanted, after, limit)
-    more = show_cursor(found[-1].match) if len(found) == limit else None
-    return [one.contact for one in found], more
+    found = await search_contacts(contacts.db, contacts.channel_id, words, query.filter(), after, query.limit)
+    return [one.contact for one in found], show_cursor(found[-1].match) if len(found) == query.limit else None
 
 
-async def _at_phone(query: MultiDict[Any], wanted: ContactFilter, at: desk.ContactService) -> list[ContactRow]:
-    """Whoever goes by a number: one, or nobody. The other filters count too."""
-    if "q" in query:
+async def _at_phone(query: ContactQuery, phone: str, contacts: ContactService) -> list[ContactRow]:
+    """Return the contact with a phone number, if it fits the other filters."""
+    filter_ = query.filter()
+    if query.q is not None:
         raise invalid_field("q", "cannot be combined with phone, which names one contact")
-    row = await at.at(check_phone(query["phone"]))
-    if row is None or (wanted.opted_out is not None and wanted.opted_out != (row.opted_out is not None)):
+    row = await contacts.at(check_phone(phone))
+    if row is None or (filter_.opted_out is not None and filter_.opted_out != (row.opted_out is not None)):
         return []
-    if wanted.label_id is None:
+    if filter_.label_id is None:
         return [row]
-    shown = await at.show(row)
-    return [row] if ids.show("lb", wanted.label_id) in [label["id"] for label in shown["labels"]] else []
-
-
-def _filter(query: MultiDict[Any]) -> ContactFilter:
-    label, out = query.get("label"), query.get("opted_out")
-    label_id = None if label is None else ids.read("lb", label)
-    if label is not None and label_id is None:
-        raise invalid_field("label", "must be the id of a label, as GET /api/v1/labels shows it")
-    flag = None if out is None else read_choice("opted_out", out, ("true", "false")) == "true"
-    return ContactFilter(label_id, flag)
+    labels = await contacts.labels([row])
+    return [row] if filter_.label_id in [label.id for label in labels[row.id]] else []

@@ -1,122 +1,137 @@
-"""Conversations: list, look, set, read, and show that an answer is being written."""
+"""Conversations: list, get, change, mark as read, and show that an answer is being written."""
 
-from typing import Any
+from typing import Annotated, Literal
 from uuid import UUID
 
-import msgspec
-from litestar import Request, Response, get, patch, post
-from litestar.datastructures import MultiDict
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
-from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
+from gatepost.api.contract.conversations import Conversation, ReadConversation
+from gatepost.api.contract.messages import Message
+from gatepost.api.openapi.error_codes import NETWORK
+from gatepost.api.openapi.route_docs import CONNECTED
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import LabelFilter, Paged, Phone, Zone, read_label
+from gatepost.api.responses import Page, Reply
+from gatepost.api.route import get, patch, post
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_moment, read_zone
-from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
-from gatepost.model.field_readers import read_choice
 from gatepost.model.phone import check_phone
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services import conversations as desk
-from gatepost.services.messages import show_message
+from gatepost.services import conversations as service
+from gatepost.services.conversations import ConversationChange
 from gatepost.services.read_receipts import show_typing
-from gatepost.store.conversations.changes import STATUSES, ConversationDetails
+from gatepost.store.conversations.changes import ConversationDetails
 from gatepost.store.conversations.inbox import InboxFilter, list_conversations
 
 _PATH = "/api/v1/conversations"
 _ONE = _PATH + "/{conversation_id:str}"
-_PAGE = ("limit", "cursor")
-_FILTERS = ("status", "archived", "unread", "label", "phone", "since", "tz")
-_change = msgspec.json.Decoder(desk.ConversationChange)
 
 
-@get(_PATH, opt={"scope": "read"}, summary="List conversations")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Conversations by their newest message, the newest first; narrowed by filters that combine."""
-    query = check_query(request.query_params, *_PAGE, *_FILTERS)
-    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
-    page = await list_conversations(gateway.db, caller.channel_id, _filter(query), before, limit)
-    shown = [_show(one, gateway, caller) for one in page.conversations]
-    return answer(shown, paging=show_cursor(page.following) if page.following else None)
+class ConversationQuery(Paged, frozen=True, kw_only=True):
+    """Which conversations; all filters have to fit."""
+
+    status: Annotated[Literal["open", "closed"], Meta(description="Only those with this status.")] | None = None
+    archived: Annotated[bool, Meta(description="`true`: only archived ones; `false`: only others.")] | None = None
+    unread: Annotated[bool, Meta(description="`true`: only unread ones; `false`: only others.")] | None = None
+    label: LabelFilter | None = None
+    phone: Phone | None = None
+    since: Annotated[str, Meta(description="Only those with a message since this date or time.")] | None = None
+    tz: Zone | None = None
+
+    def filter(self) -> InboxFilter:
+        """Return what to read."""
+        zone = read_zone(self.tz)
+        return InboxFilter(
+            status=self.status,
+            archived=self.archived,
+            unread=self.unread,
+            label_id=read_label(self.label),
+            phone=None if self.phone is None else check_phone(self.phone),
+            since=None if self.since is None else read_moment("since", self.since, zone),
+        )
 
 
-@get(_ONE, opt={"scope": "read"}, summary="Get a conversation")
-async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(
+    _PATH,
+    scope="read",
+    summary="List conversations",
+    errors=("invalid_phone",),
+    keeps={"conversation_id": "data[0].id"},
+)
+async def list_all(query: ConversationQuery, gateway: Context, caller: CurrentCaller) -> Page[Conversation]:
+    """Conversations by their newest message, the newest first; filters combine."""
+    before = read_cursor(query.cursor, UUID)
+    page = await list_conversations(gateway.db, caller.channel_id, query.filter(), before, query.limit)
+    found = [_conversation(one, gateway, caller) for one in page.conversations]
+    return Page(found, show_cursor(page.following) if page.following else None)
+
+
+@get(_ONE, scope="read", summary="Get a conversation")
+async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Conversation:
     """One conversation with its contact, labels and newest message."""
-    found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
-    return answer(_show(found, gateway, caller))
+    found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
+    return _conversation(found, gateway, caller)
 
 
-@patch(_ONE, opt={"scope": "manage"}, summary="Change a conversation")
+@patch(
+    _ONE,
+    scope="manage",
+    summary="Change a conversation",
+    message="Conversation changed",
+    example={"status": "closed", "assignee": "Anna", "note": "Wants it on Friday"},
+)
 async def change_conversation(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    conversation_id: FromPath[str], body: ConversationChange, gateway: Context, caller: CurrentCaller
+) -> Conversation:
     """Sets status, archived, muted, assignee or note."""
-    wishes, _ = await read_body(request, _change)
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
-    await desk.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, wishes, now)
-    found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
-    return answer(_show(found, gateway, caller), "Conversation changed")
+    await service.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, body, now)
+    found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
+    return _conversation(found, gateway, caller)
 
 
-@get(_ONE + "/messages", opt={"scope": "read"}, summary="List a conversation's messages")
+@get(_ONE + "/messages", scope="read", summary="List a conversation's messages")
 async def list_messages(
-    conversation_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    conversation_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
+) -> Page[Message]:
     """The messages of a conversation, both ways, the newest first."""
-    query = check_query(request.query_params, *_PAGE)
-    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
-    now = gateway.clock.now()
-    piece = await desk.list_history(gateway.db, caller.channel_id, conversation_id, before, limit, now)
-    more = show_cursor(piece.reached) if piece.reached else None
-    return answer([show_message(message, now) for message in piece.messages], paging=more)
+    before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
+    page = await service.list_history(gateway.db, caller.channel_id, conversation_id, before, query.limit, now)
+    rows = [Message.of(row, now) for row in page.messages]
+    return Page(rows, show_cursor(page.reached) if page.reached else None)
 
 
-@post(_ONE + "/read", opt={"scope": "send"}, status_code=200, summary="Mark a conversation as read")
-async def post_read(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Nothing of it is unread any more, and the person is shown that where the channel is connected."""
-    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    shown = await desk.read_conversation(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
-    found = await desk.access_conversation(gateway.db, caller.channel_id, conversation_id)
-    told = "the person was shown that" if shown else "the network could not show the person"
-    return answer(_show(found, gateway, caller) | {"shown": shown}, f"Conversation read; {told}")
+@post(_ONE + "/read", scope="send", summary="Mark a conversation as read")
+async def post_read(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Reply[ReadConversation]:
+    """Marks all messages as read. The person is shown that if the channel is connected."""
+    channel, now = await get_channel(gateway.db, caller.account_id, caller.channel_id), gateway.clock.now()
+    shown = await service.read_conversation(gateway.db, gateway.speak, channel, conversation_id, now)
+    found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
+    read = ReadConversation.after(found, now, window=NETWORK_KINDS[caller.kind].capabilities.window, shown=shown)
+    result = "the person was shown that" if shown else "the network could not show the person"
+    return Reply(read, f"Conversation read; {result}")
 
 
-@post(_ONE + "/typing", opt={"scope": "send"}, status_code=200, summary="Show typing")
-async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@post(
+    _ONE + "/typing",
+    scope="send",
+    summary="Show typing",
+    message="Typing is shown",
+    errors=NETWORK,
+    needs=("incoming_id",),
+    after=CONNECTED,
+)
+async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Shows the person that an answer is being written."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_typing(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
-    return answer(None, "Typing is shown")
 
 
-def _show(found: ConversationDetails, gateway: ApiContext, caller: Caller) -> dict[str, Any]:
-    return desk.show_conversation(found, gateway.clock.now(), window=NETWORK_KINDS[caller.kind].capabilities.window)
-
-
-def _filter(query: MultiDict[Any]) -> InboxFilter:
-    status, phone, since = query.get("status"), query.get("phone"), query.get("since")
-    zone = read_zone(query.get("tz"))
-    return InboxFilter(
-        status=None if status is None else read_choice("status", status, STATUSES),
-        archived=_flag("archived", query.get("archived")),
-        unread=_flag("unread", query.get("unread")),
-        label_id=_label(query.get("label")),
-        phone=None if phone is None else check_phone(phone),
-        since=None if since is None else read_moment("since", since, zone),
-    )
-
-
-def _flag(name: str, text: str | None) -> bool | None:
-    return None if text is None else read_choice(name, text, ("true", "false")) == "true"
-
-
-def _label(text: str | None) -> UUID | None:
-    label_id = None if text is None else ids.read("lb", text)
-    if text is not None and label_id is None:
-        raise invalid_field("label", "must be the id of a label, as GET /api/v1/labels shows it")
-    return label_id
+def _conversation(found: ConversationDetails, gateway: ApiContext, caller: Caller) -> Conversation:
+    return Conversation.of(found, gateway.clock.now(), window=NETWORK_KINDS[caller.kind].capabilities.window)

@@ -1,72 +1,103 @@
-"""The log of deliveries: find out why a webhook did not arrive, and have it delivered again."""
+"""The log of deliveries: find out why a webhook did not arrive, and deliver it again."""
 
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar import Request, Response, get, post
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
-from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.api.contract.deliveries import Delivery, Retried, Retry, WholeDelivery
+from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import From, Paged, To, Zone
+from gatepost.api.responses import Page, Reply
+from gatepost.api.route import get, post
 from gatepost.model.errors import GatepostError, invalid_field
-from gatepost.services import deliveries as desk
-from gatepost.services.history_query import read_parameters
+from gatepost.services import deliveries as service
 
 _PATH = "/api/v1/deliveries"
 _ONE = _PATH + "/{delivery_id:str}"
+_LOGGED = Wait("/api/v1/deliveries?endpoint={{endpoint_id}}", "data.length > 0")
+_SETTLED = Wait("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
+
+
+class DeliveryQuery(Paged, frozen=True, kw_only=True):
+    """Which deliveries; all filters have to fit."""
+
+    endpoint: Annotated[str, Meta(description="Only those to this webhook endpoint, by its id.")] | None = None
+    status: Annotated[str, Meta(description="Only those with this status, or several with commas.")] | None = None
+    type: Annotated[str, Meta(description="Only those of this event type, or several with commas.")] | None = None
+    from_: From | None = None
+    to: To | None = None
+    tz: Zone | None = None
 
 
 class RetryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The deliveries to be made again, by their ids; 100 at most."""
+    """The deliveries to make again, by their ids; at most 100."""
 
     ids: list[str]
 
 
-_retry = msgspec.json.Decoder(RetryRequest)
-
-
-@get(_PATH, opt={"scope": "read"}, summary="List deliveries")
-async def list_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(
+    _PATH,
+    scope="read",
+    summary="List deliveries",
+    keeps={"delivery_id": "data[0].id"},
+    asks={"endpoint": "{{endpoint_id}}"},
+    after=_LOGGED,
+    folder="webhooks",
+)
+async def list_deliveries(query: DeliveryQuery, gateway: Context, caller: CurrentCaller) -> Page[Delivery]:
     """Deliveries to webhook endpoints, the newest event first; filters combine. A short page may have a next one."""
-    given = read_parameters(request.query_params.multi_items(), (*desk.FILTERS, "limit", "cursor"))
-    wanted, most = desk.read_filter(given), read_limit(given.get("limit"))
-    before, now = read_cursor(given.get("cursor"), tuple[UUID, UUID]), gateway.clock.now()
-    page = await desk.find_deliveries(gateway.db, caller.channel_id, wanted, before, most)
-    following = show_cursor(page.reached) if page.reached else None
-    return answer([desk.show_delivery(one, now) for one in page.found], paging=following)
-
-
-@get(_ONE, opt={"scope": "read"}, summary="Get a delivery")
-async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
-    found = await desk.access_delivery(gateway.db, caller.channel_id, delivery_id)
-    return answer(await desk.show_with_attempts(gateway.db, caller.channel_id, found, gateway.clock.now()))
-
-
-@post(_ONE + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry a delivery")
-async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Makes a delivery due now, whether it failed, waits or was delivered; its schedule begins anew."""
+    filter_, before = service.read_filter(query.given()), read_cursor(query.cursor, tuple[UUID, UUID])
+    page = await service.find_deliveries(gateway.db, caller.channel_id, filter_, before, query.limit)
     now = gateway.clock.now()
-    found = await desk.retry_one(gateway.db, caller.channel_id, delivery_id, now)
-    return answer(desk.show_delivery(found, now), "The delivery is due now")
+    return Page([Delivery.of(row, now) for row in page.found], show_cursor(page.reached) if page.reached else None)
 
 
-@post(_PATH + "/retry", opt={"scope": "manage"}, status_code=200, summary="Retry several deliveries")
-async def retry_deliveries(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(_ONE, scope="read", summary="Get a delivery", folder="webhooks")
+async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> WholeDelivery:
+    """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
+    row = await service.access_delivery(gateway.db, caller.channel_id, delivery_id)
+    attempts, bodies = await service.attempts_of(gateway.db, caller.channel_id, row)
+    return WholeDelivery.with_attempts(row, attempts, bodies, gateway.clock.now())
+
+
+@post(
+    _ONE + "/retry",
+    scope="manage",
+    summary="Retry a delivery",
+    message="The delivery is due now",
+    errors=("wrong_state",),
+    after=_SETTLED,
+    folder="webhooks",
+)
+async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Delivery:
+    """Makes a delivery due now, whether it failed, waits or was delivered; its schedule starts again."""
+    now = gateway.clock.now()
+    return Delivery.of(await service.retry_one(gateway.db, caller.channel_id, delivery_id, now), now)
+
+
+@post(
+    _PATH + "/retry",
+    scope="manage",
+    summary="Retry several deliveries",
+    message="1 of 1 deliveries are due now",
+    example={"ids": ["{{delivery_id}}"]},
+    folder="webhooks",
+)
+async def retry_deliveries(body: RetryRequest, gateway: Context, caller: CurrentCaller) -> Reply[Retried]:
     """Makes up to 100 deliveries due now, each with its own result."""
-    wish, _ = await read_body(request, _retry)
-    if not 1 <= len(wish.ids) <= desk.SELECTION_MAX:
-        raise invalid_field("ids", f"must hold 1 to {desk.SELECTION_MAX} ids, but holds {len(wish.ids):,}")
-    done = await desk.retry_many(gateway.db, caller.channel_id, wish.ids, gateway.clock.now())
-    results = [_result(id_, done[id_]) for id_ in wish.ids]
-    taken = sum(result["success"] for result in results)
-    data = {"accepted": taken, "refused": len(results) - taken, "results": results}
-    return answer(data, f"{taken:,} of {len(results):,} deliveries are due now")
+    if not 1 <= len(body.ids) <= service.SELECTION_MAX:
+        raise invalid_field("ids", f"must hold 1 to {service.SELECTION_MAX} ids, but holds {len(body.ids):,}")
+    errors = await service.retry_many(gateway.db, caller.channel_id, body.ids, gateway.clock.now())
+    results = [_result(id_, errors[id_]) for id_ in body.ids]
+    accepted = sum(result.success for result in results)
+    retried = Retried(accepted, len(results) - accepted, results)
+    return Reply(retried, f"{accepted:,} of {len(results):,} deliveries are due now")
 
 
-def _result(id_: str, refusal: GatepostError | None) -> dict[str, Any]:
-    if refusal is None:
-        return {"id": id_, "success": True, "error": None}
-    return {"id": id_, "success": False, "error": {"code": refusal.code, "message": refusal.message}}
+def _result(id_: str, error: GatepostError | None) -> Retry:
+    return Retry(id_, error is None, {"code": error.code, "message": error.message} if error else None)

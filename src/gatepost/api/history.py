@@ -1,62 +1,108 @@
-"""History: a channel's messages by date, person, kind and words, as pages and as a file."""
+"""History: a channel's messages by date, person, type and words, as pages and as a file."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
-from litestar import Request, Response, get
+from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.json_body import answer
-from gatepost.api.paging import read_cursor, read_limit, show_cursor
+from gatepost.api.contract.messages import Message
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import Cursor, From, Limit, Phone, Query, To, Zone
+from gatepost.api.responses import Page
+from gatepost.api.route import get
 from gatepost.api.stream_response import StreamResponse
 from gatepost.model.dates import IdRange
-from gatepost.model.errors import invalid_field
-from gatepost.services.export import FORMATS, open_export
+from gatepost.services.export import FORMATS, Render, as_csv, open_export
 from gatepost.services.history import find_page
-from gatepost.services.history_query import FILTERS, read_history_query, read_parameters, resolve
-from gatepost.services.messages import show_message
-from gatepost.store.messages.history import HistoryFilter, HistoryPage
+from gatepost.services.history_query import read_history_query, resolve
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
 
 _PATH = "/api/v1/messages"
+_encode = msgspec.json.Encoder().encode
+Direction = Annotated[str, Meta(description="`in` or `out`.", extra_json_schema={"enum": ["in", "out"]})]
 
 
-@get(_PATH, opt={"scope": "read", "costly": "q"}, summary="Look back at messages")
-async def list_messages(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+class HistoryFilters(Query, frozen=True, kw_only=True):
+    """Which messages; all filters have to fit."""
+
+    from_: From | None = None
+    to: To | None = None
+    tz: Zone | None = None
+    phone: Phone | None = None
+    conversation: Annotated[str, Meta(description="Only those of this conversation.")] | None = None
+    direction: Direction | None = None
+    status: Annotated[str, Meta(description="Only those with this status, or several with commas.")] | None = None
+    type: Annotated[str, Meta(description="Only those of this type, or several with commas.")] | None = None
+    q: Annotated[str, Meta(description="Words to search for.")] | None = None
+
+
+class MessageQuery(HistoryFilters, frozen=True, kw_only=True):
+    """A page of the history."""
+
+    limit: Limit = 20
+    cursor: Cursor | None = None
+
+
+class ExportQuery(HistoryFilters, frozen=True, kw_only=True):
+    """The history as a file."""
+
+    format: Annotated[Literal["ndjson", "csv"], Meta(description="The format of the file.")] = "ndjson"
+
+
+@get(
+    _PATH,
+    scope="read",
+    costly="q",
+    summary="Look back at messages",
+    errors=("invalid_phone",),
+    asks={"direction": "in", "limit": "1"},
+    keeps={"incoming_id": "data[0].key.id", "phone": "data[0].contact.phone"},
+    turn=-1,
+)
+async def list_messages(query: MessageQuery, gateway: Context, caller: CurrentCaller) -> Page[Message]:
     """Messages of a range of time, the newest first; filters combine. A short page may still have a next one."""
-    given = _parameters(request, ("limit", "cursor"))
-    asked, most = read_history_query(given), read_limit(given.get("limit"))
-    before, now = read_cursor(given.get("cursor"), UUID), gateway.clock.now()
-    wanted = _before(await resolve(gateway.db, caller.channel_id, asked), before)
-    piece = HistoryPage([], None)
-    if wanted:
-        piece = await find_page(gateway.db, caller.channel_id, wanted, asked.sought, now, most=most)
-    following = show_cursor(piece.reached) if piece.reached else None
-    return answer([show_message(message, now) for message in piece.messages], paging=following)
+    asked = read_history_query(query.given())
+    before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
+    filter_ = _before(await resolve(gateway.db, caller.channel_id, asked), before)
+    page = HistoryPage([], None)
+    if filter_:
+        page = await find_page(gateway.db, caller.channel_id, filter_, asked.sought, now, most=query.limit)
+    rows = [Message.of(row, now) for row in page.messages]
+    return Page(rows, show_cursor(page.reached) if page.reached else None)
 
 
-@get(_PATH + "/export", opt={"scope": "read", "costly": ALWAYS}, summary="Export messages")
-async def export_messages(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
-    """All messages that fit, the newest first, as NDJSON or CSV, written while it is sent."""
-    given = _parameters(request, ("format",))
-    asked, format_ = read_history_query(given), given.get("format", "ndjson")
-    if format_ not in FORMATS:
-        raise invalid_field("format", f"must be one of {', '.join(FORMATS)}")
-    wanted, now = await resolve(gateway.db, caller.channel_id, asked), gateway.clock.now()
-    pieces = await open_export(gateway.db, caller.channel_id, wanted, asked.sought, format_, now)
-    name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{format_}"'
+@get(
+    _PATH + "/export",
+    scope="read",
+    costly=ALWAYS,
+    summary="Export messages",
+    errors=("invalid_phone",),
+    asks={"format": "csv"},
+    binary=("application/x-ndjson; charset=utf-8", "text/csv; charset=utf-8"),
+)
+async def export_messages(query: ExportQuery, gateway: Context, caller: CurrentCaller) -> StreamResponse:
+    """All messages that fit, the newest first, as NDJSON or CSV, written while they are read."""
+    asked, now = read_history_query(query.given()), gateway.clock.now()
+    filter_ = await resolve(gateway.db, caller.channel_id, asked)
+    render: Render = as_csv if query.format == "csv" else as_ndjson
+    pieces = await open_export(gateway.db, caller.channel_id, filter_, asked.sought, render, now)
+    name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{query.format}"'
     headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
-    return StreamResponse(pieces, media_type=FORMATS[format_], headers=headers)
+    return StreamResponse(pieces, media_type=FORMATS[query.format], headers=headers)
 
 
-def _parameters(request: Request[Any, Any, Any], further: Sequence[str]) -> dict[str, str]:
-    return read_parameters(request.query_params.multi_items(), (*FILTERS, *further))
+def as_ndjson(rows: Sequence[StoredMessage], now: datetime) -> bytes:
+    """Return messages as lines of JSON."""
+    return b"".join(_encode(Message.of(row, now)) + b"\n" for row in rows)
 
 
-def _before(wanted: HistoryFilter | None, cursor: UUID | None) -> HistoryFilter | None:
-    """Only what is older than the cursor."""
-    if wanted is None or cursor is None:
-        return wanted
-    return msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, min(wanted.span.end, cursor)))
+def _before(filter_: HistoryFilter | None, cursor: UUID | None) -> HistoryFilter | None:
+    """Return the filter for what is older than the cursor."""
+    if filter_ is None or cursor is None:
+        return filter_
+    return msgspec.structs.replace(filter_, span=IdRange(filter_.span.start, min(filter_.span.end, cursor)))

@@ -1,74 +1,113 @@
-"""Messages: look, trace, cancel, mark as read. Sending is in `hot.py`."""
+"""Messages: get, trace, cancel, edit, delete, mark as read. Sending is in `hot_routes.py`."""
 
-from typing import Any
-
-import msgspec
-from litestar import Request, Response, delete, get, patch, post
 from litestar.params import FromPath
 
 from gatepost.admin.channels import get_channel
-from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
+from gatepost.api.context import ApiContext, Context, CurrentCaller
+from gatepost.api.contract.messages import Message, Trace
+from gatepost.api.openapi.error_codes import NETWORK
+from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.route import delete, get, patch, post
+from gatepost.model.account import Caller
 from gatepost.outbound.cancel import cancel_message
 from gatepost.outbound.wait_explanation import explain_wait
 from gatepost.services.message_amendments import MessageChange, delete_message, edit_message
-from gatepost.services.messages import access_message, show_message, show_one, trace_message
+from gatepost.services.messages import access_message
 from gatepost.services.read_receipts import show_read
+from gatepost.store.messages.history import read_trace
 
-_change = msgspec.json.Decoder(MessageChange)
-
-
-@get("/api/v1/messages/{message_id:str}", opt={"scope": "read"}, summary="Get a message")
-async def get_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """One message as it stands."""
-    message, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
-    return answer(show_one(message, await explain_wait(gateway.db, caller.channel_id, message, now), now))
+_ONE = "/api/v1/messages/{message_id:str}"
+_SENT = Wait("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
 
 
-@get("/api/v1/messages/{message_id:str}/trace", opt={"scope": "read"}, summary="Trace a message")
-async def get_trace(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(
+    _ONE,
+    scope="read",
+    summary="Get a message",
+    keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"},
+)
+async def get_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+    """One message with its current status."""
+    row, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
+    return Message.of(row, now, await explain_wait(gateway.db, caller.channel_id, row, now))
+
+
+@get(_ONE + "/trace", scope="read", summary="Trace a message")
+async def get_trace(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Trace:
     """Every step from acceptance to each webhook attempt, with times and reasons."""
-    message, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
-    wait = await explain_wait(gateway.db, caller.channel_id, message, now)
-    return answer(await trace_message(gateway.db, caller.channel_id, message, wait, now))
+    row, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
+    wait = await explain_wait(gateway.db, caller.channel_id, row, now)
+    return Trace.of(row, wait, await read_trace(gateway.db, caller.channel_id, row.event_ids), now)
 
 
-@post("/api/v1/messages/{message_id:str}/cancel", opt={"scope": "send"}, status_code=200, summary="Cancel a message")
-async def post_cancel(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Cancels a message that has not left yet."""
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    await cancel_message(gateway.db, caller, message, gateway.clock.now())
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    return answer(show_message(message, gateway.clock.now()), "Message canceled")
+@post(
+    _ONE + "/cancel",
+    scope="send",
+    summary="Cancel a message",
+    message="Message canceled",
+    errors=("wrong_state", "overloaded"),
+    uses={"message_id": "scheduled_id"},
+)
+async def post_cancel(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+    """Cancels a message that has not been sent yet."""
+    row = await access_message(gateway.db, caller.channel_id, message_id)
+    await cancel_message(gateway.db, caller, row, gateway.clock.now())
+    return await _current(gateway, caller, message_id)
 
 
-@patch("/api/v1/messages/{message_id:str}", opt={"scope": "send"}, summary="Edit a message")
+@patch(
+    _ONE,
+    scope="send",
+    summary="Edit a message",
+    message="Message edited",
+    errors=NETWORK,
+    example={"body": "Hello again from Gatepost"},
+    after=_SENT,
+    only="qr",
+)
 async def patch_message(
-    message_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Changes a text that was sent, on the person's phone too. QR channels only."""
-    change, _ = await read_body(request, _change)
-    message = await access_message(gateway.db, caller.channel_id, message_id)
+    message_id: FromPath[str], body: MessageChange, gateway: Context, caller: CurrentCaller
+) -> Message:
+    """Changes a text that was sent, on the person's phone too."""
+    row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    await edit_message(gateway.db, gateway.speak, channel, message, change, gateway.clock.now())
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    return answer(show_message(message, gateway.clock.now()), "Message edited")
+    await edit_message(gateway.db, gateway.speak, channel, row, body, gateway.clock.now())
+    return await _current(gateway, caller, message_id)
 
 
-@delete("/api/v1/messages/{message_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete for everyone")
-async def remove_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Deletes a message for everyone. QR channels only."""
-    message = await access_message(gateway.db, caller.channel_id, message_id)
+@delete(
+    _ONE,
+    scope="send",
+    summary="Delete for everyone",
+    message="Message deleted for everyone",
+    errors=NETWORK,
+    after=_SENT,
+    only="qr",
+)
+async def remove_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+    """Deletes a message for everyone."""
+    row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    await delete_message(gateway.db, gateway.speak, channel, message, gateway.clock.now())
-    message = await access_message(gateway.db, caller.channel_id, message_id)
-    return answer(show_message(message, gateway.clock.now()), "Message deleted for everyone")
+    await delete_message(gateway.db, gateway.speak, channel, row, gateway.clock.now())
+    return await _current(gateway, caller, message_id)
 
 
-@post("/api/v1/messages/{message_id:str}/read", opt={"scope": "send"}, status_code=200, summary="Mark as read")
-async def post_read(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@post(
+    _ONE + "/read",
+    scope="send",
+    summary="Mark as read",
+    message="Message marked as read",
+    errors=NETWORK,
+    uses={"message_id": "incoming_id"},
+)
+async def post_read(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
     """Shows the person that their message was read."""
-    message = await access_message(gateway.db, caller.channel_id, message_id)
+    row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    await show_read(gateway.speak, channel, message)
-    return answer(show_message(message, gateway.clock.now()), "Message marked as read")
+    await show_read(gateway.speak, channel, row)
+    return Message.of(row, gateway.clock.now())
+
+
+async def _current(gateway: ApiContext, caller: Caller, message_id: str) -> Message:
+    """Return a message after a change."""
+    return Message.of(await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now())

@@ -1,39 +1,42 @@
-"""How the channel's business shows itself on the network, and how its number stands there."""
-
-from typing import Any
-
-import msgspec
-from litestar import Request, Response, get, patch
+"""The business profile of the channel, and the state of its number at the network."""
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
-from gatepost.services import profile as desk
+from gatepost.api.contract.channel import Health, Profile
+from gatepost.api.openapi.error_codes import NETWORK
+from gatepost.api.route import get, patch
+from gatepost.services import profile as service
 from gatepost.services.business import open_business
+from gatepost.services.profile import ProfileChange
 
-_change = msgspec.json.Decoder(desk.ProfileChange)
 
-
-@get("/api/v1/channel/profile", opt={"scope": "read"}, summary="Get the business profile")
-async def get_profile(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get("/api/v1/channel/profile", scope="read", summary="Get the business profile", errors=NETWORK, only="official")
+async def get_profile(gateway: Context, caller: CurrentCaller) -> Profile:
     """The profile as the network has it."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     business = open_business(channel, gateway.business, "a business profile")
-    return answer(await desk.show_profile(business))
+    return Profile.of(await service.read_profile(business))
 
 
-@patch("/api/v1/channel/profile", opt={"scope": "manage"}, summary="Change the business profile")
-async def change_profile(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Changes what is given and leaves the rest."""
-    change, _ = await read_body(request, _change)
+@patch(
+    "/api/v1/channel/profile",
+    scope="manage",
+    summary="Change the business profile",
+    message="Profile changed",
+    errors=NETWORK,
+    example={"about": "Open until six"},
+    only="official",
+)
+async def change_profile(body: ProfileChange, gateway: Context, caller: CurrentCaller) -> Profile:
+    """Changes the given fields and leaves the others."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     business = open_business(channel, gateway.business, "a business profile")
-    return answer(await desk.change_profile(business, change), "Profile changed")
+    return Profile.of(await service.change_profile(business, body))
 
 
-@get("/api/v1/channel/health", opt={"scope": "read"}, summary="Check the number's health")
-async def get_health(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get("/api/v1/channel/health", scope="read", summary="Check the number's health", errors=NETWORK, only="official")
+async def get_health(gateway: Context, caller: CurrentCaller) -> Health:
     """Asks the network for the number's quality, status and limits."""
-    channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
+    channel, now = await get_channel(gateway.db, caller.account_id, caller.channel_id), gateway.clock.now()
     business = open_business(channel, gateway.business, "a health report")
-    return answer(await desk.check_health(gateway.db, channel, business, gateway.clock.now()))
+    return Health.of(await service.check_health(gateway.db, channel, business, now), now)

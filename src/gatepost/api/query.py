@@ -2,21 +2,34 @@
 
 import types
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 from litestar.datastructures import MultiDict
 from msgspec import Meta
 
+from gatepost.model import ids
 from gatepost.model.errors import invalid_field
-from gatepost.model.field_readers import plain, read_choice
+from gatepost.model.field_readers import check_storable, plain, read_choice
 
 T = TypeVar("T", bound="Query")
 _FLAGS = ("true", "false")
 _UNIT = "unit"  # of a number, in `Meta.extra`
 
 
-class Query(msgspec.Struct, frozen=True):
+class Query(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     """The query parameters of a route."""
+
+    def given(self) -> dict[str, str]:
+        """Return the filters that were given; each is text that can be stored."""
+        texts = {
+            field.encode_name: value
+            for field in msgspec.structs.fields(self)
+            if field.name != "cursor" and isinstance(value := getattr(self, field.name), str)
+        }
+        for name, value in texts.items():
+            check_storable(name, value)
+        return texts
 
 
 Limit = Annotated[int, Meta(description="The maximum number of items.", ge=1, le=100)]
@@ -65,9 +78,11 @@ class Parameter(msgspec.Struct, frozen=True):
 
     def described(self) -> dict[str, Any]:
         """Return the parameter as OpenAPI describes it."""
-        plain_type: Any = Literal["true", "false"] if self.type is bool else self.type
+        choices = _FLAGS if self.type is bool else get_args(self.type) if get_origin(self.type) is Literal else ()
         meta = Meta(ge=self.meta.ge, le=self.meta.le, extra_json_schema=self.meta.extra_json_schema)
-        schema = msgspec.json.schema(Annotated[plain_type, meta])
+        schema = (
+            {"type": "string", "enum": list(choices)} if choices else msgspec.json.schema(Annotated[self.type, meta])
+        )
         if self.default not in (None, msgspec.NODEFAULT):
             schema["default"] = self.default
         return {"name": self.name, "in": "query", "description": self.meta.description or "", "schema": schema}
@@ -110,3 +125,14 @@ def _unwrapped(type_: Any) -> tuple[Any, Meta]:
 def seconds(description: str, least: int, most: int) -> Any:
     """Return the type of a parameter that is a number of seconds."""
     return Annotated[int, Meta(description=description, ge=least, le=most, extra={_UNIT: "seconds"})]
+
+
+LabelFilter = Annotated[str, Meta(description="Only those with this label, by its id.")]
+
+
+def read_label(text: str | None) -> UUID | None:
+    """Return the id of the label that a filter names."""
+    label_id = None if text is None else ids.read("lb", text)
+    if text is not None and label_id is None:
+        raise invalid_field("label", "must be the id of a label, as GET /api/v1/labels shows it")
+    return label_id

@@ -49,11 +49,11 @@ def _decorator(kind: Any) -> Callable[..., Decorator]:
 
         def make(function: Function) -> HTTPRouteHandler:
             described = describe_handler(function, RouteDocs(message=message, **docs))
-            opt = {"docs": described, **({"scope": scope} if scope else {"public": True})}
+            opt: dict[str, Any] = {"scope": scope} if scope else {"public": True}
             if costly:
                 opt["costly"] = costly
             handler = kind(path, opt=opt, status_code=described.status, summary=summary, **more)
-            made: HTTPRouteHandler = handler(_adapt(function, message, described.status))
+            made: HTTPRouteHandler = handler(_adapt(function, described))
             return made
 
         return make
@@ -66,12 +66,12 @@ get, post, put, patch, delete = map(
 )
 
 
-def _adapt(function: Function, message: str, status: int) -> Function:
+def _adapt(function: Function, docs: RouteDocs) -> Function:
     """Return the function that the framework calls: it reads body and query, and wraps the answer."""
     hints, signature = get_type_hints(function, include_extras=True), inspect.signature(function)
     decoder = msgspec.json.Decoder(hints["body"]) if "body" in hints else None
     query = QueryReader(hints["query"]) if "query" in hints else None
-    once, asks = "once" in hints, "request" in hints
+    once, asks, message, status = "once" in hints, "request" in hints, docs.message, docs.status
 
     async def handle(*, request: Request[Any, Any, Any], **given: Any) -> Any:
         raw = b""
@@ -94,5 +94,6 @@ def _adapt(function: Function, message: str, status: int) -> Function:
     parameters = [*named, _REQUEST]
     handle.__signature__ = inspect.Signature(parameters, return_annotation=litestar.Response[Any])  # type: ignore[attr-defined]
     handle.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": litestar.Response[Any]}
+    handle.docs = docs  # type: ignore[attr-defined]
     handle.__name__, handle.__doc__, handle.__module__ = function.__name__, function.__doc__, function.__module__
     return handle

@@ -11,6 +11,7 @@ from msgspec import Meta
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
 from gatepost.api.context import ApiContext, Context, CurrentCaller
+from gatepost.api.contract.deliveries import GivenAnswer, SentRequest
 from gatepost.api.idempotency import create_once
 from gatepost.api.json_body import answer, envelope, read_body
 from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
@@ -30,7 +31,6 @@ from gatepost.model.endpoint import (
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
-from gatepost.services.deliveries import show_answer, show_headers
 from gatepost.store.deliveries.log import LoggedAttempt, list_attempts
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.idempotency import IdempotentRequest
@@ -283,10 +283,6 @@ def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
         "status": attempt.status,
         "error": explain(attempt.status, attempt.error),
         "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
-        "request": {
-            "url": attempt.url,
-            "headers": show_headers(attempt.request_headers),
-            "body": attempt.request_body,
-        },
-        "answer": show_answer(attempt.answer_headers, attempt.answer_body),
+        "request": SentRequest.of(attempt.url, attempt.request_headers, attempt.request_body),
+        "answer": GivenAnswer.of(attempt.answer_headers, attempt.answer_body),
     }

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from gatepost.cli.command import CommandSession, command, stream_command
@@ -50,27 +51,27 @@ async def deliveries(
     channel: Channel = None,
 ) -> CommandResult:
     """List deliveries to a webhook, the newest event first."""
+    from gatepost.api.contract.deliveries import Delivery
     from gatepost.cli.arguments import read_id
-    from gatepost.services.deliveries import read_filter, show_delivery
+    from gatepost.services.deliveries import read_filter
 
     asked = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
     endpoint_id = read_id("we", webhook)
     wanted = read_filter({name: value for name, value in asked.items() if value is not None})
     found = await _read(session, await _channel_of(session, endpoint_id, channel), wanted, limit)
-    shown = [show_delivery(one, session.now) for one in found]
+    shown = [msgspec.to_builtins(Delivery.of(one, session.now)) for one in found]
     return CommandResult(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
 
 
 async def delivery(session: CommandSession, delivery: DeliveryId, channel: Channel = None) -> CommandResult:
     """Show a delivery with every attempt: what was sent, what was answered, what was wrong."""
-    from gatepost.services.deliveries import access_delivery, show_with_attempts
+    from gatepost.api.contract.deliveries import WholeDelivery
+    from gatepost.services.deliveries import access_delivery, attempts_of
 
     channel_id = await _channel_of(session, _endpoint_of(delivery), channel)
-    return CommandResult(
-        await show_with_attempts(
-            session.db, channel_id, await access_delivery(session.db, channel_id, delivery), session.now
-        )
-    )
+    row = await access_delivery(session.db, channel_id, delivery)
+    attempts, bodies = await attempts_of(session.db, channel_id, row)
+    return CommandResult(msgspec.to_builtins(WholeDelivery.with_attempts(row, attempts, bodies, session.now)))
 
 
 async def retry(
@@ -142,9 +143,9 @@ async def _watch(session: CommandSession, endpoint: "Endpoint", begun: "Recovery
 
 
 def _line(one: "RecoveryRow") -> ProgressLine:
-    from gatepost.services.recoveries import show_recovery
+    from gatepost.api.contract.deliveries import Recovery
 
-    shown = show_recovery(one)
+    shown = msgspec.to_builtins(Recovery.of(one))
     done = round(_WIDTH * shown["progress"])
     bar = "█" * done + "░" * (_WIDTH - done)
     text = f"{bar} {shown['progress']:4.0%}  {one.recovered:,} events to be delivered again"

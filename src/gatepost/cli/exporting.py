@@ -62,19 +62,22 @@ async def export(
 async def _messages(
     session: CommandSession, channel_id: "UUID", kind: str, asked: dict[str, str]
 ) -> AsyncIterator[bytes]:
-    from gatepost.services.export import open_export
+    from gatepost.api.history import as_ndjson
+    from gatepost.services.export import Render, as_csv, open_export
     from gatepost.services.history_query import read_history_query, resolve
 
     wanted = await resolve(session.db, channel_id, read_history_query(asked))
-    return await open_export(session.db, channel_id, wanted, None, kind, session.now)
+    render: Render = as_csv if kind == "csv" else as_ndjson
+    return await open_export(session.db, channel_id, wanted, None, render, session.now)
 
 
 async def _contacts(session: CommandSession, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
+    from gatepost.api.contract.contacts import Contact
     from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
     from gatepost.store.contacts.read import ContactFilter
 
     if kind == "ndjson":
-        return export_ndjson(session.db, channel_id, ContactFilter())
+        return export_ndjson(session.db, channel_id, ContactFilter(), Contact.of)
     return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))
 
 

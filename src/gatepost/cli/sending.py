@@ -99,8 +99,8 @@ async def _until_delivered(
     """The message as it is when it has arrived or ended, or when the time is over."""
     import msgspec
 
+    from gatepost.api.contract.messages import Message
     from gatepost.model import ids
-    from gatepost.services.messages import show_message
     from gatepost.store.messages.history import get_message
 
     id_ = ids.read("", message_id)
@@ -109,7 +109,7 @@ async def _until_delivered(
     while True:
         found = await get_message(session.db, channel_id, id_)
         assert found is not None
-        shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(show_message(found, session.now)))
+        shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(Message.of(found, session.now)))
         if shown["status"] in _ENDS or asyncio.get_running_loop().time() >= end:
             kept = ("status", "type", "content", "error", "created_at", "sent_at", "delivered_at")
             return {"id": message_id, "phone": shown["contact"]["phone"], **{name: shown[name] for name in kept}}

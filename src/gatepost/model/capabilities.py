@@ -13,14 +13,3 @@ class Capabilities(msgspec.Struct, frozen=True):
     edit: bool = False
     delete: bool = False
     any_document: bool = False  # a file of any MIME type can be sent as a document
-
-    def view(self) -> dict[str, object]:
-        """Return the capabilities for `GET /channel`."""
-        return {
-            "types": sorted(self.types),
-            "fallback_to_text": sorted(self.as_text),
-            "templates": self.templates,
-            "window": self.window,
-            "edit": self.edit,
-            "delete": self.delete,
-        }

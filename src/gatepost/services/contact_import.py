@@ -4,7 +4,7 @@ table ─► 250 lines ─► one commit ─► what became of each, how far it 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -13,12 +13,12 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.compute import compute
-from gatepost.model import ids
+from gatepost.model import ids, times
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
+from gatepost.model.person import shown_phone
 from gatepost.services.contact_report import ImportReport
 from gatepost.services.contact_table import ContactTable, TableRow
-from gatepost.services.contacts import show_contact
 from gatepost.services.csv_cells import safe_lines
 from gatepost.store.channel_head import lock_head
 from gatepost.store.contacts.changes import ImportResult, put_contacts
@@ -106,21 +106,25 @@ def _told(row: TableRow, written: ImportResult) -> dict[str, Any]:
     return told
 
 
-def _json(value: dict[str, Any]) -> bytes:
+def _json(value: Any) -> bytes:
     return _encode(value) + b"\n"
 
 
 # -- out --------------------------------------------------------------------------------------------------------------
 
 
-async def export_ndjson(db: Database, channel_id: UUID, wanted: ContactFilter) -> AsyncIterator[bytes]:
-    """Every contact as a line of JSON, the newest first."""
-    async for rows, labels in _pages(db, channel_id, wanted):
-        yield await compute(_ndjson, rows, labels)
+async def export_ndjson(
+    db: Database, channel_id: UUID, filter_: ContactFilter, show: Callable[[ContactRow, list[LabelRow]], Any]
+) -> AsyncIterator[bytes]:
+    """Yield every contact as a line of JSON, the newest first; `show` makes the object of a line."""
+    async for rows, labels in _pages(db, channel_id, filter_):
+        yield await compute(_ndjson, rows, labels, show)
 
 
-def _ndjson(rows: list[ContactRow], labels: dict[UUID, list[LabelRow]]) -> bytes:
-    return b"".join(_json(show_contact(row, labels[row.id])) for row in rows)
+def _ndjson(
+    rows: list[ContactRow], labels: dict[UUID, list[LabelRow]], show: Callable[[ContactRow, list[LabelRow]], Any]
+) -> bytes:
+    return b"".join(_json(show(row, labels[row.id])) for row in rows)
 
 
 async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
@@ -146,10 +150,10 @@ _REST = ("username", "labels", "id", "created_at", "updated_at")
 
 
 def _cells(row: ContactRow, labels: list[LabelRow], fields: list[str]) -> list[str]:
-    shown = show_contact(row, labels)
-    own = [shown["phone"] or "", row.name or "", "true" if shown["opted_out"] else "false"]
+    own = [shown_phone(row.phone) or "", row.name or "", "true" if row.opted_out else "false"]
     rest = [row.username or "", ", ".join(label.name for label in labels)]
-    return [*own, *(row.custom.get(field, "") for field in fields), *rest, *(shown[name] for name in _REST[2:])]
+    made = [ids.show("ct", row.id), times.show(row.created_at), times.show(row.updated_at)]
+    return [*own, *(row.custom.get(field, "") for field in fields), *rest, *made]
 
 
 async def _pages(

@@ -1,17 +1,14 @@
 """Contacts: who they are, what people note of them, and whether a number is on the network."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.contact import CHECK_MOST, check_custom, read_name
 from gatepost.model.errors import Invalid, NotFound, invalid_field
 from gatepost.model.event import ChannelRef
-from gatepost.model.label import shown_color
-from gatepost.model.person import shown_phone
 from gatepost.model.phone import check_phone
 from gatepost.model.problem_collector import ProblemCollector
 from gatepost.services.network_errors import network_call
@@ -62,14 +59,9 @@ class ContactService(msgspec.Struct, frozen=True):
     channel_id: UUID
     now: datetime
 
-    async def show(self, row: ContactRow) -> dict[str, Any]:
-        """One contact with its labels."""
-        return (await self.show_all([row]))[0]
-
-    async def show_all(self, rows: list[ContactRow]) -> list[dict[str, Any]]:
-        """Contacts with their labels."""
-        labels = await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
-        return [show_contact(row, labels[row.id]) for row in rows]
+    async def labels(self, rows: list[ContactRow]) -> dict[UUID, list[LabelRow]]:
+        """Return the labels of each of these contacts."""
+        return await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
 
     async def access(self, text: str) -> ContactRow:
         """The contact behind an id, if it is this channel's."""
@@ -115,25 +107,16 @@ class ContactService(msgspec.Struct, frozen=True):
         return _there(merged)
 
 
-def show_contact(row: ContactRow, labels: list[LabelRow]) -> dict[str, Any]:
-    """A contact as the outside sees it."""
-    return {
-        "id": ids.show("ct", row.id),
-        "phone": shown_phone(row.phone),
-        "name": row.name,
-        "username": row.username,
-        "opted_out": row.opted_out is not None,
-        "opted_out_at": times.show_maybe(row.opted_out),
-        "custom": row.custom,
-        "labels": [{"id": ids.show("lb", on.id), "name": on.name, "color": shown_color(on.color)} for on in labels],
-        "conversation": {"id": ids.show("cv", row.id)},
-        "created_at": times.show(row.created_at),
-        "updated_at": times.show(row.updated_at),
-    }
+class NumberCheck(msgspec.Struct, frozen=True):
+    """Whether a number is on the network, and the contact that has it."""
+
+    phone: str
+    exists: bool
+    contact_id: UUID | None
 
 
-async def check_numbers(speak: Speak, desk: ContactService, channel: ChannelConfig, phones: list[str]) -> list[Any]:
-    """Which of these numbers are on the network, in their order, each with the contact that goes by it."""
+async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phones: list[str]) -> list[NumberCheck]:
+    """Return which of these numbers are on the network, in their order."""
     if not 1 <= len(phones) <= CHECK_MOST:
         raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
     for i, phone in enumerate(phones):
@@ -143,16 +126,9 @@ async def check_numbers(speak: Speak, desk: ContactService, channel: ChannelConf
         raise Invalid("The network of this channel cannot check numbers: send a message.", "unsupported_on_channel")
     with network_call():
         known = {person.phone: person for person in await check.check(list(dict.fromkeys(phones)))}
-    async with desk.db.connection() as conn:
+    async with db.connection() as conn:
         contacts = await find_people(conn, channel.id, phones)
-    return [
-        {
-            "phone": phone,
-            "exists": phone in known,
-            "contact": ids.show("ct", contacts[phone].id) if phone in contacts else None,
-        }
-        for phone in phones
-    ]
+    return [NumberCheck(phone, phone in known, contacts[phone].id if phone in contacts else None) for phone in phones]
 
 
 def no_contact() -> NotFound:

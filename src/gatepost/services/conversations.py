@@ -7,14 +7,11 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from gatepost.model import event as events
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import check_storable, read_choice
-from gatepost.model.window import window_ends
-from gatepost.services.messages import show_message
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import MEMORY, Speak, no_conversation, person_at, read_conversation_id
 from gatepost.store.channel_head import channel_transaction
@@ -44,26 +41,6 @@ async def access_conversation(db: Database, channel_id: UUID, text: str) -> Conv
     if found is None:
         raise no_conversation()
     return found
-
-
-def show_conversation(conversation: ConversationDetails, now: datetime, *, window: bool) -> dict[str, Any]:
-    """A conversation for the outside. Only official channels have a window."""
-    talk, message = conversation.talk, conversation.last_message
-    return {
-        "id": ids.show("cv", talk.contact_id),
-        "contact": events.contact_ref(talk.contact_id, talk.phone, talk.name),
-        "status": talk.status,
-        "archived": talk.archived,
-        "muted": talk.muted,
-        "assignee": talk.assignee,
-        "note": talk.note,
-        "unread": talk.unread,
-        "labels": [label.data() for label in conversation.labels],
-        "window_ends_at": times.show_maybe(window_ends(talk.last_in_at)) if window else None,
-        "last_message": show_message(message, now) if message else None,
-        "created_at": times.show(talk.created_at),
-        "updated_at": times.show(talk.updated_at or talk.created_at),
-    }
 
 
 async def list_history(

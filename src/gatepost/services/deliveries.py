@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -12,11 +11,7 @@ from gatepost.model.dates import read_span
 from gatepost.model.delivery import (
     PENDING,
     STATUSES,
-    explain,
-    masked,
-    masked_pairs,
     read_delivery_id,
-    show_delivery_id,
 )
 from gatepost.model.endpoint import DISABLED, PAUSED
 from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
@@ -98,46 +93,8 @@ def no_delivery() -> NotFound:
     return NotFound("There is no such delivery on this channel, or its event is past the time that events are kept.")
 
 
-def show_delivery(one: LoggedDelivery, now: datetime) -> dict[str, Any]:
-    """A delivery in short."""
-    due = None if one.next_at is None or is_infinite(one.next_at) else one.next_at
-    return {
-        "id": show_delivery_id(one.endpoint_id, one.event_id),
-        "endpoint": {"id": ids.show("we", one.endpoint_id), "url": one.url, "state": one.endpoint_state or "deleted"},
-        "event": {
-            "id": ids.show("evt", one.event_id),
-            "type": one.type,
-            "action": one.action,
-            "sequence": one.seq,
-            "timestamp": times.show(ids.time_of(one.event_id)),
-        },
-        "status": STATUSES[one.state],
-        "attempt_count": one.attempts,
-        "last_attempt": _show_last(one),
-        "next_attempt_at": times.show_maybe(due) if _goes_out(one) else None,
-        "waiting": _waiting(one, now),
-        "settled_at": times.show_maybe(one.settled_at),
-    }
-
-
-def _show_last(one: LoggedDelivery) -> dict[str, Any] | None:
-    if one.last is None:
-        return None
-    return {
-        "number": one.last.number,
-        "at": times.show(one.last.at),
-        "status": one.last.status,
-        "error": explain(one.last.status, one.last.error),
-        "latency_ms": round(one.last.latency_ms, 1),
-    }
-
-
-def _goes_out(one: LoggedDelivery) -> bool:
-    return one.state == PENDING and one.endpoint_state != DISABLED
-
-
-def _waiting(one: LoggedDelivery, now: datetime) -> str | None:
-    """Why a pending delivery has not gone out yet."""
+def why_waiting(one: LoggedDelivery, now: datetime) -> str | None:
+    """Return why a pending delivery has not been sent yet."""
     if one.state != PENDING:
         return None
     if one.endpoint_state == DISABLED:
@@ -152,50 +109,11 @@ def _waiting(one: LoggedDelivery, now: datetime) -> str | None:
     return "Its turn has not come yet."
 
 
-async def show_with_attempts(db: Database, channel_id: UUID, one: LoggedDelivery, now: datetime) -> dict[str, Any]:
-    """A delivery with its attempts, the first of them first."""
-    attempts, bodies = await read_attempts(db, channel_id, one.endpoint_id, one.event_id, _ATTEMPTS_SHOWN)
-    shown = [_show_attempt(attempt, one.event_id, bodies) for attempt in attempts]
-    return show_delivery(one, now) | {"attempts": shown}
-
-
-def _show_attempt(one: DeliveryAttempt, event_id: UUID, bodies: Mapping[UUID, str]) -> dict[str, Any]:
-    return {
-        "number": one.number,
-        "at": times.show(one.at),
-        "latency_ms": round(one.latency_ms, 1),
-        "status": one.status,
-        "error": explain(one.status, one.error),
-        "request": {
-            "url": one.url,
-            "headers": show_headers(one.request_headers),
-            "body": _sent_body(one.batch, event_id, bodies),
-        },
-        "answer": show_answer(one.answer_headers, one.answer_body),
-        "batch": [ids.show("evt", id_) for id_ in one.batch],
-    }
-
-
-def _sent_body(batch: Sequence[UUID], event_id: UUID, bodies: Mapping[UUID, str]) -> str | None:
-    """The body as it was sent; None where a part of it is past its time."""
-    if not batch:
-        return bodies.get(event_id)
-    if not all(id_ in bodies for id_ in batch):
-        return None
-    return '{"events":[' + ",".join(bodies[id_] for id_ in batch) + "]}"
-
-
-def show_headers(text: str) -> dict[str, str]:
-    """The headers of a request, without what they would give away."""
-    return masked(_headers.decode(text))
-
-
-def show_answer(headers: str | None, body: bytes | None) -> dict[str, Any]:
-    """What came back."""
-    return {
-        "headers": masked_pairs(_pairs.decode(headers or "[]")),
-        "body": (body or b"").decode("utf-8", "replace"),
-    }
+async def attempts_of(
+    db: Database, channel_id: UUID, one: LoggedDelivery
+) -> tuple[list[DeliveryAttempt], dict[UUID, str]]:
+    """Return the newest attempts of a delivery, the first of them first, and the bodies of their events."""
+    return await read_attempts(db, channel_id, one.endpoint_id, one.event_id, _ATTEMPTS_SHOWN)
 
 
 async def retry_one(db: Database, channel_id: UUID, text: str, now: datetime) -> LoggedDelivery:

@@ -19,7 +19,6 @@ from gatepost.model.person import shown_phone
 from gatepost.model.search_words import SearchQuery, texts
 from gatepost.services.csv_cells import csv_lines, safe_cell, safe_json
 from gatepost.services.history import find_page
-from gatepost.services.messages import show_message
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
 from gatepost.store.pool import Database
 
@@ -45,7 +44,6 @@ COLUMNS = (
 )
 _JSON = ("error", "content")
 _SAFE = [safe_json if name in _JSON else safe_cell for name in COLUMNS]
-_encode = msgspec.json.Encoder().encode
 
 Render = Callable[[Sequence[StoredMessage], datetime], bytes]
 
@@ -55,14 +53,14 @@ async def open_export(
     channel_id: UUID,
     wanted: HistoryFilter | None,
     sought: SearchQuery | None,
-    format_: str,
+    render: Render,
     now: datetime,
 ) -> AsyncIterator[bytes]:
     """The pieces of the file. The first page is read at once, so that trouble is told before anything is sent."""
     if wanted is None:
-        return _pieces(db, channel_id, HistoryFilter(), sought, format_, now, HistoryPage([], None))
+        return _pieces(db, channel_id, HistoryFilter(), sought, render, now, HistoryPage([], None))
     first = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
-    return _pieces(db, channel_id, wanted, sought, format_, now, first)
+    return _pieces(db, channel_id, wanted, sought, render, now, first)
 
 
 async def _pieces(
@@ -70,12 +68,11 @@ async def _pieces(
     channel_id: UUID,
     wanted: HistoryFilter,
     sought: SearchQuery | None,
-    format_: str,
+    render: Render,
     now: datetime,
     piece: HistoryPage,
 ) -> AsyncIterator[bytes]:
-    render = RENDERS[format_]
-    if format_ == "csv":
+    if render is as_csv:
         yield csv_lines([COLUMNS])
     while True:
         if piece.messages:
@@ -86,17 +83,9 @@ async def _pieces(
         piece = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
 
 
-def as_ndjson(messages: Sequence[StoredMessage], now: datetime) -> bytes:
-    """A message a line, as `GET /messages/{id}` shows it."""
-    return b"".join(_encode(show_message(message, now)) + b"\n" for message in messages)
-
-
 def as_csv(messages: Sequence[StoredMessage], now: datetime) -> bytes:
     """A message a row."""
     return csv_lines([_row(message, now) for message in messages])
-
-
-RENDERS: dict[str, Render] = {"ndjson": as_ndjson, "csv": as_csv}
 
 
 def _row(message: StoredMessage, now: datetime) -> list[str]:

@@ -1,7 +1,6 @@
 """What somebody asks of the history: the filters as they are written, read and checked."""
 
 import re
-from collections.abc import Collection, Iterable
 from uuid import UUID
 
 import msgspec
@@ -9,7 +8,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import IdRange, read_span
 from gatepost.model.errors import NotFound, invalid_field
-from gatepost.model.field_readers import check_storable, plain
+from gatepost.model.field_readers import plain
 from gatepost.model.message import STATUS
 from gatepost.model.phone import check_phone
 from gatepost.model.search_words import SearchQuery, read_query
@@ -32,19 +31,6 @@ class HistoryQuery(msgspec.Struct, frozen=True):
     states: tuple[int, ...] | None = None
     types: tuple[str, ...] | None = None
     sought: SearchQuery | None = None
-
-
-def read_parameters(given: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, str]:
-    """The parameters of a query, each known and given once."""
-    found: dict[str, str] = {}
-    for name, value in given:
-        if name not in known:
-            raise invalid_field(plain(name), f"is not a parameter of this request; there are: {', '.join(known)}")
-        if name in found:
-            raise invalid_field(name, "is given twice")
-        check_storable(name, value)
-        found[name] = value
-    return found
 
 
 def read_history_query(found: dict[str, str]) -> HistoryQuery:

@@ -7,14 +7,12 @@ logout  ─► the phone is unlinked, and nothing connects until somebody asks a
 import asyncio
 import io
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 import segno
 
 from gatepost.clock import Clock
-from gatepost.model import times
 from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.phone import check_phone
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -94,16 +92,6 @@ def check_linked(channel: ChannelConfig) -> None:
     """Reject channels that are not linked by QR code."""
     if not NETWORK_KINDS[channel.kind].linked:
         raise Invalid("This channel is not linked by QR code: it needs no linking.", "unsupported_on_channel")
-
-
-def show_link(row: LinkRow, now: datetime) -> dict[str, Any]:
-    """The link for `GET /channel`."""
-    return {
-        "wanted": row.wanted,
-        "linked_at": times.show_maybe(row.linked_at),
-        "qr_until": times.show_maybe(row.qr_until if row.qr and row.qr_until and row.qr_until > now else None),
-        "locked_until": times.show_maybe(row.locked_until),
-    }
 
 
 def picture(code: LinkCode, kind: str) -> bytes:

@@ -1,17 +1,16 @@
 """Orders: what was ordered, and how far it has come."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.errors import NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
-from gatepost.store.orders import OrderRow, get_order, move_order, order_shown
+from gatepost.store.orders import OrderRow, get_order, move_order
 from gatepost.store.pool import Database
 
 
@@ -19,11 +18,6 @@ class OrderChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far an order has come."""
 
     status: str
-
-
-def show_order(order: OrderRow) -> dict[str, Any]:
-    """An order as the outside sees it."""
-    return order_shown(order) | {"updated_at": times.show(order.updated_at)}
 
 
 async def access_order(db: Database, channel_id: UUID, text: str) -> OrderRow:

@@ -1,4 +1,4 @@
-"""How a business shows itself on the network, and how its number stands there. Official channels only."""
+"""The business profile on the network, and the state of the number there. Official channels only."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,6 @@ class ProfileChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     profile_picture_handle: str | None = None
 
 
-SHOWN = ("about", "address", "description", "email", "websites", "vertical", "profile_picture_url")
 _TEXTS = {
     "about": "profile.about",
     "address": "profile.address",
@@ -45,27 +44,40 @@ _TEXTS = {
 }
 
 
-async def show_profile(business: CloudAccount) -> dict[str, Any]:
-    """The profile as the network has it."""
+class NumberHealth(msgspec.Struct, frozen=True):
+    """The state of a number at the network. What the network does not report is None; a tier of 0 is no limit."""
+
+    status: str | None
+    quality: str | None
+    throughput: int | None
+    tier: int | None
+    name: str | None
+    name_status: str | None
+    can_send: str | None
+    problems: list[dict[str, Any]]
+
+
+async def read_profile(business: CloudAccount) -> dict[str, Any]:
+    """Return the profile as the network has it."""
     with network_call():
-        profile = await business.read_profile()
-    return {field: profile.get(field) for field in SHOWN}
+        return dict(await business.read_profile())
 
 
 async def change_profile(business: CloudAccount, change: ProfileChange) -> dict[str, Any]:
-    """Changes what is given; returns the whole profile."""
+    """Change the given fields and return the whole profile."""
     fields = check_profile(change)
     with network_call():
         await business.update_profile(fields)
-    return await show_profile(business)
+    return await read_profile(business)
 
 
-async def check_health(db: Database, channel: ChannelConfig, business: CloudAccount, now: datetime) -> dict[str, Any]:
-    """Asks the network how the number stands, and follows what it says."""
+async def check_health(db: Database, channel: ChannelConfig, business: CloudAccount, now: datetime) -> NumberHealth:
+    """Ask the network for the state of the number, and store what it reports."""
     with network_call():
         number = await business.read_number()
-    health = read_health(number) | {"checked_at": times.show(now)}
-    patch = {name: value for name, value in health.items() if value is not None}
+    health = read_health(number)
+    patch = {name: value for name, value in msgspec.structs.asdict(health).items() if value is not None}
+    patch["checked_at"] = times.show(now)
     if number.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.show(now)
     await note_number(db, channel.id, patch, number.tier)
@@ -76,19 +88,19 @@ async def check_health(db: Database, channel: ChannelConfig, business: CloudAcco
     return health
 
 
-def read_health(number: NumberState) -> dict[str, Any]:
-    """How a number stands, for people. What the network does not tell is None; a tier of 0 is no limit."""
+def read_health(number: NumberState) -> NumberHealth:
+    """Return the state of a number and what keeps it from sending."""
     entities = items(some(number.details.get("health_status")).get("entities"))
-    return {
-        "status": number.status,
-        "quality": number.quality,
-        "throughput": number.throughput,
-        "tier": number.tier,
-        "name": number.verified_name,
-        "name_status": number.name_status,
-        "can_send": number.can_send,
-        "problems": [problem for entity in entities for problem in _problems(some(entity))],
-    }
+    return NumberHealth(
+        status=number.status,
+        quality=number.quality,
+        throughput=number.throughput,
+        tier=number.tier,
+        name=number.verified_name,
+        name_status=number.name_status,
+        can_send=number.can_send,
+        problems=[problem for entity in entities for problem in _problems(some(entity))],
+    )
 
 
 def _problems(entity: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.dates import first_id, read_moment, read_zone
 from gatepost.model.delivery import MISSING, STATUSES
 from gatepost.model.endpoint import DISABLED
@@ -24,7 +23,7 @@ CHOICES = {
     "missing": MISSING,
     **{name: STATUSES.index(name) for name in ("pending", "exhausted", "dropped", "delivered")},
 }
-_NAMES = {state: name for name, state in CHOICES.items()}
+RECOVERABLE = {state: name for name, state in CHOICES.items()}
 
 
 class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,23 +88,6 @@ async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, tex
     if found is None:
         raise NotFound("There is no such recovery of this webhook.")
     return found
-
-
-def show_recovery(one: RecoveryRow) -> dict[str, Any]:
-    """A recovery for the outside."""
-    return {
-        "id": ids.show("rec", one.id),
-        "endpoint": ids.show("we", one.endpoint_id),
-        "since": times.show(ids.time_of(one.first_id)),
-        "until": times.show(ids.time_of(one.end_id)) if one.end_id > one.first_id else None,  # no event since
-        "types": None if one.types is None else list(one.types),
-        "statuses": None if one.states is None else [_NAMES[state] for state in one.states],
-        "status": "running" if one.ended_at is None else "done",
-        "progress": progress(one),
-        "recovered": one.recovered,
-        "created_at": times.show(one.created_at),
-        "ended_at": times.show_maybe(one.ended_at),
-    }
 
 
 def progress(one: RecoveryRow) -> float:

@@ -7,12 +7,14 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 
+from gatepost.api.contract.deliveries import WholeDelivery
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.delivery import CANCELED, DELIVERED, EXHAUSTED, PENDING
-from gatepost.services.deliveries import SCAN, show_with_attempts
+from gatepost.services.deliveries import SCAN, attempts_of
 from gatepost.store.deliveries import log as delivery_log
 from gatepost.store.deliveries.log import (
     DeliveryFilter,
@@ -33,6 +35,12 @@ from tests.store.watching import Plan, fill, filled_once, watched_copy
 
 CHANNEL, ENDPOINT = UUID(int=1), UUID(int=7)
 Key = tuple[UUID, UUID]
+
+
+async def whole(stage: Stage, row: LoggedDelivery) -> Any:
+    """A delivery with its attempts as the API answers it."""
+    attempts, bodies = await attempts_of(stage.db, stage.channel_id, row)
+    return msgspec.to_builtins(WholeDelivery.with_attempts(row, attempts, bodies, NOW))
 
 
 async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, most: int = 20) -> tuple[list[Key], int]:
@@ -156,7 +164,7 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
         assert [one.batch for one in attempts[1:]] == ([] if event == events[0] else [()])
         one = await get_logged(stage.db, stage.channel_id, hook, event)
         assert one is not None
-        shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
+        shown = await whole(stage, one)
         sent = shown["attempts"][0]["request"]["body"]
         assert sent == '{"events":[' + ",".join(bodies[id_] for id_ in events) + "]}"
     logged = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
@@ -164,7 +172,7 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
     await told.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
     one = await get_logged(stage.db, stage.channel_id, hook, events[1])
     assert one is not None
-    shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
+    shown = await whole(stage, one)
     assert shown["attempts"][0]["request"]["body"] is None  # a part of it is past its time
 
 
@@ -176,7 +184,7 @@ async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
         await told.add_attempts(stage.db, stage.channel_id, hook, [event], number)
     one = await get_logged(stage.db, stage.channel_id, hook, event)
     assert one is not None
-    shown = await show_with_attempts(stage.db, stage.channel_id, one, NOW)
+    shown = await whole(stage, one)
     assert shown["attempt_count"] == 51
     assert [attempt["number"] for attempt in shown["attempts"]] == list(range(2, 52))
 

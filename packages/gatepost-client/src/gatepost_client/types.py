@@ -3,7 +3,7 @@
 Fields that a newer gateway adds are ignored.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ class Key(Result, frozen=True, kw_only=True, rename={"remote_jid": "remoteJid", 
 
 
 class Sent(Result, frozen=True, kw_only=True):
-    """A message that is on disk and will be sent. Further fields differ by the kind of channel."""
+    """A message that is stored and will be sent. Further fields depend on the kind of channel."""
 
     key: Key
     status: str
@@ -35,7 +35,7 @@ class Sent(Result, frozen=True, kw_only=True):
 
 
 class BatchResult(Result, frozen=True, kw_only=True):
-    """What became of many sends, in their order: each as it would have been answered alone."""
+    """The results of many sends, in their order: each as the answer to that send alone."""
 
     batch_id: str | None = None
     accepted: int
@@ -44,7 +44,7 @@ class BatchResult(Result, frozen=True, kw_only=True):
 
 
 class Canceled(Result, frozen=True, kw_only=True):
-    """What a request canceled; `done` is false where the next one, with this cursor, goes on."""
+    """How many messages a request canceled; if `done` is false, send the request again with this cursor."""
 
     canceled: int
     too_late: int
@@ -53,7 +53,7 @@ class Canceled(Result, frozen=True, kw_only=True):
 
 
 class ContactRef(Result, frozen=True, kw_only=True):
-    """Who it is with."""
+    """The contact that a resource belongs to."""
 
     id: str
     phone: str | None = None
@@ -61,13 +61,13 @@ class ContactRef(Result, frozen=True, kw_only=True):
 
 
 class ConversationRef(Result, frozen=True, kw_only=True):
-    """Where it belongs."""
+    """The conversation that a resource belongs to."""
 
     id: str
 
 
 class Waiting(Result, frozen=True, kw_only=True):
-    """Which rule holds a message back, why, until when as far as is known, and due to which message ahead of it."""
+    """The rule that delays a message, why, until when if that is known, and because of which earlier message."""
 
     rule: str
     because: str
@@ -76,7 +76,7 @@ class Waiting(Result, frozen=True, kw_only=True):
 
 
 class Message(Result, frozen=True, kw_only=True):
-    """A message as it stands."""
+    """A message."""
 
     key: Key
     direction: str
@@ -118,15 +118,48 @@ class Step(Result, frozen=True, kw_only=True):
 
     step: str
     at: datetime
+    attempt: int | None = None
+    reason: Any = None
+    rule: str | None = None
+    because: str | None = None
+    until: datetime | None = None
+    message_id: str | None = None
+
+
+class TraceAttempt(Result, frozen=True, kw_only=True):
+    """One attempt to deliver an event of a message."""
+
+    number: int
+    at: datetime
+    url: str
+    status: int | None = None
+    error: str | None = None
+    latency_ms: float
+
+
+class TraceDelivery(Result, frozen=True, kw_only=True):
+    """The delivery of an event to one endpoint."""
+
+    endpoint: str
+    state: str
+    next_at: datetime | None = None
+    attempts: list[TraceAttempt]
+
+
+class TraceEvent(Result, frozen=True, kw_only=True):
+    """An event about a message, and its deliveries."""
+
+    event: dict[str, Any]
+    deliveries: list[TraceDelivery]
 
 
 class Trace(Result, frozen=True, kw_only=True):
-    """The whole way of a message."""
+    """Every step of a message."""
 
     message: Message
     steps: list[Step]
     waiting: Waiting | None = None
-    events: list[dict[str, Any]]
+    events: list[TraceEvent]
 
 
 class LabelRef(Result, frozen=True, kw_only=True):
@@ -138,7 +171,7 @@ class LabelRef(Result, frozen=True, kw_only=True):
 
 
 class Conversation(Result, frozen=True, kw_only=True):
-    """All messages with one contact, and what people note of them."""
+    """All messages with one contact, and what people note about them."""
 
     id: str
     contact: ContactRef
@@ -156,7 +189,7 @@ class Conversation(Result, frozen=True, kw_only=True):
 
 
 class ReadConversation(Result, frozen=True, kw_only=True):
-    """A conversation that was read, and whether the person was shown that."""
+    """A conversation that was marked as read, and whether the contact was shown that."""
 
     id: str
     contact: ContactRef
@@ -175,7 +208,7 @@ class ReadConversation(Result, frozen=True, kw_only=True):
 
 
 class CheckedNumber(Result, frozen=True, kw_only=True):
-    """Whether a number is on the network."""
+    """Whether a phone number is on the network, and the contact that has it."""
 
     phone: str
     exists: bool
@@ -199,7 +232,7 @@ class Contact(Result, frozen=True, kw_only=True):
 
 
 class Order(Result, frozen=True, kw_only=True):
-    """An order. Money is decimal text."""
+    """An order. Amounts of money are decimal numbers in strings."""
 
     id: str
     message: str
@@ -216,18 +249,86 @@ class Order(Result, frozen=True, kw_only=True):
     previous: str | None = None
 
 
+class PlanUsage(Result, frozen=True, kw_only=True):
+    """The plan of the account, and its messages of this month. A limit of null is no limit."""
+
+    name: str
+    title: str
+    month: str
+    limit: int | None = None
+    used: int
+    left: int | None = None
+    resets_at: datetime
+
+
+class StorageUsage(Result, frozen=True, kw_only=True):
+    """Bytes of files. A limit of null is no limit."""
+
+    limit: int | None = None
+    used: int
+    left: int | None = None
+
+
+class TrialPeriod(Result, frozen=True, kw_only=True):
+    """The trial period of the account."""
+
+    active: bool
+    ends_at: datetime
+
+
+class Tier(Result, frozen=True, kw_only=True):
+    """Conversations that the business may open within 24 hours. A limit of null is no limit."""
+
+    limit: int | None = None
+    used: int
+    free: int | None = None
+    free_at: datetime | None = None
+    since: datetime | None = None
+    waiting: int | None = None
+
+
+class Throughput(Result, frozen=True, kw_only=True):
+    """Messages per second: the limit, how many were sent in the last second, and how many more may be sent."""
+
+    limit: int | float
+    used: int
+    free: int | float
+
+
+class ApiRate(Result, frozen=True, kw_only=True):
+    """Requests per second with one key, and how many may come at once."""
+
+    rate: int | float
+    burst: int
+
+
+class MessageCount(Result, frozen=True, kw_only=True):
+    """Messages of one direction, in total and by type."""
+
+    total: int
+    types: dict[str, int]
+
+
+class DayUsage(Result, frozen=True, kw_only=True, rename={"day": "date", "outgoing": "out", "incoming": "in"}):
+    """The messages of a day, in UTC."""
+
+    day: str
+    outgoing: MessageCount
+    incoming: MessageCount
+
+
 class Usage(Result, frozen=True, kw_only=True):
     """The month against the plan, what every limit leaves, and messages per day."""
 
-    plan: dict[str, Any]
-    storage: dict[str, Any]
-    trial: dict[str, Any]
+    plan: PlanUsage
+    storage: StorageUsage
+    trial: TrialPeriod
     addons: list[str]
     api_access: bool
-    tier: dict[str, Any]
-    throughput: dict[str, Any]
-    api: dict[str, Any]
-    days: list[dict[str, Any]]
+    tier: Tier
+    throughput: Throughput
+    api: ApiRate
+    days: list[DayUsage]
 
 
 class Label(Result, frozen=True, kw_only=True):
@@ -309,7 +410,7 @@ class Webhook(Result, frozen=True, kw_only=True):
 
 
 class Recovery(Result, frozen=True, kw_only=True):
-    """Events that an endpoint is to get after all, and how far that is."""
+    """A request to deliver missed events again, and its progress."""
 
     id: str
     endpoint: str
@@ -325,7 +426,7 @@ class Recovery(Result, frozen=True, kw_only=True):
 
 
 class EndpointRef(Result, frozen=True, kw_only=True):
-    """Where a delivery goes. One that was deleted has no address any more."""
+    """The endpoint of a delivery. One that was deleted has no address any more."""
 
     id: str
     url: str | None = None
@@ -333,7 +434,7 @@ class EndpointRef(Result, frozen=True, kw_only=True):
 
 
 class EventRef(Result, frozen=True, kw_only=True):
-    """What a delivery tells."""
+    """The event of a delivery."""
 
     id: str
     type: str
@@ -353,7 +454,7 @@ class LastAttempt(Result, frozen=True, kw_only=True):
 
 
 class Delivery(Result, frozen=True, kw_only=True):
-    """An event on its way to an endpoint."""
+    """The delivery of an event to an endpoint."""
 
     id: str
     endpoint: EndpointRef
@@ -367,7 +468,7 @@ class Delivery(Result, frozen=True, kw_only=True):
 
 
 class SentRequest(Result, frozen=True, kw_only=True):
-    """What was sent. Headers that the customer chose show `***`."""
+    """The request that was sent. Headers that the customer chose show `***`."""
 
     url: str
     headers: dict[str, str]
@@ -375,7 +476,7 @@ class SentRequest(Result, frozen=True, kw_only=True):
 
 
 class GivenAnswer(Result, frozen=True, kw_only=True):
-    """What came back, 64 KiB of it at most."""
+    """The response that was received, at most 64 KiB of it."""
 
     headers: list[tuple[str, str]]
     body: str
@@ -410,7 +511,7 @@ class DeliveryWithAttempts(Result, frozen=True, kw_only=True):
 
 
 class Retry(Result, frozen=True, kw_only=True):
-    """What became of one delivery of a selection."""
+    """The result of one delivery of a selection."""
 
     id: str
     success: bool
@@ -418,7 +519,7 @@ class Retry(Result, frozen=True, kw_only=True):
 
 
 class RetryResults(Result, frozen=True, kw_only=True):
-    """What became of a selection, in its order."""
+    """The results of a selection, in its order."""
 
     accepted: int
     refused: int
@@ -477,10 +578,57 @@ class Media(Result, frozen=True, kw_only=True):
 
 
 class Connection(Result, frozen=True, kw_only=True):
-    """Whether messages can leave and come, and what keeps them from it."""
+    """Whether messages can be sent and received, and the reason if they cannot."""
 
     state: str
     reason: str | None = None
+
+
+class ChannelCapabilities(Result, frozen=True, kw_only=True):
+    """What the channel's network can carry."""
+
+    types: list[str]
+    fallback_to_text: list[str]
+    templates: bool
+    window: bool
+    edit: bool
+    delete: bool
+
+
+class ChannelLimits(Result, frozen=True, kw_only=True):
+    """The limits in force. A tier of 0 is no limit."""
+
+    throughput: int | float
+    pair_seconds: int | float
+    pair_burst: int
+    tier: int
+    window: int | float | bool | None = None
+
+
+class PairLimit(Result, frozen=True, kw_only=True):
+    """How often messages may be sent to the same person, and how many people's messages wait for that."""
+
+    seconds: int | float
+    burst: int
+    free_at: datetime | None = None
+    waiting: int | None = None
+
+
+class ChannelWaiting(Result, frozen=True, kw_only=True):
+    """The rule that delays all messages of the channel, why, and until when if that is known."""
+
+    rule: str
+    because: str
+    until: datetime | None = None
+
+
+class Link(Result, frozen=True, kw_only=True):
+    """The link of a QR channel to its phone."""
+
+    wanted: bool
+    linked_at: datetime | None = None
+    qr_until: datetime | None = None
+    locked_until: datetime | None = None
 
 
 class Channel(Result, frozen=True, kw_only=True):
@@ -491,20 +639,20 @@ class Channel(Result, frozen=True, kw_only=True):
     phone: str
     name: str
     connection: Connection
-    capabilities: dict[str, Any]
+    capabilities: ChannelCapabilities
     quality: str | None = None
     status: str | None = None
-    limits: dict[str, Any]
-    throughput: dict[str, Any]
-    tier: dict[str, Any]
-    pair: dict[str, Any]
+    limits: ChannelLimits
+    throughput: Throughput
+    tier: Tier
+    pair: PairLimit
     queued: int
-    waiting: dict[str, Any] | None = None
-    link: dict[str, Any] | None = None
+    waiting: ChannelWaiting | None = None
+    link: Link | None = None
 
 
 class ChannelConnection(Result, frozen=True, kw_only=True):
-    """How the link stands."""
+    """The state of the link."""
 
     connection: Connection
 
@@ -523,7 +671,7 @@ class PairingCode(Result, frozen=True, kw_only=True):
 
 
 class Profile(Result, frozen=True, kw_only=True):
-    """How the business shows itself."""
+    """The business profile that people see on the network."""
 
     about: str | None = None
     address: str | None = None
@@ -535,7 +683,7 @@ class Profile(Result, frozen=True, kw_only=True):
 
 
 class NumberHealth(Result, frozen=True, kw_only=True):
-    """How the number stands at the network."""
+    """The state of the number at the network."""
 
     status: str | None = None
     quality: str | None = None

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gatepost.api.openapi import desk_notes, shapes
+from gatepost.api.contract import messages
+from gatepost.api.openapi import shapes
 from gatepost.api.openapi.error_codes import IDEMPOTENT, NETWORK
 from gatepost.api.openapi.old_note import Note
 from gatepost.api.openapi.route_docs import RouteDocs, Sample, Wait
@@ -40,10 +41,8 @@ _BODY = {
 _READY = _BODY | {"text": "Hello {{1}}, your order {{2}} of list {{$timestamp}} is ready to be fetched."}
 _TEMPLATE = {"name": "order_sent_{{$timestamp}}", "language": "en_US", "category": "UTILITY", "components": [_BODY]}
 _EDITED = {"components": [_BODY, {"type": "FOOTER", "text": "Thank you for your trust"}]}
-_SENT = Wait("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
 _REVIEWED = Wait("/api/v1/templates/{{template_id}}", 'data.status !== "PENDING"')
 _APPROVED = Wait("/api/v1/templates/{{sent_template_id}}", 'data.status === "APPROVED"')
-_UNLINKED = Wait("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
 
 
 def _only(type_: str) -> str | None:
@@ -63,14 +62,11 @@ _EVERY_TYPE = tuple(
     )
     for type_, body in SENDS.items()
 )
-_QR: dict[str, Any] = {"only": "qr"}
-_LINKING: dict[str, Any] = {"only": "qr", "folder": "linking"}
 _OFFICIAL: dict[str, Any] = {"only": "official"}
 _V1 = "/api/v1"
-_MESSAGE = _V1 + "/messages/{message_id}"
 _HOOKS, _FILES, _TEMPLATES = _V1 + "/webhooks", _V1 + "/media", _V1 + "/templates"
 
-NOTES: dict[str, RouteDocs] = desk_notes.NOTES | {
+NOTES: dict[str, RouteDocs] = {
     "GET /healthz": Note(dict[str, bool]),
     "GET /readyz": Note(dict[str, bool], extra={503: dict[str, bool]}),
     "GET /openapi.json": Note(binary=("application/json",)),
@@ -81,7 +77,7 @@ NOTES: dict[str, RouteDocs] = desk_notes.NOTES | {
     "GET /docs/events/{schema_name}": Note(binary=("application/schema+json",)),
     f"GET {_V1}/collection": Note(binary=("application/json",)),
     f"POST {_V1}/message/send": Note(
-        shapes.Accepted,
+        messages.Accepted,
         errors=_SEND,
         example=SENDS["text"],
         examples=SENDS,
@@ -93,30 +89,18 @@ NOTES: dict[str, RouteDocs] = desk_notes.NOTES | {
         ),
     ),
     f"POST {_V1}/messages/batch": Note(
-        shapes.BatchResult,
+        messages.BatchResult,
         errors=(*IDEMPOTENT, "plan_quota_exceeded"),
         example={"messages": [_TEXT, _TEXT | {"body": "And another"}]},
         headers=("Idempotency-Key",),
         keeps={"batch_id": "data.batch_id"},
     ),
     f"POST {_V1}/messages/cancel": Note(
-        shapes.CanceledMessages,
+        messages.CanceledMessages,
         errors=("not_found", "invalid_cursor", "overloaded"),
         example={"client_ref_prefix": "spring-sale-", "send_from": "2026-11-15"},
         more=(Sample("Cancel a batch", {"batch_id": "{{batch_id}}"}),),
     ),
-    f"GET {_MESSAGE}": Note(
-        shapes.Message, keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"}
-    ),
-    f"GET {_MESSAGE}/trace": Note(shapes.Trace),
-    f"POST {_MESSAGE}/cancel": Note(
-        shapes.Message, errors=("wrong_state", "overloaded"), uses={"message_id": "scheduled_id"}
-    ),
-    f"PATCH {_MESSAGE}": Note(
-        shapes.Message, errors=NETWORK, example={"body": "Hello again from Gatepost"}, after=_SENT, **_QR
-    ),
-    f"DELETE {_MESSAGE}": Note(shapes.Message, errors=NETWORK, after=_SENT, **_QR),
-    f"POST {_MESSAGE}/read": Note(shapes.Message, errors=NETWORK, uses={"message_id": "incoming_id"}),
     f"POST {_HOOKS}": Note(
         shapes.NewWebhook,
         errors=(*IDEMPOTENT, "forbidden_url", "wrong_state"),
@@ -169,25 +153,6 @@ NOTES: dict[str, RouteDocs] = desk_notes.NOTES | {
         errors=("overloaded",),
         binary=("text/event-stream",),
     ),
-    f"GET {_V1}/channel": Note(shapes.Channel),
-    f"POST {_V1}/channel/connect": Note(shapes.Connecting, errors=NETWORK, **_LINKING),
-    f"GET {_V1}/channel/qr": Note(
-        shapes.Code,
-        query=("format",),
-        errors=("invalid_field", *NETWORK),
-        binary=("image/svg+xml", "image/png"),
-        after=_UNLINKED,
-        **_LINKING,
-    ),
-    f"POST {_V1}/channel/pairing-code": Note(
-        shapes.PairingCode, errors=("invalid_phone", *NETWORK), example={}, after=_UNLINKED, **_LINKING
-    ),
-    f"POST {_V1}/channel/logout": Note(shapes.Connecting, errors=NETWORK, needs=("allow_logout",), **_LINKING),
-    f"GET {_V1}/channel/profile": Note(shapes.Profile, errors=NETWORK, **_OFFICIAL),
-    f"PATCH {_V1}/channel/profile": Note(
-        shapes.Profile, errors=NETWORK, example={"about": "Open until six"}, **_OFFICIAL
-    ),
-    f"GET {_V1}/channel/health": Note(shapes.Health, errors=NETWORK, **_OFFICIAL),
     f"GET {_TEMPLATES}": Note(
         list[shapes.TemplateShown],
         query=("status", "category", "language", "name", *_PAGE),

@@ -23,7 +23,7 @@ given in the decorator
 
 import types
 from collections.abc import Callable
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from litestar import Response
@@ -38,6 +38,9 @@ class Wait(msgspec.Struct, frozen=True):
     path: str
     condition: str
     tries: int = 20
+
+
+CONNECTED = Wait("/api/v1/channel", '["connected", "limited"].includes(data.connection.state)', tries=0)
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -113,7 +116,7 @@ def _answer(type_: Any) -> tuple[Any, bool, bool]:
         return list[get_args(type_)[0]], True, False  # type: ignore[misc]
     if origin in (Reply, Created, Encoded):
         return _answer(get_args(type_)[0])[0], False, origin is Created
-    members = get_args(type_) if origin is types.UnionType else (type_,)
+    members = get_args(type_) if origin in (Union, types.UnionType) else (type_,)
     ours = [one for one in members if not _is_response(one)]
     if len(ours) < len(members):  # a file, or JSON of ours beside it
         return _answer(ours[0]) if ours else (None, False, False)

@@ -75,7 +75,7 @@ def _read(handler: Any) -> list[Operation]:
 
 
 def _operation(handler: Any, method: str, path: str) -> Operation:
-    docs = handler.opt.get("docs") or NOTES[f"{method} {path}"]
+    docs = getattr(handler.fn, "docs", None) or NOTES[f"{method} {path}"]
     return Operation(
         method,
         path,

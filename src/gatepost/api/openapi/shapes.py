@@ -4,8 +4,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from gatepost.model.waits import RULES
-
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Text = str | None
 When = Time | None
@@ -17,111 +15,6 @@ Object = dict[str, Any]
 
 class Shape(Struct, frozen=True, forbid_unknown_fields=True):
     """An object with these fields and no others."""
-
-
-class Key(Shape, frozen=True):
-    """A message's chat, direction and id."""
-
-    remoteJid: str  # noqa: N815 - as the network writes it
-    fromMe: bool  # noqa: N815
-    id: str
-
-
-class Accepted(Struct, frozen=True):
-    """A message that is on disk and will be sent. Further fields differ by the kind of channel."""
-
-    key: Key
-    status: Literal["PENDING", "SCHEDULED"]
-
-
-class BatchResult(Shape, frozen=True):
-    """What became of many sends, in their order: each as it would have been answered alone."""
-
-    batch_id: Text
-    accepted: int
-    refused: int
-    results: list[Object]
-
-
-class CanceledMessages(Shape, frozen=True):
-    """What a request canceled; `done` is false where the next one, with this cursor, goes on."""
-
-    canceled: int
-    too_late: int
-    done: bool
-    cursor: Text
-
-
-class ContactRef(Shape, frozen=True):
-    """Who it is with."""
-
-    id: str
-    phone: Text
-    name: Text | UnsetType = UNSET
-
-
-class ConversationRef(Shape, frozen=True):
-    """Where it belongs."""
-
-    id: str
-
-
-class Waiting(Shape, frozen=True):
-    """Which rule holds a message back, why, until when as far as is known, and due to which message ahead of it."""
-
-    rule: Literal[RULES]  # type: ignore[valid-type]
-    because: str
-    until: When
-    message_id: Text
-
-
-class Message(Struct, frozen=True):
-    """A message as it stands."""
-
-    key: Key
-    direction: Literal["in", "out"]
-    type: str
-    content: Object
-    status: Status
-    ack: int | None
-    contact: ContactRef
-    conversation: ConversationRef
-    reply_to: Text
-    about: Text
-    context: Object | None
-    reactions: list[Object]
-    edited_at: When
-    deleted_at: When
-    network_id: Text
-    created_at: Time
-    sent_at: When
-    error: Object | None
-    client_ref: Text | UnsetType = UNSET
-    priority: Literal["chat", "bulk"] | UnsetType = UNSET
-    send_at: When | UnsetType = UNSET
-    expires_at: When | UnsetType = UNSET
-    delivered_at: When | UnsetType = UNSET
-    read_at: When | UnsetType = UNSET
-    played_at: When | UnsetType = UNSET
-    ended_at: When | UnsetType = UNSET
-    pricing: Object | UnsetType | None = UNSET
-    waiting: Waiting | UnsetType = UNSET
-
-
-class Step(Struct, frozen=True):
-    """What happened to a message, and when."""
-
-    step: str
-    at: Time
-
-
-class Trace(Shape, frozen=True):
-    """The whole way of a message."""
-
-    message: Message
-    steps: list[Step]
-    waiting: Waiting | None
-    events: list[Object]
 
 
 class Gathering(Shape, frozen=True):
@@ -232,78 +125,6 @@ class Event(Shape, frozen=True):
     sequence: int
     channel: Object
     data: Object
-
-
-class Connection(Shape, frozen=True):
-    """Whether messages can leave and come, and what keeps them from it."""
-
-    state: str
-    reason: Text
-
-
-class Connecting(Shape, frozen=True):
-    """How the link stands."""
-
-    connection: Connection
-
-
-class Channel(Shape, frozen=True):
-    """The caller's own channel."""
-
-    id: str
-    kind: Literal["official", "qr"]
-    phone: str
-    name: str
-    connection: Connection
-    capabilities: Object
-    quality: Text
-    status: Text
-    limits: Object
-    throughput: Object
-    tier: Object
-    pair: Object
-    queued: int
-    waiting: Object | None
-    link: Object | UnsetType = UNSET
-
-
-class Code(Shape, frozen=True):
-    """A code to scan."""
-
-    code: str
-    until: Time
-
-
-class PairingCode(Shape, frozen=True):
-    """A code to type."""
-
-    code: str
-
-
-class Profile(Shape, frozen=True):
-    """How the business shows itself."""
-
-    about: Text
-    address: Text
-    description: Text
-    email: Text
-    websites: list[str] | None
-    vertical: Text
-    profile_picture_url: Text
-
-
-class Health(Shape, frozen=True):
-    """How the number stands at the network."""
-
-    status: Text
-    quality: Text
-    throughput: int | None
-    tier: int | None
-    name: Text
-    name_status: Text
-    can_send: Text
-    problems: list[Object]
-    checked_at: Time
 
 
 class TemplateShown(Shape, frozen=True):

@@ -1,0 +1,68 @@
+"""Conversations in answers."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from gatepost.api.contract.fields import ApiObject, ConversationId, Text, Time, When
+from gatepost.api.contract.labels import LabelRef
+from gatepost.api.contract.messages import ContactRef, Message
+from gatepost.model import ids, times
+from gatepost.model.window import window_ends
+from gatepost.store.conversations.changes import ConversationDetails
+
+No = Annotated[bool, Meta(examples=[False])]
+
+
+class Conversation(ApiObject, frozen=True):
+    """All messages with one contact, and what people note about them."""
+
+    id: ConversationId
+    contact: ContactRef
+    status: Literal["open", "closed"]
+    archived: No
+    muted: No
+    assignee: Annotated[Text, Meta(examples=["Anna"])]
+    note: Annotated[Text, Meta(examples=["Wants it on Friday"])]
+    unread: int
+    labels: list[LabelRef]
+    window_ends_at: When
+    last_message: Message | None
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(cls, found: ConversationDetails, now: datetime, *, window: bool) -> "Conversation":
+        """Return a conversation. Only official channels have a `window`."""
+        return cls(**_fields(found, now, window=window))
+
+
+class ReadConversation(Conversation, frozen=True):
+    """A conversation that was marked as read, and whether the contact was shown that."""
+
+    shown: bool
+
+    @classmethod
+    def after(cls, found: ConversationDetails, now: datetime, *, window: bool, shown: bool) -> "ReadConversation":
+        """Return a conversation that has just been marked as read."""
+        return cls(**_fields(found, now, window=window), shown=shown)
+
+
+def _fields(found: ConversationDetails, now: datetime, *, window: bool) -> dict[str, Any]:
+    row, message = found.talk, found.last_message
+    return {
+        "id": ids.show("cv", row.contact_id),
+        "contact": ContactRef.of(row.contact_id, row.phone, row.name),
+        "status": row.status,
+        "archived": row.archived,
+        "muted": row.muted,
+        "assignee": row.assignee,
+        "note": row.note,
+        "unread": row.unread,
+        "labels": [LabelRef.of(label) for label in found.labels],
+        "window_ends_at": times.show_maybe(window_ends(row.last_in_at)) if window else None,
+        "last_message": Message.of(message, now) if message else None,
+        "created_at": times.show(row.created_at),
+        "updated_at": times.show(row.updated_at or row.created_at),
+    }

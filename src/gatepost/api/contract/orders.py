@@ -1,0 +1,48 @@
+"""Orders in answers."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from gatepost.api.contract.fields import ApiObject, JsonObject, MessageId, Nothing, OrderId, Text, Time, When
+from gatepost.api.contract.messages import ContactRef, ConversationRef
+from gatepost.model import ids, times
+from gatepost.store.orders import OrderRow
+
+_ITEM = {"product_id": "rye", "name": "Rye bread", "quantity": 2, "price": "4.50", "total": "9.00", "currency": "EUR"}
+
+
+class Order(ApiObject, frozen=True):
+    """An order. Amounts of money are decimal numbers in strings."""
+
+    id: OrderId
+    message: MessageId
+    contact: ContactRef
+    conversation: ConversationRef
+    status: Literal["new", "confirmed", "shipped", "delivered", "canceled"]
+    catalog_id: Annotated[Text, Meta(examples=["194836987003835"])]
+    note: Nothing
+    items: Annotated[list[JsonObject], Meta(examples=[[_ITEM]])]
+    total: Annotated[Text, Meta(examples=["9.00"])]
+    currency: Annotated[Text, Meta(examples=["EUR"])]
+    created_at: Time
+    updated_at: When
+    previous: Text | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, row: OrderRow) -> "Order":
+        """Return an order."""
+        return cls(
+            id=ids.show("ord", row.id),
+            message=ids.message_id(row.id),
+            contact=ContactRef.of(row.contact_id, row.address, row.name),
+            conversation=ConversationRef.of(row.contact_id),
+            status=row.status,  # type: ignore[arg-type]
+            catalog_id=row.catalog_id,
+            note=row.note,
+            items=row.items,
+            total=f"{row.total:f}" if row.total is not None else None,
+            currency=row.currency,
+            created_at=times.show(row.created_at),
+            updated_at=times.show(row.updated_at),
+        )
