@@ -65,7 +65,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "outbound.throttle.Throttle._free": "its turn",
     "store.embedded.supervise.supervise": "a Loop runs it",
     "store.embedded.supervise.bring_back": "success",
-    "store.cleanup.forget_idempotency_keys": "nothing more to delete",
+    "store.idempotency.forget_idempotency_keys": "nothing more to delete",
     "store.cleanup.forget_lost_retries": "nothing more to delete",
     "networks.qr.phone.by_baileys.node.Node._line": "the end of the child's child",
     "networks.qr.phone.by_baileys.node.Node.watch": "the end of the child's child",

@@ -18,6 +18,7 @@ from gatepost.settings import Settings
 from gatepost.store import cleanup, partitions
 from gatepost.store.deliveries.recover import delete_old_recoveries
 from gatepost.store.devices import forget_devices
+from gatepost.store.idempotency import forget_idempotency_keys
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
 from gatepost.store.messages.accept_rows import forget_batches
@@ -76,7 +77,7 @@ class Housekeeper:
         await self._do("new partitions", self.make_partitions)
         old = (now, retention.messages_days, retention.events_days)
         await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
-        await self._do("idempotency keys", partial(cleanup.forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
+        await self._do("idempotency keys", partial(forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
         await self._do("parked statuses", partial(cleanup.forget_parked_statuses, db, now))
         await self._do("lost retries", self._forget_lost_retries)
         await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))

@@ -16,8 +16,9 @@ from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
 from gatepost.model.message import SendRequest
 from gatepost.model.quota import NO_LIMIT, SLICE_MOST, MonthUsage, QuotaStep, next_step
-from gatepost.outbound.accept import Acceptor, idempotency_key
+from gatepost.outbound.accept import ROUTE, Acceptor
 from gatepost.store.channels import delete_channel
+from gatepost.store.idempotency import idempotency_key
 from gatepost.store.pool import Connection
 from gatepost.store.quota import Quota, reclaim_rests, take_slice, used_in_month
 from tests.outbound.stage import NOW, Stage, check_no_link
@@ -48,7 +49,7 @@ async def send(one: Acceptor, caller: Caller, key: str | None = None, **fields: 
     """`accepted`, `replayed`, or the code of a refusal."""
     request = SendRequest(**{"phone": PHONE, "body": "Hi"} | fields)
     try:
-        accepted = await one.accept(caller, request, idempotency_key(key, b"body"))
+        accepted = await one.accept(caller, request, idempotency_key(key, b"body", ROUTE))
     except GatepostError as error:
         return error.code
     return "replayed" if accepted.replayed else "accepted"

@@ -16,7 +16,8 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
 from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import BATCH_MOST, idempotency_key, new_batch_id
+from gatepost.outbound.accept import BATCH_MOST, new_batch_id
+from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"

@@ -17,7 +17,8 @@ from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
 from gatepost.model.errors import BadRequest, NotFound, TooLarge
 from gatepost.model.message import SendRequest
-from gatepost.outbound.accept import idempotency_key
+from gatepost.outbound.accept import ROUTE
+from gatepost.store.idempotency import idempotency_key
 
 SEND = "/api/v1/message/send"
 CALLBACKS = "/callbacks/cloud/"
@@ -62,7 +63,7 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
     body = await read_all(headers, receive, gateway.body_limit)
     if time.monotonic() - admitted_at > _PROMPT:
         await gateway.gate.check(headers.get(b"authorization"), "send")
-    key = idempotency_key(headers.get(b"idempotency-key"), body)
+    key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
     scope.setdefault("state", {})["caller"] = caller
     return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)

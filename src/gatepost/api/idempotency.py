@@ -17,8 +17,7 @@ from gatepost.admin.vault import Vault
 from gatepost.api.context import ApiContext
 from gatepost.api.responses import SECRET, Created, Encoded, envelope
 from gatepost.model.account import Caller
-from gatepost.outbound.accept import idempotency_key
-from gatepost.store.idempotency import PLAIN, AnswerSeal, IdempotencyKey, IdempotentRequest, Replay
+from gatepost.store.idempotency import PLAIN, AnswerSeal, IdempotencyKey, IdempotentRequest, Replay, idempotency_key
 
 T = TypeVar("T")
 A = TypeVar("A")

@@ -15,9 +15,8 @@ from gatepost.api.upload import Upload, open_upload
 from gatepost.model.account import Caller
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.outbound.accept import idempotency_key
 from gatepost.services.media import NewFile, check_ready, show_media
-from gatepost.store.idempotency import IdempotencyKey
+from gatepost.store.idempotency import IdempotencyKey, idempotency_key
 from gatepost.store.media.files import MediaRow
 
 _PATH = "/api/v1/media"

@@ -12,7 +12,7 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
-from gatepost.model.errors import BadRequest, GatepostError
+from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft, SendRequest, check_send
 from gatepost.model.person import jid
@@ -126,16 +126,6 @@ class Acceptor:
 def _weigh(submission: Submission) -> int:
     """A long message counts as many: what one commit writes has a limit."""
     return 1 + len(submission.draft.content) // _LONG
-
-
-def idempotency_key(header: str | None, body: bytes, route: str = ROUTE) -> IdempotencyKey | None:
-    """The Idempotency-Key of a request, bare or quoted, with the hash of what it is used for."""
-    if header is None:
-        return None
-    key = header[1:-1] if len(header) >= 2 and header[0] == header[-1] == '"' else header
-    if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
-        raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
-    return IdempotencyKey(route, key, hashlib.sha256(body).digest())
 
 
 def new_batch_id(channel_id: UUID, key: IdempotencyKey | None, now: datetime) -> UUID:

@@ -18,7 +18,7 @@ from gatepost.clock import Clock
 from gatepost.model import ids, times
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
-from gatepost.store.idempotency import IdempotencyKey
+from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay
 from gatepost.store.media import files as store
 from gatepost.store.media.files import MediaRow, object_key
 from gatepost.store.media.objects import ObjectStorage
@@ -78,14 +78,16 @@ class MediaService:
         if key is not None:
             key = msgspec.structs.replace(key, body_hash=_fingerprint(media))
         answer = _encode({"success": True, "message": "File stored", "data": show_media(media)})
+        once = IdempotentRequest[MediaRow](media.channel_id, key, lambda _: answer)
         try:
-            accepted = await store.insert_media(self._db, media, key, answer)
-        except (Invalid, NotFound):
+            await store.insert_media(self._db, media, once)
+        except Replay as before:
+            await self._drop(media)
+            return AcceptResult(before.answer, replayed=True)
+        except (Conflict, Invalid, NotFound):
             await self._drop(media)
             raise
-        if accepted.replayed:
-            await self._drop(media)
-        return accepted
+        return AcceptResult(answer)
 
     async def _drop(self, media: MediaRow) -> None:
         """Only where it is sure that no row names these bytes; where it is not, the sweep of orphans finds out."""

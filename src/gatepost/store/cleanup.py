@@ -9,22 +9,6 @@ from gatepost.store.pool import Database
 _CHUNK = 5_000
 
 
-async def forget_idempotency_keys(db: Database, now: datetime, days: int) -> int:
-    """Deletes keys past their time, a chunk at a time; returns how many."""
-    total = 0
-    while True:
-        async with db.connection() as conn:
-            rows = await conn.fetch(
-                """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-                       SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
-                now - timedelta(days=days),
-                _CHUNK,
-            )
-        total += len(rows)
-        if len(rows) < _CHUNK:
-            return total
-
-
 async def forget_parked_statuses(db: Database, now: datetime) -> None:
     """Deletes statuses whose message never came: sent by someone else with the same number."""
     async with db.connection() as conn:

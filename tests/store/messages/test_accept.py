@@ -14,7 +14,8 @@ from gatepost.model.errors import GatepostError
 from gatepost.model.message import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import Person
-from gatepost.outbound.accept import Acceptor, idempotency_key
+from gatepost.outbound.accept import ROUTE, Acceptor
+from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.quota import used_in_month
 from gatepost.store.templates import put_template
@@ -33,7 +34,7 @@ def windowed(stage: Stage) -> Caller:
 
 async def send(stage: Stage, acceptor: Acceptor | None = None, key: str | None = None, **fields: Any) -> Outcome:
     request = SendRequest(**{"phone": PHONE} | fields)
-    named = idempotency_key(key, repr(fields).encode())
+    named = idempotency_key(key, repr(fields).encode(), ROUTE)
     try:
         await (acceptor or stage.acceptor).accept(windowed(stage), request, named)
     except GatepostError as error:
@@ -227,7 +228,7 @@ async def test_a_refusal_is_not_remembered_under_its_key(stage: Stage) -> None:
     assert await send(stage, key="k", body="Hi") == "window_closed"
     await hear(stage, said(stage, Person(PHONE)))
     assert await send(stage, key="k", body="Hi") == "accepted"
-    request, named = SendRequest(PHONE, "Hi"), idempotency_key("k", repr({"body": "Hi"}).encode())
+    request, named = SendRequest(PHONE, "Hi"), idempotency_key("k", repr({"body": "Hi"}).encode(), ROUTE)
     stage.clock.advance(2 * DAY)
     replayed = await stage.acceptor.accept(windowed(stage), request, named)
     assert isinstance(replayed, AcceptResult)

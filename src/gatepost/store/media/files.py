@@ -12,7 +12,6 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids
-from gatepost.model.errors import Invalid
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.channel_head import (
@@ -24,8 +23,7 @@ from gatepost.store.channel_head import (
     no_such_channel,
     with_events,
 )
-from gatepost.store.idempotency import IdempotencyKey
-from gatepost.store.messages.accept import AcceptResult
+from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
 _CHUNK = 500
@@ -71,54 +69,23 @@ def read_key(key: str) -> tuple[UUID, UUID] | None:
     return (channel_id, media_id) if channel_id and media_id else None
 
 
-async def insert_media(db: Database, media: MediaRow, key: IdempotencyKey | None, answer: bytes) -> AcceptResult:
-    """Notes a file that is whole. With a key that was used before, the first answer is given and nothing is noted."""
+async def insert_media(db: Database, media: MediaRow, once: IdempotentRequest[MediaRow]) -> None:
+    """Write the row of a complete file."""
     async with db.transaction() as conn:
         if await conn.fetchval("SELECT 1 FROM channels WHERE id = $1 FOR KEY SHARE", media.channel_id) is None:
             raise no_such_channel()
-        replayed = await _use_key(conn, media, key, answer) if key else None
-        if replayed is None:
-            await conn.execute(
-                """INSERT INTO media (channel_id, id, state, mime_type, size, sha256, filename, created_at)
-                   VALUES ($1, $2, 'ready', $3, $4, $5, $6, $7)""",
-                media.channel_id,
-                media.id,
-                media.mime_type,
-                media.size,
-                media.sha256,
-                media.filename,
-                media.created_at,
-            )
-    return AcceptResult(answer) if replayed is None else AcceptResult(replayed, replayed=True)
-
-
-async def _use_key(conn: "Connection[Any]", media: MediaRow, key: IdempotencyKey, answer: bytes) -> bytes | None:
-    """The answer that was given under the key before; None when it is new. Two at once wait for one another here."""
-    new = await conn.fetchval(
-        """INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING 1""",
-        media.channel_id,
-        key.route,
-        key.key,
-        key.body_hash,
-        answer,
-        media.created_at,
-    )
-    if new is not None:
-        return None
-    row = await conn.fetchrow(
-        "SELECT body_hash, answer FROM idempotency_keys WHERE channel_id = $1 AND route = $2 AND key = $3",
-        media.channel_id,
-        key.route,
-        key.key,
-    )
-    if row is None or row["body_hash"] != key.body_hash:
-        raise Invalid(
-            "This Idempotency-Key was used before with another file. Use a new key for a new file.",
-            "idempotency_key_reused",
+        await once.keep_unlocked(conn, media, media.created_at)
+        await conn.execute(
+            """INSERT INTO media (channel_id, id, state, mime_type, size, sha256, filename, created_at)
+               VALUES ($1, $2, 'ready', $3, $4, $5, $6, $7)""",
+            media.channel_id,
+            media.id,
+            media.mime_type,
+            media.size,
+            media.sha256,
+            media.filename,
+            media.created_at,
         )
-    before: bytes = row["answer"]
-    return before
 
 
 async def get_media(db: Database, channel_id: UUID, media_id: UUID) -> MediaRow | None:

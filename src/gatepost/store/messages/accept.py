@@ -16,7 +16,7 @@ from gatepost.model.quota import NO_LIMIT
 from gatepost.store.channel_head import EventBuffer, no_such_channel
 from gatepost.store.contacts.rows import KnownContact, add_missing
 from gatepost.store.conversations.changes import tell_made
-from gatepost.store.idempotency import IdempotencyKey, in_progress, reused
+from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
 from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
 from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, refusal
 from gatepost.store.pool import Connection, Database
@@ -152,7 +152,8 @@ async def _open(
 
 async def _judge(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
     """Answers what was asked before, and refuses what does not fit; the rest is fresh."""
-    group.outcomes = await _settle_keys(conn, group.channel_id, group.submissions)
+    known = await find_answers(conn, group.channel_id, [s.key for s in group.submissions])
+    group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]
     last_in = group.opened.last_in
     await _refuse_unfit(conn, group.channel_id, group.submissions, group.outcomes, last_in, now)
     group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]
@@ -178,7 +179,8 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
         if group.batch_id is not None:
             await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
         answers = [s.answer(id_, now) for s, id_ in zip(group.chosen, rows.new_ids, strict=True)]
-        await _keep_keys(conn, group.channel_id, group.chosen, answers, now)
+        keyed = [(s.key, answer) for s, answer in zip(group.chosen, answers, strict=True) if s.key]
+        await store_answers(conn, group.channel_id, keyed, now)
         for i, answer in zip(group.fresh, answers, strict=True):
             group.outcomes[i] = AcceptResult(answer)
 
@@ -207,34 +209,6 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
 
 def _results(group: ChannelGroup) -> list[Outcome]:
     return [outcome for outcome in group.outcomes if outcome is not None]
-
-
-async def _settle_keys(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission]
-) -> list[Outcome | None]:
-    """Answers every item whose key was used before. The channel's lock keeps two batches from racing here."""
-    outcomes: list[Outcome | None] = [None] * len(submissions)
-    keyed = [(i, s.key) for i, s in enumerate(submissions) if s.key]
-    if not keyed:
-        return outcomes
-    rows = await conn.fetch(
-        """SELECT k.* FROM unnest($2::text[], $3::text[]) AS asked (route, key) CROSS JOIN LATERAL (
-               SELECT route, key, body_hash, answer FROM idempotency_keys
-               WHERE channel_id = $1 AND route = asked.route AND key = asked.key LIMIT 1) k""",
-        channel_id,
-        [key.route for _, key in keyed],
-        [key.key for _, key in keyed],
-    )
-    known = {(row["route"], row["key"]): row for row in rows}
-    under_way = set()
-    for i, key in keyed:
-        row = known.get((key.route, key.key))
-        if row is not None:
-            outcomes[i] = AcceptResult(row["answer"], replayed=True) if row["body_hash"] == key.body_hash else reused()
-        elif (key.route, key.key) in under_way:
-            outcomes[i] = in_progress()
-        under_way.add((key.route, key.key))
-    return outcomes
 
 
 async def _refuse_unfit(
@@ -293,20 +267,3 @@ def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: K
         scheduled=draft.send_at is not None,
     )
     return event_buffer.add(events.MESSAGE, "created", data, contact.id, id_)
-
-
-async def _keep_keys(
-    conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], answers: Sequence[bytes], now: datetime
-) -> None:
-    keyed = [(s.key, answer) for s, answer in zip(chosen, answers, strict=True) if s.key]
-    if keyed:
-        await conn.execute(
-            """INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
-               SELECT $1, *, $6 FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])""",
-            channel_id,
-            [key.route for key, _ in keyed],
-            [key.key for key, _ in keyed],
-            [key.body_hash for key, _ in keyed],
-            [answer for _, answer in keyed],
-            now,
-        )
