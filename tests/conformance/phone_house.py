@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from gatepost import network_factory
 from gatepost.model import ids
+from gatepost.networks.qr import kind as qr_kind
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
 from gatepost.networks.qr.driver import DriverTimeouts
 from tests.conformance.phone_line import PhoneLine
@@ -70,7 +70,7 @@ async def running_phones(url: str, folder: Path, **overrides: Any) -> AsyncItera
     program = child_at(network.ready, folder / "child.py", NODE_EXTRA_CA_CERTS=certificate)
     settings = {"qr__link_url": "", "qr__engine": "baileys", **overrides}
     try:
-        with patch.object(network_factory, "ChildDriver", partial(phones.driver, program)):
+        with patch.object(qr_kind, "ChildDriver", partial(phones.driver, program)):
             async with running_house(url, **settings) as phones.house:
                 yield phones
                 await phones.close()

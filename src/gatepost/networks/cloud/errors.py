@@ -1,4 +1,4 @@
-"""The Cloud API's refusals: what each asks for, and our advice about it. The table itself is `errors.toml`.
+"""The errors of the Cloud API: how the gateway reacts, and its advice. The table is `errors.toml`.
 
 python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md
 """
@@ -14,21 +14,21 @@ from gatepost.networks.base import ErrorReaction, NetworkError
 
 
 class ErrorEntry(msgspec.Struct, frozen=True):
-    """One line of the table."""
+    """One entry of the table."""
 
     first: int
     last: int
     title: str
     reaction: ErrorReaction
     advice: str
-    wait: int | None = None  # seconds: trying again any sooner is in vain
-    tries: int | None = None  # how many tries are worth it
-    failed: str | None = None  # our advice once nothing more is tried, where that is another one
-    files: bool = False  # perhaps a file that the message names is forgotten
+    wait: int | None = None  # seconds before which a retry would fail again
+    tries: int | None = None  # the number of attempts, if fewer than the settings allow
+    failed: str | None = None  # the advice after the last attempt, if it differs
+    files: bool = False  # the network may have lost the message's file
 
     @property
     def codes(self) -> str:
-        """The code, or the range of them, as written."""
+        """The code, or the range of codes, as text."""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
@@ -45,31 +45,30 @@ _RANGES = [entry for entry in _ENTRIES if entry.first != entry.last]
 
 
 def table() -> tuple[ErrorEntry, ...]:
-    """Every line of the table, by code."""
+    """Return every entry of the table, by code."""
     return _ENTRIES
 
 
 def find(code: int) -> ErrorEntry | None:
-    """The line of a code; one of its own goes before a range."""
+    """Return the entry of a code. A single code takes precedence over a range."""
     return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
 
 
 def look_up(code: int, http_status: int | None = None, *, transient: bool = False) -> tuple[ErrorReaction, str | None]:
-    """What a refusal asks for, and our advice. What is not in the table follows the HTTP status, and the network's
-    own word that it will pass."""
+    """Return the reaction to an error and the advice. A code that is not in the table is decided by its HTTP status."""
     if entry := find(code):
         return entry.reaction, entry.advice
     return ErrorReaction.RETRY if transient else by_status(http_status), None
 
 
 def by_status(http_status: int | None) -> ErrorReaction:
-    """The safe guess: the network's own troubles pass, ours do not."""
+    """Return RETRY for 5xx and 429, and FINAL otherwise."""
     passing = http_status is not None and (http_status >= 500 or http_status == 429)
     return ErrorReaction.RETRY if passing else ErrorReaction.FINAL
 
 
 def explained(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
-    """The network's words with our advice. A subcode that the table knows is closer to the matter."""
+    """Return the network's error with our advice. A subcode in the table takes precedence: it is more specific."""
     entry = (find(subcode) if subcode else None) or find(code)
     advice = (entry.advice, entry.failed) if entry else ()
     return NetworkError(code, title, details, *advice)
@@ -77,25 +76,25 @@ def explained(code: int, title: str, details: str | None, subcode: int | None = 
 
 # -- the page in the docs ----------------------------------------------------------------------------------------------
 
-_HEAD = """# What the official network may refuse
+_HEAD = """# Errors of the official network
 
-When the network says no, `error.code` is its own code, `error.title` and `error.details` are its own words, and
-`error.advice` is ours. What the gateway does by itself is in the column "reaction":
+When the network rejects a message, `error.code`, `error.title` and `error.details` come from the network, and
+`error.advice` comes from the gateway. The column "reaction" says what the gateway does:
 
-| reaction | what happens |
+| reaction | effect |
 |---|---|
-| `final` | the message fails; nothing is tried again |
-| `retry` | the message is tried again after a back-off |
-| `hold_recipient` | the conversation waits and goes on; the others are not affected |
-| `hold_channel` | the whole number waits and goes on |
-| `hold_new` | no new conversations are opened for a while; answers still go |
-| `break` | nothing more leaves the number until it is mended; messages wait in the queue within their `ttl` |
+| `final` | the message fails; it is not retried |
+| `retry` | the message is retried after a backoff |
+| `hold_recipient` | sending to this recipient pauses; other conversations are not affected |
+| `hold_channel` | sending on the channel pauses |
+| `hold_new` | no new conversations are opened for a while; replies are still sent |
+| `break` | sending stops until the problem is fixed; messages stay in the queue until their `ttl` ends |
 
-A message that was taken and failed later is not tried again, whatever its code: its advice then says what to do. Where
-the code is a `break`, the number rests for 15 minutes; then one message finds out whether things are better.
+A message that the network accepted and that failed later is not retried, whatever its code: its advice says what to do.
+If the code is a `break`, the number pauses for 15 minutes; then one message is sent to check whether it works again.
 
-A code that is not listed is final when the network answers 4xx, and tried again when it answers 5xx or 429, or says
-itself that the trouble will pass (`is_transient`).
+A code that is not listed is final with HTTP 4xx. It is retried with 5xx or 429, or if the network marks the error as
+`is_transient`.
 
 | code | meaning | reaction | advice |
 |---|---|---|---|
@@ -103,7 +102,7 @@ itself that the trouble will pass (`is_transient`).
 
 
 def page() -> str:
-    """docs/reference/network-errors.md, whole."""
+    """Return docs/reference/network-errors.md."""
     return _HEAD + "".join(_line(entry) for entry in _ENTRIES)
 
 

@@ -78,17 +78,17 @@ class ChildWire:
                     yield line
 
     async def close(self) -> None:
-        """Closes the socket, at which the child ends by itself; if it does not, it is ended."""
+        """Close the socket, which ends the child; kill it if it does not exit in time."""
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
-        # Not asyncio.timeout: before Python 3.11.3 it ends without a word in a task that is being cancelled.
-        ending = asyncio.ensure_future(self._process.wait())
-        await asyncio.wait({ending}, timeout=END_WITHIN)
-        if not ending.done():
+        try:
+            # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled.
+            await asyncio.wait_for(self._process.wait(), END_WITHIN)
+        except TimeoutError:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        code = await ending
+        code = await self._process.wait()
         await asyncio.wait({self._logging})
         log.info("driver of links ended", pid=self.pid, code=code)
 

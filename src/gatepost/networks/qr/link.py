@@ -245,9 +245,10 @@ class Link:
         if self._line is None or self._ended:
             raise _failed(reason_of("driver_gone").says)
         try:
-            async with asyncio.timeout(seconds):
-                with self._line.call() as call:
-                    return await work(call)
+            with self._line.call() as call:
+                # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled,
+                # and a link is closed in one.
+                return await asyncio.wait_for(work(call), seconds)
         except WireGone as gone:
             raise _failed(str(gone)) from gone
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""The table of reasons and refusals, read once: what a link's state means, and what a refusal asks for."""
+"""The reasons of a link's state, and the reactions to errors. The table is `reasons.toml`."""
 
 import tomllib
 from enum import Enum
@@ -11,7 +11,7 @@ from gatepost.networks.base import ErrorReaction, NetworkError, SendRefused
 
 
 class NextStep(Enum):
-    """What the keeper of a link does next."""
+    """What the link keeper does next."""
 
     GO_ON = "go_on"
     RECONNECT = "reconnect"
@@ -38,24 +38,24 @@ def _load() -> dict[str, Any]:
 _TABLE = _load()
 REASONS: dict[str, Reason] = msgspec.convert(_TABLE["reasons"], dict[str, Reason])
 REFUSALS: dict[int, LinkRefusal] = msgspec.convert(_TABLE["refusals"], dict[int, LinkRefusal], strict=False)
-_OWN_FAULT = range(500, 600)
+_NETWORK_FAULT = range(500, 600)
 
 
-def reason_of(word: str | None) -> Reason:
-    """What a reason means; words that are not in the table mean "try again"."""
-    return REASONS.get(word or "unknown", REASONS["unknown"])
+def reason_of(name: str | None) -> Reason:
+    """Return the entry of a reason; an unknown one means that the link is opened again."""
+    return REASONS.get(name or "unknown", REASONS["unknown"])
 
 
 def refused(code: int, title: str, details: str | None = None) -> SendRefused:
-    """A refusal with what it asks for: from the table, or by the safe rule for codes that are not in it."""
+    """Return a rejection with the reaction to it. A code that is not in the table is retried if it is 0 or 5xx."""
     known = REFUSALS.get(code)
     if known:
         return SendRefused(NetworkError(code, title or known.title, details, known.advice), known.reaction)
-    again = code == 0 or code in _OWN_FAULT
+    again = code == 0 or code in _NETWORK_FAULT
     advice = (
-        "The message is tried again by itself."
+        "The message is retried automatically."
         if again
-        else "The network gave no reason that is known here. Look at the details before another try."
+        else "The network gave an unknown error code. Check the details before you send the message again."
     )
-    error = NetworkError(code, title or "Refused by the network", details, advice)
+    error = NetworkError(code, title or "Rejected by the network", details, advice)
     return SendRefused(error, ErrorReaction.RETRY if again else ErrorReaction.FINAL)

@@ -98,11 +98,9 @@ class Baileys:
         one.closing = True
         if one.node is None:
             return
-        try:
-            async with asyncio.timeout(_CLOSE_WITHIN):
-                await one.node.ask("close", life)  # it has its last keys kept before it answers
-        except (EngineError, TimeoutError):
-            pass  # it is gone, and with it the connection
+        with suppress(EngineError, TimeoutError):  # the process is gone, and the connection with it
+            # It stores its last keys before it answers. Not asyncio.timeout: see Node.close.
+            await asyncio.wait_for(one.node.ask("close", life), _CLOSE_WITHIN)
 
     async def stop(self, life: str) -> None:
         one = self._lives.get(life)
@@ -111,8 +109,7 @@ class Baileys:
         one.closing = True
         one.end("")
         with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_WITHIN * 2):
-                await one.gone.wait()
+            await asyncio.wait_for(one.gone.wait(), _CLOSE_WITHIN * 2)
 
     async def stop_all(self) -> None:
         if self._node:

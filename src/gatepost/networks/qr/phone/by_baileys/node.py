@@ -87,11 +87,11 @@ class Node:
         return self.gone.is_set()
 
     async def close(self) -> None:
-        """Ends the process: by the end of its socket, or where it does not heed that."""
+        """End the process: it exits when its socket closes; otherwise it is killed."""
         self._writer.close()
         try:
-            async with asyncio.timeout(_END_WITHIN):
-                await self._process.wait()
+            # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled.
+            await asyncio.wait_for(self._process.wait(), _END_WITHIN)
         except TimeoutError:
             self._kill()
             await self._process.wait()
