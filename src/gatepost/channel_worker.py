@@ -8,6 +8,7 @@ import msgspec
 from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_secrets
 from gatepost.admin.vault import Vault
+from gatepost.channel_task import ChannelContext
 from gatepost.clock import Clock
 from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.media_fetch import MediaFetcher
@@ -20,18 +21,19 @@ from gatepost.model.file import Fetched, Unfetched
 from gatepost.model.number_status import TROUBLE
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
-from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.attachments import AttachmentUploader
+from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.outbound.send_attempt import Attach, Tell, forget_nothing
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.outbound.sender_state import Attach, ReportConnection, SenderState, forget_nothing
 from gatepost.owned_channel import OwnedChannel
 from gatepost.services.number_watch import NumberWatch
 from gatepost.services.profile import check_health
 from gatepost.services.recovery_task import RecoveryTask
 from gatepost.services.search_indexing import SearchIndexTask
+from gatepost.services.stale_watch import StaleWatch
 from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
@@ -72,8 +74,16 @@ class ChannelWorkers:
         self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
-        self._ledger = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
-        self._delivery_context = DeliveryContext(
+        self._recorder = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
+        self._rules = SendRules(
+            sending.in_flight,
+            sending.read_ahead,
+            sending.unknown_grace,
+            sending.retry_base,
+            sending.retry_most,
+            sending.attempts,
+        )
+        self._deliveries = DeliveryContext(
             db,
             clock,
             parts.poster,
@@ -101,95 +111,67 @@ class ChannelWorkers:
         return await fetch_guarded(self._parts.guard, link, most, deadline=deadline, channel=channel_id)
 
     async def make_sender(self, owned: OwnedChannel) -> ChannelSender | None:
-        """All that an owner does for a channel: its lane, and what goes on beside it."""
-        config = await get_config(self._parts.own_db, owned.lease.channel_id)
+        """Makes all that an owner does for a channel: its sender, and the tasks beside it."""
+        parts = self._parts
+        config = await get_config(parts.own_db, owned.lease.channel_id)
         if config is None:
             return None
-        channel, sending = channel_ref(config), self._parts.settings.sending
-        owned.channel = channel
-        keeper = self._make_keeper(owned, config) if NETWORK_KINDS[config.kind].linked else None
-        network = self._parts.networks.open(config)
-        files = MediaFetchTask(self._fetcher, self._parts.clock, owned.lease, channel, network, owned.alive)
-        words = SearchIndexTask(self._parts.db, owned.lease, owned.alive, count=self._parts.metrics.set_aside)
-        recovering = RecoveryTask(self._parts.db, self._parts.clock, owned.lease, owned.alive)
-        owned.tasks = [*self._network_tasks(owned, config, keeper), files, words, recovering]
-        rules = SendRules(
-            sending.in_flight,
-            sending.read_ahead,
-            sending.unknown_grace,
-            sending.retry_base,
-            sending.retry_most,
-            sending.attempts,
-        )
-        limits = self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
-        tell, attach = self._teller(owned, channel), self._attaching(config, keeper)
+        context = owned.context = ChannelContext(parts.db, parts.clock, owned.lease, channel_ref(config), owned.alive)
+        keeper = self._make_keeper(context, config) if NETWORK_KINDS[config.kind].linked else None
+        network = parts.networks.open(config)
+        media = MediaFetchTask(context, self._fetcher, network)
+        index = SearchIndexTask(context, count=parts.metrics.set_aside)
+        own = [keeper] if keeper else self._make_watches(context, config)
+        owned.tasks = [*own, media, index, RecoveryTask(context)]
         sender = ChannelSender(
-            self._ledger,
-            self._parts.clock,
-            owned.lease,
-            channel,
-            network,
-            limits,
-            rules,
-            owned.alive,
-            tell,
-            attach,
-            forget=partial(self._attacher.forget, config.id) if keeper is None else forget_nothing,
-            limited=config.connection == "limited",
+            SenderState(
+                context,
+                self._recorder,
+                self._rules,
+                parts.networks.limits(config, keeper.row if keeper else None, parts.clock.now()),
+                network,
+                report_connection=self._reporter(context),
+                attach=self._attaching(config, keeper),
+                forget_media=partial(self._attacher.forget, config.id) if keeper is None else forget_nothing,
+                backoff=Backoff(limited=config.connection == "limited"),
+            )
         )
         if keeper:
-            keeper.changed = lambda: _follow(owned, keeper, sender, files)
+            keeper.changed = lambda: _follow(owned, keeper, sender, media)
         return sender
 
-    def _network_tasks(
-        self, owned: OwnedChannel, config: ChannelConfig, keeper: LinkKeeper | None
-    ) -> list[LinkKeeper | TemplateWatch | NumberWatch]:
-        if keeper:
-            return [keeper]
-        business = self._parts.networks.business(config)
-        return [self._make_watch(owned, config, business), self._make_number_watch(owned, config)] if business else []
-
-    def _make_keeper(self, owned: OwnedChannel, config: ChannelConfig) -> LinkKeeper:
-        keeper = LinkKeeper(
-            self._parts.db,
-            self._parts.clock,
-            owned.lease,
-            channel_ref(config),
-            lambda: self._parts.networks.driver(config),  # nobody starts a driver before a link is wanted
-            self._parts.receiver,
-            owned.alive,
-            groups=self._parts.settings.qr.groups,
-        )
+    def _make_keeper(self, context: ChannelContext, config: ChannelConfig) -> LinkKeeper:
+        parts = self._parts
+        find = partial(parts.networks.driver, config)  # no driver is started before a link is wanted
+        keeper = LinkKeeper(context, find, parts.receiver, groups=parts.settings.qr.groups)
         self.keepers[config.id] = keeper
         return keeper
 
-    def _make_watch(self, owned: OwnedChannel, config: ChannelConfig, business: CloudAccount) -> TemplateWatch:
-        desk = TemplateService(self._parts.db, self._parts.clock, config.id, business)
-        watch = TemplateWatch(owned.lease, desk, owned.alive)
-        watch.look(config.state)
-        return watch
-
-    def _make_number_watch(self, owned: OwnedChannel, config: ChannelConfig) -> NumberWatch:
-        every, read = self._parts.settings.cloud.number_every, partial(self._read_number, config.id)
-        watch = NumberWatch(self._parts.db, self._parts.clock, owned.lease, read, owned.alive, every)
-        watch.look(config.state)
-        return watch
+    def _make_watches(self, context: ChannelContext, config: ChannelConfig) -> list[StaleWatch]:
+        parts = self._parts
+        business = parts.networks.business(config)
+        if business is None:
+            return []
+        templates = TemplateService(parts.db, parts.clock, config.id, business)
+        read, every = partial(self._read_number, config.id), parts.settings.cloud.number_every
+        watches = [TemplateWatch(context, templates), NumberWatch(context, read, every)]
+        for watch in watches:
+            watch.look(config.state)
+        return watches
 
     async def _read_number(self, channel_id: UUID) -> None:
-        """Follows how an official number stands at the network, whatever its secrets and addresses are by now."""
+        """Reads the state of an official number, with the secrets and addresses that it has by now."""
         config = await get_config(self._parts.db, channel_id)
         business = self._parts.networks.business(config) if config else None
         if config is not None and business is not None:
             await check_health(self._parts.db, config, business, self._parts.clock.now())
 
-    def _teller(self, owned: OwnedChannel, channel: ChannelRef) -> Tell:
-        async def tell(state: str, reason: str | None) -> None:
-            lease = owned.lease
-            await tell_connection(
-                self._parts.db, channel, lease.channel_id, state, reason, self._parts.clock.now(), epoch=lease.epoch
-            )
+    def _reporter(self, context: ChannelContext) -> ReportConnection:
+        async def report(state: str, reason: str | None) -> None:
+            lease, now = context.lease, context.clock.now()
+            await tell_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
 
-        return tell
+        return report
 
     def _attaching(self, config: ChannelConfig, keeper: LinkKeeper | None) -> Attach:
         async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
@@ -202,7 +184,7 @@ class ChannelWorkers:
 
     async def tune(self, owned: OwnedChannel, sender: ChannelSender) -> None:
         """Follows changes of a channel's limits, secrets and link."""
-        config = await get_config(self._parts.db, sender.lease.channel_id)
+        config = await get_config(self._parts.db, owned.lease.channel_id)
         if config is None:
             return
         keeper = next((task for task in owned.tasks if isinstance(task, LinkKeeper)), None)
@@ -210,21 +192,19 @@ class ChannelWorkers:
         sender.adjust(
             network, self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
         )
-        await sender.mind(config.state.get(TROUBLE))
+        await sender.note_trouble(config.state.get(TROUBLE))
         if keeper:
             sender.lock_new(keeper.locked_until)
         for task in owned.tasks:
             if isinstance(task, MediaFetchTask):
                 task.adjust(network)
-            elif isinstance(task, TemplateWatch | NumberWatch):
+            elif isinstance(task, StaleWatch):
                 task.look(config.state)
 
     def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
-        assert owned.channel is not None  # its lane was made before
-        in_flight = self._parts.settings.webhooks.in_flight
-        delivery = ChannelDelivery(
-            self._delivery_context, owned.lease, owned.channel, self._open_target, in_flight, owned.alive
-        )
+        assert owned.context is not None  # its sender was made before
+        in_flight, channel = self._parts.settings.webhooks.in_flight, owned.context.channel
+        delivery = ChannelDelivery(self._deliveries, owned.lease, channel, self._open_target, in_flight, owned.alive)
         return EndpointDeliverer(delivery, target)
 
     def _open_target(self, target: EndpointTarget) -> DeliveryCredentials:
@@ -237,9 +217,9 @@ def channel_ref(config: ChannelConfig) -> ChannelRef:
     return ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
 
 
-def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, files: MediaFetchTask) -> None:
-    """Those who use a link learn at once how it stands: under a lock, each try to write to somebody new does harm."""
+def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, media: MediaFetchTask) -> None:
+    """Passes a change of the link on at once: while new conversations are locked, each further try does harm."""
     sender.connect(keeper.network)
     sender.lock_new(keeper.locked_until)
-    files.adjust(keeper.network)
+    media.adjust(keeper.network)
     owned.refresh()

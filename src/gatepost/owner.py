@@ -64,11 +64,11 @@ class Owner:
         self._db = db
         self._clock = clock
         self._settings = settings
-        self._make_lane = make_sender
-        self._make_round = make_deliverer
+        self._make_sender = make_sender
+        self._make_deliverer = make_deliverer
         self._tune = tune
         self._count = count
-        self._holdings: dict[UUID, OwnedChannel] = {}
+        self._owned: dict[UUID, OwnedChannel] = {}
         self._avoid: dict[UUID, float] = {}
         self._wake = asyncio.Event()
         self._swept_at = clock.monotonic()
@@ -102,11 +102,11 @@ class Owner:
     @property
     def owned(self) -> int:
         """How many channels are ours."""
-        return len(self._holdings)
+        return len(self._owned)
 
     def wake(self, channel_id: UUID, *, sending: bool = True) -> bool:
         """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""
-        owned = self._holdings.get(channel_id)
+        owned = self._owned.get(channel_id)
         if owned is None:
             self._wake.set()
             return False
@@ -118,16 +118,16 @@ class Owner:
         self._stopping = True
         for sweep in self._loops[:1]:
             await sweep.stop()
-        for channel_id, owned in self._holdings.items():
+        for channel_id, owned in self._owned.items():
             self._end_apart(self._end_held(channel_id, owned))
         if self._endings:  # meanwhile leases are renewed
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
             loop.cancel()
-        for owned in self._holdings.values():
+        for owned in self._owned.values():
             log.warning("channel did not end in time", channel=owned.lease.channel_id.hex)
             owned.valid_until = 0.0
-        self._holdings.clear()
+        self._owned.clear()
         last = asyncio.create_task(attempt("release of channels", partial(release_all, self._db, self.id)))
         await asyncio.wait([last], timeout=_LAST_WORDS)
         for task in (last, *self._endings):
@@ -136,7 +136,7 @@ class Owner:
     async def _end_held(self, channel_id: UUID, owned: OwnedChannel) -> None:
         """The lease is kept until what is in flight has come to its end."""
         await attempt("end of a channel", owned.end, channel=channel_id.hex)
-        self._holdings.pop(channel_id, None)
+        self._owned.pop(channel_id, None)
         owned.valid_until = 0.0
         await self._release(owned.lease)
 
@@ -160,14 +160,14 @@ class Owner:
         """One look around. A channel that cannot be served must not keep us from the others."""
         now = self._clock.monotonic()
         for channel_id in await wanting_owner(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
-            if channel_id in self._holdings or now < self._avoid.get(channel_id, now):
+            if channel_id in self._owned or now < self._avoid.get(channel_id, now):
                 continue
             if not await self._try("claim of a channel", partial(self._claim, channel_id), channel_id):
                 self._avoid[channel_id] = self._clock.monotonic() + _AVOID
-        ends = await ends_of(self._db, list(self._holdings)) if self._holdings else {}
-        for channel_id, owned in list(self._holdings.items()):
-            tend = partial(self._tend, channel_id, owned, ends.get(channel_id))
-            if not await self._try("look after a channel", tend, channel_id) and channel_id in self._holdings:
+        ends = await ends_of(self._db, list(self._owned)) if self._owned else {}
+        for channel_id, owned in list(self._owned.items()):
+            check = partial(self._check, channel_id, owned, ends.get(channel_id))
+            if not await self._try("look after a channel", check, channel_id) and channel_id in self._owned:
                 self._drop(channel_id, owned, "it could not be looked after")
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
@@ -190,13 +190,15 @@ class Owner:
             self._count("taken_over")
             before = lease.taken_from.hex
             log.warning("channel taken over", channel=channel_id.hex, previous_owner=before, epoch=lease.epoch)
-        owned = OwnedChannel(self._db, self._clock, lease, self._valid_until(asked_at), self._make_round, self._tune)
-        self._holdings[channel_id] = owned
-        sender = await self._make_lane(owned)
+        owned = OwnedChannel(
+            self._db, self._clock, lease, self._valid_until(asked_at), self._make_deliverer, self._tune
+        )
+        self._owned[channel_id] = owned
+        sender = await self._make_sender(owned)
         if sender is not None:
             await owned.begin(sender)
 
-    async def _tend(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
+    async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Rings when there is news, ends what is lost, gives back what is idle."""
         now = self._clock.monotonic()
         if end is None or owned.broken or not owned.alive():
@@ -217,7 +219,7 @@ class Owner:
     async def _give_back(self, channel_id: UUID, owned: OwnedChannel) -> None:
         await owned.save()
         if await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work()):
-            del self._holdings[channel_id]
+            del self._owned[channel_id]
             owned.valid_until = 0.0
             self._end_apart(owned.end())
 
@@ -225,7 +227,7 @@ class Owner:
         """A channel that is no longer ours, or whose lane broke: its next owner starts from what is on disk."""
         self._count("dropped")
         log.warning("channel dropped", channel=channel_id.hex, alive=owned.alive(), reason=why)
-        del self._holdings[channel_id]
+        del self._owned[channel_id]
         owned.valid_until = 0.0
         self._end_apart(self._end_dropped(owned))
 
@@ -246,7 +248,7 @@ class Owner:
     # -- renewing -----------------------------------------------------------------------------------------------------
 
     async def _renew_step(self) -> None:
-        if self._holdings:
+        if self._owned:
             lasting = self._settings.ttl * (1 - _MARGIN)
             try:
                 async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
@@ -272,7 +274,7 @@ class Owner:
 
         First those whose row is free: one that somebody holds locked for long must not cost the others theirs.
         """
-        asked = dict(self._holdings)  # one that is claimed meanwhile is not asked for, and stays
+        asked = dict(self._owned)  # one that is claimed meanwhile is not asked for, and stays
         await self._renew(asked, skip_locked=True)
         if asked:
             await self._renew(asked, skip_locked=False)

@@ -9,8 +9,10 @@ from uuid import UUID
 
 import pytest
 
+from gatepost.channel_task import ChannelContext
 from gatepost.clock import SystemClock
 from gatepost.model import ids
+from gatepost.model.event import ChannelRef
 from gatepost.services.recovery_task import RecoveryTask
 from gatepost.store.channel_head import claim_channel
 from gatepost.store.partitions import make_partitions
@@ -56,7 +58,8 @@ class Scene:
         """What the channel's owner does in a gateway that runs."""
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
-        task = RecoveryTask(db, SystemClock(), lease, lambda: True)
+        ref = ChannelRef(ids.show("ch", self.channel_id), "official", "15550001111")
+        task = RecoveryTask(ChannelContext(db, SystemClock(), lease, ref, lambda: True))
         async with asyncio.timeout(PATIENCE):
             while "done" not in await task.step():
                 await asyncio.sleep(0.05)

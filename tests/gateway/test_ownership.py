@@ -1,16 +1,18 @@
 """A channel whose parts fail: it is given back all the same, and the others are looked after."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 import pytest
 
+from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.owned_channel import OwnedChannel, OwnerTask
+from gatepost.outbound.sender_state import SenderState
+from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import LeaseSettings
 from gatepost.store.deliveries.queue import EndpointTarget
@@ -23,42 +25,36 @@ from tests.patience import PATIENCE
 LEASE = LeaseSettings(ttl=3600, renew=5, sweep=1, idle=60)
 
 
-class Faulty:
-    """A duty that ends by itself, and whose end fails."""
+class Faulty(ChannelTask):
+    """A task that ends at once, and that fails when it is stopped."""
 
-    idle = True
-    next_work: datetime | None = None
+    name = "faulty"
 
-    def __init__(self, error: BaseException) -> None:
+    def __init__(self, context: ChannelContext, error: BaseException) -> None:
+        super().__init__(context)
         self._error = error
 
     async def run(self) -> None:
         raise self._error
 
+    async def work(self) -> None:
+        """Never called."""
+
     async def stop(self) -> None:
         raise self._error
 
-    def wake(self) -> None:
-        """Nobody hears."""
 
+class Unreadable(ChannelTask):
+    """A task that fails when it is asked whether it is idle."""
 
-class Unreadable:
-    """A duty that cannot say how it stands."""
-
-    next_work: datetime | None = None
+    name = "unreadable"
 
     @property
     def idle(self) -> bool:
         raise ValueError("no")
 
-    async def run(self) -> None:
-        await asyncio.Event().wait()
-
-    async def stop(self) -> None:
-        """Nothing to end."""
-
-    def wake(self) -> None:
-        """Nobody hears."""
+    async def work(self) -> None:
+        """Does nothing."""
 
 
 class Owning:
@@ -67,18 +63,18 @@ class Owning:
     def __init__(self, db: Database, stage: Stage) -> None:
         self.db = db
         self.stage = stage
-        self.duty: OwnerTask | None = None
+        self.make_task: Callable[[ChannelContext], ChannelTask] | None = None
         self.counted: list[str] = []
         self.owner = Owner(
             db, stage.clock, LEASE, self.make_sender, self.make_deliverer, self.tune, self.counted.append
         )
 
     async def make_sender(self, owned: OwnedChannel) -> ChannelSender:
-        if self.duty is not None and owned.lease.channel_id == self.stage.channel_id:
-            owned.tasks = [self.duty]
-        ledger = SendRecorder(self.db, self.stage.clock, 0.0)
-        lease, network = owned.lease, self.stage.network
-        return ChannelSender(ledger, self.stage.clock, lease, self.stage.ref, network, FAST, RULES, owned.alive)
+        context = ChannelContext(self.db, self.stage.clock, owned.lease, self.stage.ref, owned.alive)
+        if self.make_task is not None and owned.lease.channel_id == self.stage.channel_id:
+            owned.tasks = [self.make_task(context)]
+        recorder = SendRecorder(self.db, self.stage.clock, 0.0)
+        return ChannelSender(SenderState(context, recorder, RULES, FAST, self.stage.network))
 
     def make_deliverer(self, _owned: OwnedChannel, _target: EndpointTarget) -> EndpointDeliverer:
         raise AssertionError("nobody has an endpoint here")
@@ -114,14 +110,14 @@ async def owning(database_url: str) -> AsyncIterator[Owning]:
 
 @pytest.mark.parametrize("fault", [ValueError("no"), asyncio.CancelledError()])
 async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, fault: BaseException) -> None:
-    owning.duty = Faulty(fault)
+    owning.make_task = lambda context: Faulty(context, fault)
     await owning.stage.accept("5511999998888")
     async with asyncio.timeout(PATIENCE):
         while not owning.counted:
             await owning.owner.sweep()
     await owning.until_free()
     assert (owning.owner.owned, owning.counted) == (0, ["dropped"])
-    owning.duty = None
+    owning.make_task = None
     id_ = await owning.stage.accept("5511999998888")
     await owning.owner.sweep()  # whoever claims it next goes on
     async with asyncio.timeout(PATIENCE):
@@ -130,7 +126,7 @@ async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, faul
 
 
 async def test_a_stop_gives_back_what_fails_in_its_end(owning: Owning) -> None:
-    owning.duty = Faulty(ValueError("no"))
+    owning.make_task = lambda context: Faulty(context, ValueError("no"))
     await owning.stage.accept("5511999998888")
     await owning.owner.sweep()
     await owning.owner.stop(5)
@@ -147,7 +143,7 @@ async def test_a_stop_gives_back_what_was_claimed_and_not_yet_known(owning: Owni
 
 async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning: Owning) -> None:
     other = await make_stage(owning.db)
-    owning.duty = Unreadable()
+    owning.make_task = Unreadable
     await owning.stage.accept("5511999998888")
     await other.accept("5511999997777")
     await owning.owner.sweep()

@@ -16,6 +16,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from gatepost.admin import accounts, channels
+from gatepost.channel_task import ChannelContext
 from gatepost.clock import MovableClock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
@@ -24,11 +25,12 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, SendRequest
 from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, StatusUpdate
 from gatepost.outbound.accept import Acceptor
+from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.number_limits import NumberLimits
-from gatepost.outbound.send_attempt import Attach, attach_nothing
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.outbound.sender_state import Attach, SenderState, attach_nothing
 from gatepost.store.channel_head import Lease, claim_channel, release_channel
 from gatepost.store.messages.history import StoredMessage, get_message
 from gatepost.store.pool import Database
@@ -135,29 +137,26 @@ class Stage:
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert lease is not None
-        ledger = SendRecorder(self.db, self.clock, 0.0)
-        network = self.network if connected else None
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease
         self.sender = ChannelSender(
-            ledger,
-            self.clock,
-            lease,
-            self.ref,
-            network,
-            limits,
-            rules,
-            lives,
-            self._tell,
-            self._attach,
-            limited=limited,
+            SenderState(
+                ChannelContext(self.db, self.clock, lease, self.ref, lives),
+                SendRecorder(self.db, self.clock, 0.0),
+                rules,
+                limits,
+                self.network if connected else None,
+                report_connection=self._report,
+                attach=self._attach,
+                backoff=Backoff(limited=limited),
+            )
         )
         return self.sender
 
     async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
         return await self.attach(network, content, type_)
 
-    async def _tell(self, state: str, reason: str | None) -> None:
+    async def _report(self, state: str, reason: str | None) -> None:
         at = (self.clock.now() - NOW).total_seconds()
         self.told.append((round(at, 3), state, reason))
 

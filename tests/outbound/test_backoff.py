@@ -349,7 +349,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     await stage.drive(1)
     trouble = {"because": "The account cannot be charged.", "at": times.show(stage.clock.now())}
     for _ in range(3):
-        await stage.sender.mind(trouble)
+        await stage.sender.note_trouble(trouble)
     ids = await stage.accept_many(PHONES[3:20])
     await stage.drive(DOUBT - 2, stride=10)
     assert len(stage.network.calls) == 3
@@ -357,7 +357,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
     await stage.drive(12, stride=1)
     assert len(stage.network.calls) == 4, "one finds out"
-    await stage.sender.mind({**trouble, "at": times.show(stage.clock.now())})
+    await stage.sender.note_trouble({**trouble, "at": times.show(stage.clock.now())})
     await stage.drive(DOUBT - 2, stride=10)
     assert len(stage.network.calls) == 4, "it failed like the others"
     await stage.drive(60, stride=1)
@@ -370,8 +370,8 @@ async def test_a_failure_of_long_ago_holds_nobody(stage: Stage, seconds: float, 
     await stage.take_over()
     trouble = {"because": "Unpaid.", "at": times.show(stage.clock.now())}
     stage.clock.advance(seconds)
-    await stage.sender.mind(trouble)
-    await stage.sender.mind(None)
+    await stage.sender.note_trouble(trouble)
+    await stage.sender.note_trouble(None)
     await stage.accept(PHONES[0])
     await stage.drive(0.5)
     assert len(stage.network.calls) == calls

@@ -107,12 +107,12 @@ async def test_a_scheduled_message_waits_for_its_time_and_is_then_ahead_of_nobod
     await stage.accept(PHONES[0], "now")
     await stage.drive(89)
     assert stage.network.bodies == ["now"]
-    assert stage.sender.next_scheduled == NOW + timedelta(seconds=90)
+    assert stage.sender.next_work == NOW + timedelta(seconds=90)
     assert await stage.status(later) == "PENDING"
     await stage.drive(2)
     assert [(call.at, call.body) for call in stage.network.calls] == [(0, "now"), (90, "later")]
     assert await stage.rows("scheduled_messages") == []
-    assert stage.sender.next_scheduled is None
+    assert stage.sender.next_work is None
 
 
 async def test_more_than_memory_holds_may_be_scheduled_for_one_moment(stage: Stage) -> None:
@@ -215,7 +215,7 @@ async def test_a_scheduled_message_settled_by_a_status_leaves_the_timetable(stag
     assert len(stage.network.calls) == 1
     assert await stage.rows("scheduled_messages") == []
     assert stage.sender.idle
-    assert stage.sender.next_scheduled is None
+    assert stage.sender.next_work is None
 
 
 # -- in vain ----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.channel_task import ChannelContext
 from gatepost.model import times
 from gatepost.model.errors import Unavailable
 from gatepost.model.number_status import changed_connection, connection_of
-from gatepost.services import number_watch
 from gatepost.services.number_watch import NumberWatch, is_due
 from gatepost.store.channels import get_config
 from gatepost.store.network_updates import STALE_NUMBER
@@ -74,7 +74,8 @@ class Watched:
 
     async def begin(self) -> NumberWatch:
         shelf = self._shelf
-        return NumberWatch(shelf.db, shelf.clock, await shelf.own(), self._read, lambda: True, 3600)
+        context = ChannelContext(shelf.db, shelf.clock, await shelf.own(), shelf.ref, lambda: True)
+        return NumberWatch(context, self._read, 3600)
 
     async def _read(self) -> None:
         self.reads += 1
@@ -110,7 +111,7 @@ async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, She
 async def test_news_keep_the_channel_until_they_were_followed(
     watched: tuple[Watched, Shelf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number_watch, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(NumberWatch, "first_wait", 0.01)
     one, shelf = watched
     one.away = True
     mark = {STALE_NUMBER: times.show(shelf.clock.now())}

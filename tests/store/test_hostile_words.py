@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from gatepost.channel_task import ChannelContext
 from gatepost.metrics import ProcessMetrics
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import Unavailable
@@ -178,7 +179,8 @@ async def refusing(stage: Stage, word: str, code: str) -> AsyncIterator[None]:
 
 
 def indexer(stage: Stage, metrics: ProcessMetrics) -> SearchIndexTask:
-    return SearchIndexTask(stage.db, stage.lease, lambda: True, count=metrics.set_aside)
+    context = ChannelContext(stage.db, stage.clock, stage.lease, stage.ref, lambda: True)
+    return SearchIndexTask(context, count=metrics.set_aside)
 
 
 async def check_set_aside(stage: Stage, said: list[UUID], metrics: ProcessMetrics) -> None:

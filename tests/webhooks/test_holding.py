@@ -95,7 +95,7 @@ async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(h
     stage, hook = held.stage, await held.stage.add()
     stage.receiver.answer = Answer(200, delay=0.5)
     await held.owned.begin(held.sender)
-    ((deliverer, _),) = held.owned._deliverers.values()
+    (deliverer,) = held.owned._deliverers.values()
     await stage.tell(1)
     held.owned.wake()
     await until(lambda: deliverer.in_flight == 1)

@@ -1,16 +1,16 @@
-"""The lane of one channel: its owner takes messages from the queue to the network.
+"""The sender of one channel: its owner takes messages from the queue to the network.
 
-    read on from the cursor ─► Queue ─► pace says now ─► intent committed ─► network ─► result committed
+    read on from the cursor ─► queue ─► pace says now ─► intent committed ─► network ─► result committed
             ▲                    │                                             │
-            └── bell, sweep      └── parked: pair limit, back-off, tier        └── answer lost: wait for a status, then
+            └── woken, sweep     └── parked: pair limit, back-off, tier        └── answer lost: wait for a status, then
                                                                                    `on_unknown`
 
 One message in flight per recipient, many recipients in flight. `step` does what is due now and returns when to come
-back; `run` is the loop around it. Everything written carries the lease's epoch; a stale lease ends the lane.
+back. Everything written carries the lease's epoch; a stale lease ends the sender.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -18,33 +18,21 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from gatepost.background import run_loop
-from gatepost.clock import Clock
+from gatepost.channel_task import ChannelTask
 from gatepost.model import waits
 from gatepost.model.errors import Unavailable
-from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.networks.base import Network
 from gatepost.outbound import pace
-from gatepost.outbound.backoff import DOUBT, Backoff
+from gatepost.outbound.backoff import DOUBT
 from gatepost.outbound.number_limits import NumberLimits, SenderLoad, TierPromotion, pace_shown
-from gatepost.outbound.queue import BUSY, PARKED, TIER, QueuedRecipient, SendQueue
+from gatepost.outbound.queue import BUSY, PARKED, TIER, QueuedRecipient
 from gatepost.outbound.queue_reader import QueueReader
-from gatepost.outbound.send_attempt import (
-    TICK,
-    Attach,
-    Forget,
-    SendAttempt,
-    Tell,
-    attach_nothing,
-    forget_nothing,
-    tell_nobody,
-)
-from gatepost.outbound.send_decision import FinalResult, SendRules
-from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.throttle import Throttle
+from gatepost.outbound.send_attempt import SendAttempt
+from gatepost.outbound.send_decision import FinalResult
+from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
-from gatepost.store.channel_head import Lease, StaleOwner, save_pace
+from gatepost.store.channel_head import StaleOwner, save_pace
 from gatepost.store.channels import conversations_open
 from gatepost.store.messages.queue import note_unknown
 from gatepost.store.messages.send import QueuedMessage, read_states
@@ -54,63 +42,29 @@ _SLACK = timedelta(seconds=1)  # the network's day begins when it takes a messag
 LOCKED = "The network does not let this number write to new people for a while"
 
 
-class ChannelSender:
+class ChannelSender(ChannelTask):
     """Sends for one channel while its lease holds."""
 
-    def __init__(
-        self,
-        ledger: SendRecorder,
-        clock: Clock,
-        lease: Lease,
-        channel: ChannelRef,
-        network: Network | None,
-        limits: NumberLimits,
-        rules: SendRules,
-        alive: Callable[[], bool],
-        tell: Tell = tell_nobody,
-        attach: Attach = attach_nothing,
-        *,
-        forget: Forget = forget_nothing,
-        limited: bool = False,
-    ) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self.lease = lease
-        self._channel = channel
-        self._network = network
-        self._limits = limits
-        self._rules = rules
-        self._alive = alive
-        self._queue = SendQueue()
-        self._reader = QueueReader(ledger.db, clock, lease.channel_id, self._queue, rules)
-        self._wakeup = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._starts = Throttle(clock, limits.throughput)
-        self._calls = Throttle(clock, limits.throughput)
-        self._holds = Backoff(limited=limited)
-        self._carrier = SendAttempt(
-            ledger,
-            clock,
-            lease,
-            channel,
-            self._queue,
-            self._reader.opened,
-            rules,
-            alive,
-            tell,
-            attach,
-            self._holds,
-            self._calls,
-            forget,
-        )
-        self._tell = tell
-        self._doubted_at: datetime | None = None
-        self._climb = TierPromotion(ledger.db, lease)
+    name = "sending"
+
+    def __init__(self, state: SenderState) -> None:
+        super().__init__(state.context)
+        self._state = state
+        self._queue = state.queue
+        self._backoff = state.backoff
+        self._reader = QueueReader(state)
+        self._attempt = SendAttempt(state)
+        self._promotion = TierPromotion(self._db, self._lease)
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._trouble_at: datetime | None = None
         self._tick_at = 0.0
         self._saved: tuple[UUID, str] | None = None
-        self._stopping = False
         self._locked = False
         self._causes = WaitCauses()
+
+    @property
+    def channel_id(self) -> UUID:
+        return self._lease.channel_id
 
     def wake(self) -> None:
         """There may be something new."""
@@ -120,74 +74,65 @@ class ChannelSender:
     def adjust(self, network: Network | None, limits: NumberLimits) -> None:
         """The channel's settings or its link may have changed."""
         self.connect(network)
-        if limits.throughput > self._limits.throughput:  # the maintenance that this took is over
-            self._holds.go_on()
+        if limits.throughput > self._state.limits.throughput:  # the maintenance that this took is over
+            self._backoff.go_on()
             self._wakeup.set()
-        self._limits = limits
-        self._starts.change(limits.throughput)
-        self._calls.change(limits.throughput)
+        self._state.limits = limits
+        self._state.starts.change(limits.throughput)
+        self._state.calls.change(limits.throughput)
 
     def connect(self, network: Network | None) -> None:
         """The way to the network; None: there is none at the moment."""
-        if (self._network is None) != (network is None):
+        if (self._state.network is None) != (network is None):
             self._saved = None  # what is shown of it is no longer true
             self._wakeup.set()
-        self._network = network
+        self._state.network = network
 
     def lock_new(self, until: datetime | None) -> None:
         """The network lets this number write to nobody new until then; None: it does again, if it did not before."""
         if until is not None:
             seconds = (until - self._clock.now()).total_seconds()
-            self._holds.lock_new(self._clock.monotonic() + seconds, LOCKED)
+            self._backoff.lock_new(self._clock.monotonic() + seconds, LOCKED)
         elif self._locked:
-            self._holds.unlock_new()
+            self._backoff.unlock_new()
         self._locked = until is not None
 
-    async def mind(self, trouble: dict[str, str] | None) -> None:
+    async def note_trouble(self, trouble: dict[str, str] | None) -> None:
         """Messages may have failed after they were taken, because the number itself is in trouble."""
         at = datetime.fromisoformat(trouble["at"]) if trouble else None
-        if trouble is None or at is None or (self._doubted_at and at <= self._doubted_at):
+        if trouble is None or at is None or (self._trouble_at and at <= self._trouble_at):
             return
-        self._doubted_at = at
+        self._trouble_at = at
         left = DOUBT - (self._clock.now() - at).total_seconds()
-        if left > 0 and self._holds.doubt(trouble["because"], self._clock.monotonic(), left):
-            await self._tell("limited", trouble["because"])
+        if left > 0 and self._backoff.doubt(trouble["because"], self._clock.monotonic(), left):
+            await self._state.report_connection("limited", trouble["because"])
 
     @property
     def idle(self) -> bool:
-        return not self._queue and not self._tasks and not self._reader.more
+        return not self._queue and not self._in_flight and not self._reader.more
 
     @property
-    def next_scheduled(self) -> datetime | None:
+    def next_work(self) -> datetime | None:
         return self._reader.next_scheduled
 
-    async def run(self) -> None:
-        """The loop: until stopped, or until the lease is lost."""
-        await run_loop("sending", self._turn, going=self._going, ends_on=(StaleOwner,), channel=self._channel.id)
-
-    def _going(self) -> bool:
-        return not self._stopping and self._alive()
-
-    async def _turn(self) -> None:
-        self._wakeup.clear()
+    async def work(self) -> float | None:
         try:
             again = await self.step()
         except Unavailable:
-            again = self._clock.monotonic() + TICK
-        await self._wait(again)
+            return TICK
+        return None if again is None else max(0.0, again - self._clock.monotonic())
 
     async def stop(self) -> None:
-        """Starts nothing more, waits for what is in flight, and notes how far it came."""
-        self._stopping = True
-        self._wakeup.set()
+        """Starts nothing more, waits for what is in flight, and saves how far it came."""
+        await super().stop()
         await self.settled()
         if self._alive():
             await self._save()
 
     async def settled(self) -> None:
         """Returns when nothing is in flight."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        while self._in_flight:
+            await asyncio.wait(self._in_flight)
 
     async def step(self) -> float | None:
         """Does what is due: reads, looks after those who wait, starts. Returns when something is due next."""
@@ -195,14 +140,14 @@ class ChannelSender:
         now = self._clock.monotonic()
         if now >= self._tick_at:
             self._tick_at = now + TICK
-            await self._tend()
+            await self._maintain()
         return self._start_due()
 
     # -- those who wait -----------------------------------------------------------------------------------------------
 
-    async def _tend(self) -> None:
+    async def _maintain(self) -> None:
         await self._resolve_unknown()
-        self._limits = await self._climb.look(self._limits, self._clock.now())
+        self._state.limits = await self._promotion.look(self._state.limits, self._clock.now())
         await self._free_from_tier()
         self._expire_due()
         await self._save()
@@ -211,7 +156,7 @@ class ChannelSender:
         """A status may have told meanwhile how a send with a lost answer ended."""
         unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._queue.place_of(m) == PARKED]
         if unknown:
-            states = await read_states(self._ledger.db, self.lease.channel_id, [m.id for m in unknown])
+            states = await read_states(self._db, self._lease.channel_id, [m.id for m in unknown])
             for message in unknown:
                 if states.get(message.id) is not State.SENDING:
                     self._queue.forget(message, self._clock.monotonic())
@@ -222,7 +167,7 @@ class ChannelSender:
         if unknown:
             wall, now = self._clock.now(), self._clock.monotonic()
             until = [(m.id, wall + timedelta(seconds=m.not_before - now)) for m in unknown]
-            await note_unknown(self._ledger.db, self.lease, until)
+            await note_unknown(self._db, self._lease, until)
             for message in unknown:
                 message.unknown_noted = True
 
@@ -233,7 +178,7 @@ class ChannelSender:
             return
         now, wall = self._clock.monotonic(), self._clock.now()
         contacts = [message.contact_id for _, message in waiting]
-        open_ = await conversations_open(self._ledger.db, self.lease.channel_id, contacts, wall)
+        open_ = await conversations_open(self._db, self._lease.channel_id, contacts, wall)
         free = not self._may_open_none(now, wall)
         for recipient, message in waiting:
             if message.contact_id in open_:
@@ -254,7 +199,7 @@ class ChannelSender:
         held = self._waits_of(message, self._clock.monotonic(), self._clock.now())
         message.state = State.EXPIRED
         self._queue.withdraw(message, self._clock.monotonic())
-        self._spawn(self._carrier.finish(message, FinalResult(State.EXPIRED, error=error), waits=held))
+        self._spawn(self._attempt.finish(message, FinalResult(State.EXPIRED, error=error), waits=held))
 
     def _why(self, message: QueuedMessage) -> str:
         """Why a message waits, in words."""
@@ -271,11 +216,11 @@ class ChannelSender:
         now = self._clock.monotonic()
         self._queue.wake_parked(now)
         wait = 0.0
-        while not wait and self._network and not self._stopping and len(self._tasks) < self._most_in_flight:
+        while not wait and self._state.network and not self._stopping and len(self._in_flight) < self._max_in_flight:
             found = self._queue.peek()
             if found is None:
                 break
-            wait = self._holds.wait(now) or self._start(*found, now)
+            wait = self._backoff.wait(now) or self._start(*found, now)
         self._note_cause(self._held_by(now), now)
         wake = self._wake_time(now)
         return min(now + wait, wake or now + wait) if wait else wake
@@ -289,17 +234,17 @@ class ChannelSender:
         """What keeps back those who could leave otherwise."""
         if self._queue.peek() is None:
             return None
-        if self._network is None:
+        if self._state.network is None:
             return WaitCause(waits.NOT_CONNECTED, now)
-        held = self._holds.reason(now)
+        held = self._backoff.reason(now)
         if held:
             return WaitCause(waits.HOLD, now, because=held[0])
-        return WaitCause(waits.THROUGHPUT, now, because=waits.throughput_words(self._limits.throughput))
+        return WaitCause(waits.THROUGHPUT, now, because=waits.throughput_words(self._state.limits.throughput))
 
     @property
-    def _most_in_flight(self) -> int:
+    def _max_in_flight(self) -> int:
         """A number in trouble is tried with one message at a time."""
-        return 1 if self._holds.broken else self._rules.in_flight
+        return 1 if self._backoff.broken else self._state.rules.in_flight
 
     def _wake_time(self, now: float) -> float | None:
         """The nearest of all the things that time alone will bring."""
@@ -310,7 +255,7 @@ class ChannelSender:
 
     def _start(self, recipient: QueuedRecipient, message: QueuedMessage, now: float) -> float:
         """Starts the head of one recipient, or gives it another place. A wait concerns the whole channel."""
-        limits, wait = self._limits, self._starts.wait(now)
+        limits, wait = self._state.limits, self._state.starts.wait(now)
         if wait:
             return wait
         pair_wait, started, pair_due = pace.lend(
@@ -327,39 +272,39 @@ class ChannelSender:
             self._queue.take(recipient, TIER, self._no_new(now, wall))
             return 0.0
         recipient.burst_started, recipient.pair_due = started, pair_due
-        self._starts.take(now)
+        self._state.starts.take(now)
         if opens:
-            self._reader.opened.append(wall)
-            self._carrier.opening += 1
+            self._state.opened.append(wall)
+            self._state.opening += 1
         held = self._waits_of(message, now, wall)
         self._queue.take(recipient, BUSY, WaitCause(waits.SENDING, now, message.id))
-        self._spawn(self._carrier.carry(self._network, message, opens, wall, held))
+        self._spawn(self._attempt.send(self._state.network, message, opens, wall, held))
         return 0.0
 
     def _may_open_none(self, now: float, wall: datetime) -> bool:
         """Whether no conversation may be opened now: the network said so, or the tier is used up."""
-        tries = self._holds.wary and self._carrier.opening  # one finds out whether it may be done again
-        return bool(tries or self._holds.new_wait(now)) or self._tier_is_full(wall)
+        tries = self._backoff.wary and self._state.opening  # one finds out whether it may be done again
+        return bool(tries or self._backoff.new_wait(now)) or self._tier_is_full(wall)
 
     def _no_new(self, now: float, wall: datetime) -> WaitCause:
         """Why no conversation may be opened."""
-        held = self._holds.new_reason(now)
-        rule = waits.NEW if held or not self._tier_is_full(wall) else self._limits.tier_rule
+        held = self._backoff.new_reason(now)
+        rule = waits.NEW if held or not self._tier_is_full(wall) else self._state.limits.tier_rule
         return WaitCause(rule, now, because=held[0] if held else "")
 
     def _tier_is_full(self, wall: datetime) -> bool:
-        opened, counted = self._reader.opened, wall - _SLACK
+        opened, counted = self._state.opened, wall - _SLACK
         while opened and counted - opened[0] >= pace.DAY:
             opened.popleft()
-        return bool(pace.tier_wait(opened, self._limits.tier, counted))
+        return bool(pace.tier_wait(opened, self._state.limits.tier, counted))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
+        self._in_flight.add(task)
         task.add_done_callback(self._done)
 
     def _done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
+        self._in_flight.discard(task)
         self._wakeup.set()
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -373,35 +318,23 @@ class ChannelSender:
     def _unsaved(self) -> bool:
         if self._saved is None or self._saved[0] != self._reader.floor():
             return True
-        return bool(self._starts.used(self._clock.monotonic()))
+        return bool(self._state.starts.used(self._clock.monotonic()))
 
     async def _save(self) -> None:
         """Notes how far sending has come and what holds it back."""
         state = (self._reader.floor(), msgspec.json.encode(self._pace_shown()).decode())
         if state != self._saved:
             self._saved = state
-            await save_pace(self._ledger.db, self.lease, *state)
+            await save_pace(self._db, self._lease, *state)
 
     def _pace_shown(self) -> dict[str, Any]:
         wall, now = self._clock.now(), self._clock.monotonic()
         self._tier_is_full(wall)
         load = SenderLoad(
-            connected=self._network is not None,
-            started=self._starts.used(now),
+            connected=self._state.network is not None,
+            started=self._state.starts.used(now),
             queued=len(self._queue),
             for_tier=len(self._queue.waiting_for_tier()),
             for_pair=self._queue.waiting_for_pair(now),
         )
-        return pace_shown(self._limits, self._holds, self._reader.opened, load, wall, now)
-
-    async def _wait(self, again: float | None) -> None:
-        """Until the bell rings or the time comes."""
-        if self._wakeup.is_set():
-            return
-        handle = None
-        if again is not None:
-            delay = max(0.0, again - self._clock.monotonic())
-            handle = asyncio.get_running_loop().call_later(delay, self._wakeup.set)
-        await self._wakeup.wait()
-        if handle:
-            handle.cancel()
+        return pace_shown(self._state.limits, self._backoff, self._state.opened, load, wall, now)

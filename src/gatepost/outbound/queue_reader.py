@@ -1,19 +1,15 @@
 """Reading the queue from the database: on from a cursor, chat and bulk apart, so that no campaign hides a reply."""
 
-from collections import deque
 from datetime import datetime
 from uuid import UUID
 
-from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
-from gatepost.outbound.queue import SendQueue
-from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.sender_state import SenderState
 from gatepost.store.messages.queue import QueueMarks, read_marks, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
-from gatepost.store.pool import Database
 
 _PAGE = 500
 
@@ -28,24 +24,24 @@ def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> fl
 class QueueReader:
     """Fills a lane's queue, and knows how far everything is settled."""
 
-    def __init__(self, db: Database, clock: Clock, channel_id: UUID, queue: SendQueue, rules: SendRules) -> None:
-        self._db = db
-        self._clock = clock
-        self._channel_id = channel_id
-        self._queue = queue
-        self._rules = rules
+    def __init__(self, state: SenderState) -> None:
+        self._db = state.context.db
+        self._clock = state.context.clock
+        self._channel_id = state.context.lease.channel_id
+        self._queue = state.queue
+        self._rules = state.rules
+        self._opened = state.opened
         self._cursors: dict[bool, UUID] = {}
         self._compared = (0, 0)  # what the head counted when the queue was last compared with its rows
         self.more = True
         self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
         self.next_scheduled: datetime | None = None
-        self.opened: deque[datetime] = deque()
 
     async def read(self) -> None:
         """Takes in what is new and what has come due, as far as there is room."""
         if not self._cursors:
             start = await read_start(self._db, self._channel_id, self._clock.now())
-            self.opened.extend(start.opened)
+            self._opened.extend(start.opened)
             self._cursors = {False: start.floor, True: start.floor}
         if self.more or any(2 * self._waiting(bulk) <= self._rules.read_ahead for bulk in self._behind):
             await self._read_new()

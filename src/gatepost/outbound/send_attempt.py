@@ -6,17 +6,13 @@ intent committed ─► files attached ─► network ─► verdict ─► End 
 """
 
 import random
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
 import structlog
 
 from gatepost.background import retry_until_available
-from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable
-from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.networks.base import (
     ErrorReaction,
@@ -29,78 +25,35 @@ from gatepost.networks.base import (
     SendNotMade,
     SendRefused,
 )
-from gatepost.outbound.backoff import Backoff
-from gatepost.outbound.queue import SendQueue
 from gatepost.outbound.send_decision import (
     UNKNOWN_OUTCOME,
     AwaitStatus,
     FinalResult,
     HoldBack,
     RetrySend,
-    SendRules,
     decide,
 )
-from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.throttle import Throttle
-from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.outbound.sender_state import TICK, SenderState
+from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.send import Intent, QueuedMessage, QuotedMessage, SendResult
 
 log = structlog.get_logger("gatepost.send")
-TICK = 0.5  # between looks at those who wait: lost answers, windows that a reply opened, messages past their time
-Tell = Callable[[str, str | None], Awaitable[None]]
-Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
-
-
-Forget = Callable[[Mapping[str, str]], Awaitable[bool]]
-
-
-async def tell_nobody(_state: str, _reason: str | None) -> None:
-    """A lane on its own has no channel to show a state of."""
-
-
-async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
-    return {}
-
-
-async def forget_nothing(_names: Mapping[str, str]) -> bool:
-    return False
 
 
 class SendAttempt:
-    """Takes single messages to the network for a lane."""
+    """Takes single messages to the network for a channel's sender."""
 
-    def __init__(
-        self,
-        ledger: SendRecorder,
-        clock: Clock,
-        lease: Lease,
-        channel: ChannelRef,
-        queue: SendQueue,
-        opened: deque[datetime],
-        rules: SendRules,
-        alive: Callable[[], bool],
-        tell: Tell,
-        attach: Attach,
-        holds: Backoff,
-        throttle: Throttle,
-        forget: Forget = forget_nothing,
-    ) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self._lease = lease
-        self._channel = channel
-        self._queue = queue
-        self._opened = opened
-        self._rules = rules
-        self._alive = alive
-        self._tell = tell
-        self._attach = attach
-        self._holds = holds
-        self._throttle = throttle
-        self._forget = forget
-        self.opening = 0  # messages under way that open a conversation: added by who starts them, before they run
+    def __init__(self, state: SenderState) -> None:
+        self._state = state
+        self._clock = state.context.clock
+        self._lease = state.context.lease
+        self._channel = state.context.channel
+        self._alive = state.context.alive
+        self._queue = state.queue
+        self._recorder = state.recorder
+        self._backoff = state.backoff
 
-    async def carry(
+    async def send(
         self, network: Network | None, message: QueuedMessage, opens: bool, wall: datetime, waits: str | None = None
     ) -> None:
         """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
@@ -110,7 +63,7 @@ class SendAttempt:
                 await self.finish(message, FinalResult(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
             intent = Intent(message.id, message.attempt + 1, opens, waits)
-            intended = await self._ledger.intend(self._lease, intent)
+            intended = await self._recorder.intend(self._lease, intent)
             counted = opens and not intended.opened
             if not intended.go:
                 self._queue.forget(message, self._clock.monotonic())
@@ -119,37 +72,37 @@ class SendAttempt:
             message.state, message.waits_since, message.unknown_noted = State.SENDING, wall, False
             if intended.opened:
                 self._queue.recipient_of(message).note_opened(wall)
-            receipt = await self._send(network, message)
+            receipt = await self._call(network, message)
             counted = counted or (intended.opened and _opened_none(receipt))
-            await self._follow(message, receipt, opened=intended.opened)
+            await self._apply(message, receipt, opened=intended.opened)
         except Unavailable:
             message.not_before = self._clock.monotonic() + TICK
         finally:
-            self.opening -= opens
+            self._state.opening -= opens
             if counted:
-                self._opened.remove(wall)
+                self._state.opened.remove(wall)
             self._queue.land(message, self._clock.monotonic())
 
     def _gives_up(self, message: QueuedMessage, wall: datetime) -> bool:
         """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
-        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._rules.attempts
+        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._state.rules.attempts
 
-    async def _send(self, network: Network | None, message: QueuedMessage) -> Receipt:
+    async def _call(self, network: Network | None, message: QueuedMessage) -> Receipt:
         """The call to the network, and only while the lease holds."""
         if not self._alive():
             raise StaleOwner
         if network is None:
             return SendNotMade("The channel is not connected")
         try:
-            media = await self._attach(network, message.content, message.type)
+            media = await self._state.attach(network, message.content, message.type)
             if not isinstance(media, dict):
                 return media
-            left = await self._throttle.passage()
+            left = await self._state.calls.passage()
             if not self._alive():  # files, or the line before the call, may have taken their time
                 raise StaleOwner
             receipt = await network.send(_outgoing(message, media))
-            self._throttle.answered(left, self._clock.monotonic())
-            return await self._with_files_anew(receipt, media)
+            self._state.calls.answered(left, self._clock.monotonic())
+            return await self._with_lost_media(receipt, media)
         except StaleOwner:
             raise
         except Exception as error:  # a message that breaks its own adapter must not break its channel
@@ -157,27 +110,27 @@ class SendAttempt:
             title = "The message could not be put into the network's form"
             return SendRefused(NetworkError(0, title, str(error)), ErrorReaction.FINAL)
 
-    async def _with_files_anew(self, receipt: Receipt, media: dict[str, str]) -> Receipt:
+    async def _with_lost_media(self, receipt: Receipt, media: dict[str, str]) -> Receipt:
         """A refusal for a file that the network forgot before its time: it gets the file again."""
-        if isinstance(receipt, SendRefused) and receipt.files and media and await self._forget(media):
+        if isinstance(receipt, SendRefused) and receipt.files and media and await self._state.forget_media(media):
             return msgspec.structs.replace(receipt, reaction=ErrorReaction.RETRY)
         return receipt
 
-    async def _follow(self, message: QueuedMessage, receipt: Receipt, *, opened: bool) -> None:
+    async def _apply(self, message: QueuedMessage, receipt: Receipt, *, opened: bool) -> None:
         """Does what the network's answer asks for."""
         recipient = self._queue.recipient_of(message)
         failing = self._failing(message, receipt)
-        verdict = decide(receipt, message.attempt, recipient.refusals, self._rules, random.random(), failing)
+        verdict = decide(receipt, message.attempt, recipient.refusals, self._state.rules, random.random(), failing)
         unopened = opened and _opened_none(receipt)
         if unopened:
             recipient.forget_opened()
         if isinstance(verdict, FinalResult):
             recipient.refusals = 0
-            if isinstance(receipt, SendAccepted) and self._holds.release(self._clock.monotonic(), opened=opened):
-                await self._tell("connected", "The network accepted a message again.")
+            if isinstance(receipt, SendAccepted) and self._backoff.release(self._clock.monotonic(), opened=opened):
+                await self._state.report_connection("connected", "The network accepted a message again.")
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, RetrySend):
-            await self._again(message, verdict, unopened=unopened)
+            await self._retry(message, verdict, unopened=unopened)
         else:
             self._await_status(message, verdict)
 
@@ -194,13 +147,13 @@ class SendAttempt:
         log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
         message.not_before = self._clock.monotonic() + verdict.grace
 
-    async def _again(self, message: QueuedMessage, verdict: RetrySend, *, unopened: bool) -> None:
+    async def _retry(self, message: QueuedMessage, verdict: RetrySend, *, unopened: bool) -> None:
         """Back into the queue, and not before its wait is over."""
         wait = verdict.wait
         if verdict.hold is not HoldBack.NOTHING:
-            await self._hold(verdict)
+            await self._back_off(verdict)
             if verdict.hold is HoldBack.NEW and not unopened:  # to us it opens none, so nothing else would keep it back
-                wait = self._holds.new_wait(self._clock.monotonic())
+                wait = self._backoff.new_wait(self._clock.monotonic())
         elif wait:
             self._queue.recipient_of(message).refusals += 1
         next_at = self._clock.now() + timedelta(seconds=wait)
@@ -218,12 +171,12 @@ class SendAttempt:
         else:
             self._queue.forget(message, self._clock.monotonic())
 
-    async def _hold(self, verdict: RetrySend) -> None:
+    async def _back_off(self, verdict: RetrySend) -> None:
         """Keeps the channel back; trouble with the number itself becomes a state that people see."""
         because = str(verdict.error.get("advice") or verdict.error["title"])
-        news = self._holds.hold(verdict.hold, because, self._clock.monotonic(), verdict.hold_for)
+        news = self._backoff.hold(verdict.hold, because, self._clock.monotonic(), verdict.hold_for)
         if news and verdict.hold is not HoldBack.CHANNEL:
-            await self._tell("limited", because)
+            await self._state.report_connection("limited", because)
 
     async def finish(
         self, message: QueuedMessage, end: FinalResult, *, unopened: bool = False, waits: str | None = None
@@ -248,7 +201,7 @@ class SendAttempt:
 
     async def _commit(self, result: SendResult) -> State:
         return await retry_until_available(
-            lambda: self._ledger.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
+            lambda: self._recorder.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
         )
 
 

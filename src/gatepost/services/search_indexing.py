@@ -11,10 +11,10 @@ from uuid import UUID
 
 import structlog
 
+from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.search_words import words_of
-from gatepost.services.channel_task import ChannelTask
 from gatepost.store.channel_head import Lease
 from gatepost.store.messages.history import read_contents
 from gatepost.store.pool import UNFIT_DATA, Database
@@ -22,7 +22,6 @@ from gatepost.store.search import index as store
 from gatepost.store.search.index import PendingIndex, SizedMessage, StaleBlock, WordBlock
 
 log = structlog.get_logger("gatepost.search")
-_PAUSE = 0.5  # seconds between looks: a burst of messages then makes whole blocks
 _RETRY = 5.0  # seconds until a message that failed is tried again
 _SLICE_BYTES, _SLICE = 512 * 1024, 64  # contents that are read and computed at once; one of any size is always taken
 
@@ -41,22 +40,14 @@ class SearchIndexTask(ChannelTask):
     """Keeps a channel's blocks close behind its messages. Where it lags, a search reads message by message."""
 
     name = "search index"
+    first_wait = 5.0
+    gather = 0.5  # a burst of messages then makes whole blocks
 
-    def __init__(
-        self,
-        db: Database,
-        lease: Lease,
-        alive: Callable[[], bool],
-        pause: float = _PAUSE,
-        *,
-        count: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        super().__init__(lease, alive, pause)
-        self._db = db
+    def __init__(self, context: ChannelContext, *, count: Callable[[int], None] = lambda _: None) -> None:
+        super().__init__(context)
         self._count = count
 
     async def work(self) -> float | None:
-        """Writes all that there is to write."""
         more = True
         while more and self.going:
             try:

@@ -12,10 +12,11 @@ An attempt that was not recorded (a crash after the receiver's 200) is repeated 
 
 import asyncio
 from datetime import datetime
+from typing import Any
 
 import structlog
 
-from gatepost.background import run_loop
+from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.deliveries.queue import DeliveryCursor, EndpointTarget
@@ -43,14 +44,16 @@ _UNRECORDED_MAX = 256  # finished POSTs that are not recorded yet: a crash repea
 _MIN_WAIT, _MAX_WAIT = 0.01, 3600.0  # seconds
 
 
-class EndpointDeliverer:
+class EndpointDeliverer(ChannelTask):
     """The deliveries to one endpoint, while the lease of its channel holds."""
 
+    name = "delivery"
+
     def __init__(self, delivery: ChannelDelivery, target: EndpointTarget) -> None:
-        self._delivery = delivery
-        self._context, self._clock, self._pool = delivery.context, delivery.context.clock, delivery.context.pool
+        context = delivery.context
+        super().__init__(ChannelContext(context.db, context.clock, delivery.lease, delivery.channel, delivery.alive))
+        self._delivery, self._context, self._pool = delivery, context, context.pool
         self.target, self._credentials = target, delivery.open_target(target)
-        self._wakeup = asyncio.Event()
         self._buffer = DeliveryBuffer(target.cursor, target.options)
         self._reader = DeliveryReader(delivery, target, self._buffer, self._wakeup)
         self._health = EndpointHealth(delivery, target)
@@ -58,7 +61,6 @@ class EndpointDeliverer:
         self._rate, self._concurrency = SlidingRate(target.options.rate), EndpointConcurrency(delivery.in_flight)
         self._in_flight: dict[asyncio.Task[None], InFlightDelivery] = {}
         self._posting = 0
-        self._stopping = False
 
     # -- for the owner ------------------------------------------------------------------------------------------------
 
@@ -117,32 +119,30 @@ class EndpointDeliverer:
         return DeliveryCursor(self._buffer.cursor, self._health.counters, self._health.updated_at)
 
     async def run(self) -> None:
-        """Deliver until stopped, or until the lease is lost."""
         try:
-            await run_loop(
-                "delivery",
-                self._turn,
-                going=lambda: not self._stopping and self._delivery.alive(),
-                ends_on=(StaleOwner,),
-                endpoint=self.target.id.hex,
-            )
+            await super().run()
         finally:
             self._pool.leave(self)
             self._health.close()
 
-    async def _turn(self) -> None:
+    async def work(self) -> float | None:
         try:
-            await self._wait(await self.step())
+            seconds = await self.step()
         except Exception as error:
             self._reader.start_over()  # a read that failed has found nothing
             if not isinstance(error, Unavailable):
                 raise
             await asyncio.sleep(0.5)
+            return 0.0
+        return None if seconds is None else min(_MAX_WAIT, max(_MIN_WAIT, seconds))
+
+    @property
+    def _log_fields(self) -> dict[str, Any]:
+        return {"endpoint": self.target.id.hex}
 
     async def stop(self) -> None:
         """Start nothing more, and wait for the POSTs in flight and for the rate limit to be free for the next owner."""
-        self._stopping = True
-        self._wakeup.set()
+        await super().stop()
         await self.settled()
         await asyncio.sleep(min(1.0, max(0.0, self._rate.quiet_at() - self._clock.monotonic())))
 
@@ -311,15 +311,6 @@ class EndpointDeliverer:
         self._reader.start_over()
 
     # -- waiting ------------------------------------------------------------------------------------------------------
-
-    async def _wait(self, delay: float | None) -> None:
-        if self._wakeup.is_set():
-            return
-        seconds = None if delay is None else min(_MAX_WAIT, max(_MIN_WAIT, delay))
-        handle = asyncio.get_running_loop().call_later(seconds, self._wakeup.set) if seconds is not None else None
-        await self._wakeup.wait()
-        if handle:
-            handle.cancel()
 
     def _delay(self) -> float | None:
         now, monotonic, slots = self._clock.now(), self._clock.monotonic(), self._free_slots()

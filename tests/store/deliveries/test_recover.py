@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from gatepost.channel_task import ChannelContext
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PENDING
 from gatepost.model.errors import Conflict, Invalid
@@ -55,6 +56,10 @@ async def own(stage: Stage) -> Lease:
     assert lease
     stage.lease = lease
     return lease
+
+
+def recovering(stage: Stage, lease: Lease) -> RecoveryTask:
+    return RecoveryTask(ChannelContext(stage.db, stage.clock, lease, stage.ref, lambda: True))
 
 
 async def work_off(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
@@ -201,7 +206,7 @@ async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
     pieces = 0
     while await open_recoveries(stage.db, stage.channel_id):
         before = getattr(stage, "lease", None)
-        task = RecoveryTask(stage.db, stage.clock, await own(stage), lambda: True)
+        task = recovering(stage, await own(stage))
         await task.step()
         if before is not None:
             with pytest.raises(StaleOwner):
@@ -353,19 +358,17 @@ async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
 async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
-    commits: list[bool] = []
-    db = stage.db.notifying(lambda _, *, sending: commits.append(sending))
-    task = RecoveryTask(db, stage.clock, await own(stage), lambda: True)
+    task = recovering(stage, await own(stage))
     running = asyncio.create_task(task.run())
     async with asyncio.timeout(PATIENCE):
         while not task.idle:
             await asyncio.sleep(0.01)
-        assert (commits, task.next_work) == ([], None)
+        assert task.next_work is None
         recovery = await begin(stage, hook)
         task.wake()
         while (await now_of(stage, recovery)).ended_at is None or not task.idle:
             await asyncio.sleep(0.01)
-    assert commits == [False, False]
+    assert stage.commits[-2:] == [(stage.channel_id, False)] * 2
     assert set(await told.retries(stage.db, stage.channel_id)) == set(events)
     await task.stop()
     await asyncio.wait_for(running, PATIENCE)
@@ -377,7 +380,7 @@ async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
     await begin(stage, hook)
     old = await own(stage)
     await own(stage)
-    await asyncio.wait_for(RecoveryTask(stage.db, stage.clock, old, lambda: True).run(), PATIENCE)
+    await asyncio.wait_for(recovering(stage, old).run(), PATIENCE)
     assert await stage.rows("delivery_retries") == []
 
 

@@ -1,0 +1,139 @@
+"""What a channel's owner does for it: each task has a loop of its own, and all are started, woken and stopped alike.
+
+    start ─► work ─► wait: a wake-up, or the time that `work` returned ─► work …
+               │ error: logged, a pause, again            (`background.run_loop`)
+               └ the lease is lost: the task ends
+
+A task is stopped before the lease is given back. The next owner does what is left: everything is in the database.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar
+
+import msgspec
+
+from gatepost.background import FIRST_WAIT, LONGEST_WAIT, log_failure, run_loop
+from gatepost.clock import Clock
+from gatepost.model.event import ChannelRef
+from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.pool import Database
+
+
+class ChannelContext(msgspec.Struct, frozen=True):
+    """What every task of a channel needs. `alive` says whether the lease still holds."""
+
+    db: Database
+    clock: Clock
+    lease: Lease
+    channel: ChannelRef
+    alive: Callable[[], bool]
+
+
+class ChannelTask(ABC):
+    """One thing that the owner does for a channel while the lease holds."""
+
+    name: ClassVar[str]
+    first_wait: ClassVar[float] = FIRST_WAIT  # seconds after a failure, doubled after each further one
+    longest_wait: ClassVar[float] = LONGEST_WAIT
+    retry_when_woken: ClassVar[bool] = False  # whether a wake-up cuts the pause after a failure short
+    gather: ClassVar[float] = 0.0  # seconds between a wake-up and the work, so that a burst is one piece of work
+
+    def __init__(self, context: ChannelContext) -> None:
+        self._db = context.db
+        self._clock = context.clock
+        self._lease = context.lease
+        self._channel = context.channel
+        self._alive = context.alive
+        self._wakeup = asyncio.Event()
+        self._stopping = False
+        self._next_work: datetime | None = None
+        self._working = True  # until the first look is done
+        self._task: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def work(self) -> float | None:
+        """Does what is due; returns the seconds until there is more to do, None: when it is woken."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do now; the channel may then be given back."""
+        return not self._working and not self._wakeup.is_set()
+
+    @property
+    def next_work(self) -> datetime | None:
+        """When there will be something to do, as far as is known."""
+        return self._next_work
+
+    @property
+    def going(self) -> bool:
+        """Whether it may begin something new."""
+        return not self._stopping and self._alive()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was started, and runs no longer."""
+        return self._task is not None and self._task.done()
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        self._wakeup.set()
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self.run(), name=self.name)
+
+    async def run(self) -> None:
+        """Works until it is stopped, or until the lease is lost."""
+        await run_loop(
+            self.name,
+            self._turn,
+            going=lambda: self.going,
+            ends_on=(StaleOwner,),
+            first_wait=self.first_wait,
+            longest_wait=self.longest_wait,
+            wake=self._wakeup if self.retry_when_woken else None,
+            **self._log_fields,
+        )
+
+    async def stop(self) -> None:
+        """Begins nothing new, and waits for what must not be broken off."""
+        self._stopping = True
+        self._wakeup.set()
+
+    async def end(self) -> None:
+        """Ends the loop, wherever it is."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled() and (error := self._task.exception()) and not isinstance(error, StaleOwner):
+            log_failure(self.name, error, **self._log_fields)
+
+    @property
+    def _log_fields(self) -> dict[str, Any]:
+        return {"channel": self._channel.id}
+
+    async def _turn(self) -> None:
+        self._wakeup.clear()
+        self._working = True
+        try:
+            seconds = await self.work()
+        finally:
+            self._working = False
+        await self._wait(seconds)
+        if self.gather and not self._stopping:
+            await asyncio.sleep(self.gather)
+
+    async def _wait(self, seconds: float | None) -> None:
+        if self._wakeup.is_set():
+            return
+        if seconds is None:
+            await self._wakeup.wait()
+            return
+        timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
+        try:
+            await self._wakeup.wait()
+        finally:
+            timer.cancel()

@@ -1,0 +1,57 @@
+"""The state of a channel's sender, which its parts share: the queue, the limits, the back-off, the connection."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gatepost.channel_task import ChannelContext
+from gatepost.networks.base import Network, Receipt
+from gatepost.outbound.backoff import Backoff
+from gatepost.outbound.number_limits import NumberLimits
+from gatepost.outbound.queue import SendQueue
+from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.outbound.throttle import Throttle
+
+TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened windows, expired messages
+
+ReportConnection = Callable[[str, str | None], Awaitable[None]]
+Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
+ForgetMedia = Callable[[Mapping[str, str]], Awaitable[bool]]
+
+
+async def report_nothing(_state: str, _reason: str | None) -> None:
+    """A sender without a channel whose state is shown."""
+
+
+async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
+    return {}
+
+
+async def forget_nothing(_media: Mapping[str, str]) -> bool:
+    return False
+
+
+@dataclass(slots=True)
+class SenderState:
+    """One per channel that is owned. The first five are given, the hooks where there is something to call."""
+
+    context: ChannelContext
+    recorder: SendRecorder
+    rules: SendRules
+    limits: NumberLimits
+    network: Network | None = None  # None: not connected
+    report_connection: ReportConnection = report_nothing
+    attach: Attach = attach_nothing
+    forget_media: ForgetMedia = forget_nothing
+    backoff: Backoff = field(default_factory=Backoff)
+    queue: SendQueue = field(default_factory=SendQueue)
+    opened: deque[datetime] = field(default_factory=deque)  # when conversations were opened, within the last day
+    opening: int = 0  # messages in flight that open a conversation
+    starts: Throttle = field(init=False)
+    calls: Throttle = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.starts = Throttle(self.context.clock, self.limits.throughput)
+        self.calls = Throttle(self.context.clock, self.limits.throughput)
