@@ -10,7 +10,7 @@ from gatepost.admin.accounts import TRIAL_DAYS_MAX
 from gatepost.model import ids
 from gatepost.model.account import API_ACCESS
 from gatepost.model.errors import Conflict, GatepostError, Invalid, NotFound
-from gatepost.store.accounts import Account
+from gatepost.store.accounts import Account, list_accounts
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, PLANS, Tenants
 
@@ -25,7 +25,7 @@ async def test_a_new_account_is_on_trial(own_db: Database) -> None:
     assert made.trial_ends_at == NOW + timedelta(days=14)
     assert not made.suspended
     assert await accounts.get_account(db, made.id) == made
-    assert await accounts.list_accounts(db) == [made]
+    assert await list_accounts(db) == [made]
 
 
 @pytest.mark.parametrize("name", ["a", "a" * 100, "Loja São João"])

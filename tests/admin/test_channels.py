@@ -13,7 +13,7 @@ from gatepost.model import ids
 from gatepost.model.errors import Invalid, NotFound
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import channels as rows
-from gatepost.store.channels import ChannelConfig
+from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
 
@@ -104,7 +104,7 @@ async def test_what_an_official_channel_refuses(
     with pytest.raises(Invalid) as caught:
         await make(db, vault, tenants.mine, **changes)
     assert caught.value.fields[0].field == field
-    assert len(await channels.list_channels(db, tenants.mine)) == 1
+    assert len(await list_channels(db, tenants.mine)) == 1
 
 
 async def test_the_longest_values_fit(db: Database, vault: Vault, tenants: Tenants) -> None:
@@ -180,16 +180,16 @@ async def test_channels_of_another_account_are_not_found(db: Database, vault: Va
     for call in calls:
         with pytest.raises(NotFound):
             await call
-    assert [one.id for one in await channels.list_channels(db, tenants.mine)] == [tenants.my_channel]
+    assert [one.id for one in await list_channels(db, tenants.mine)] == [tenants.my_channel]
     assert (await channels.get_channel(db, tenants.theirs, other)).limits == {"throughput": 1}
-    assert {tenants.my_channel, other} <= {one.id for one in await channels.list_channels(db)}
+    assert {tenants.my_channel, other} <= {one.id for one in await list_channels(db)}
 
 
 async def test_an_unknown_account_gets_no_channel(db: Database, vault: Vault) -> None:
     nobody = ids.new_id(NOW)
     with pytest.raises(NotFound):
         await make(db, vault, nobody)
-    assert await channels.list_channels(db, nobody) == []
+    assert await list_channels(db, nobody) == []
 
 
 async def test_with_a_channel_goes_what_belongs_to_it(db: Database, vault: Vault, tenants: Tenants) -> None:

@@ -14,6 +14,7 @@ from gatepost.model.account import check_access, check_key, key_hash
 from gatepost.store import accounts
 from gatepost.store import channels as channel_rows
 from gatepost.store import keys as key_rows
+from gatepost.store.accounts import list_accounts
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW
 
@@ -25,7 +26,7 @@ def own(own_db: Database) -> Database:
     return own_db
 
 
-WISHES = DemoOptions("starter", 14, {"throughput": 80, "tier": 1000}, {"throughput": 1})
+OPTIONS = DemoOptions("starter", 14, {"throughput": 80, "tier": 1000}, {"throughput": 1})
 
 
 async def make(db: Database, vault: Vault, folder: Path, port: int = 8080) -> Quickstart:
@@ -35,7 +36,7 @@ async def make(db: Database, vault: Vault, folder: Path, port: int = 8080) -> Qu
         folder=folder,
         base_url=f"http://127.0.0.1:{port}",
         sandbox_url=f"http://127.0.0.1:{port + 1}",
-        wishes=WISHES,
+        options=OPTIONS,
         now=NOW,
     )
 
@@ -52,10 +53,10 @@ async def check_works(db: Database, vault: Vault, folder: Path, told: Quickstart
         caller = check_key(await key_rows.find_caller(db, key_hash(channel.api_key)), NOW)
         check_access(caller, NOW)
         assert (caller.kind, caller.phone) == (channel.kind, channel.phone)
-    by_phone = {one.phone: one for one in await channels.list_channels(db, demo.ACCOUNT_ID)}
+    by_phone = {one.phone: one for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
     assert channels.open_secrets(vault, by_phone[demo.OFFICIAL_PHONE]) is not None
-    assert len(await accounts.list_accounts(db)) == 1
-    assert len(await channels.list_channels(db)) == 2
+    assert len(await list_accounts(db)) == 1
+    assert len(await channel_rows.list_channels(db)) == 2
 
 
 async def test_the_file_is_as_promised(db: Database, vault: Vault, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.model.event import TYPES
 from gatepost.store import endpoints as rows
+from gatepost.store.endpoints import list_endpoints
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
@@ -135,7 +136,7 @@ async def test_at_most_twenty_also_when_all_come_at_once(db: Database, vault: Va
     refused = [one for one in results if isinstance(one, Conflict)]
     assert len(refused) == 4
     assert "at most 20" in refused[0].message
-    assert len(await endpoints.list_endpoints(db, tenants.my_channel)) == 20
+    assert len(await list_endpoints(db, tenants.my_channel)) == 20
     await make(db, vault, tenants.their_channel)
 
 
@@ -235,7 +236,7 @@ async def test_a_deleted_endpoint_retries_nothing(db: Database, vault: Vault, te
     async with db.connection() as conn:
         left = await conn.fetch("SELECT endpoint_id FROM delivery_retries WHERE channel_id = $1", tenants.my_channel)
     assert [row["endpoint_id"] for row in left] == [two.id]
-    assert await endpoints.list_endpoints(db, tenants.my_channel) == [two]
+    assert await list_endpoints(db, tenants.my_channel) == [two]
     assert await rows.find_endpoint(db, two.id) == two
 
 
@@ -251,5 +252,5 @@ async def test_endpoints_of_another_channel_are_not_found(db: Database, vault: V
     for call in calls:
         with pytest.raises(NotFound):
             await call
-    assert await endpoints.list_endpoints(db, tenants.my_channel) == []
-    assert await endpoints.list_endpoints(db, tenants.their_channel) == [theirs]
+    assert await list_endpoints(db, tenants.my_channel) == []
+    assert await list_endpoints(db, tenants.their_channel) == [theirs]

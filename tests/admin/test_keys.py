@@ -10,6 +10,7 @@ from gatepost.model import ids
 from gatepost.model.account import API_ACCESS, check_key, key_hash
 from gatepost.model.errors import Conflict, Invalid, NotAuthenticated, NotFound
 from gatepost.store import keys as rows
+from gatepost.store.keys import list_keys
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
 
@@ -110,7 +111,7 @@ async def test_the_overlap_has_bounds(db: Database, tenants: Tenants) -> None:
     for wrong in (-HOUR, timedelta(days=30, seconds=1)):
         with pytest.raises(Invalid, match="overlap"):
             await keys.rotate_key(db, tenants.my_channel, old.key.id, overlap=wrong, now=NOW)
-    assert len(await keys.list_keys(db, tenants.my_channel)) == 1
+    assert len(await list_keys(db, tenants.my_channel)) == 1
     await keys.rotate_key(db, tenants.my_channel, old.key.id, overlap=timedelta(days=30), now=NOW)
 
 
@@ -122,7 +123,7 @@ async def test_a_revoked_key_is_over(db: Database, tenants: Tenants) -> None:
     assert not await works(db, made, NOW)
     with pytest.raises(Conflict, match="revoked"):
         await keys.rotate_key(db, tenants.my_channel, made.key.id, now=NOW)
-    assert len(await keys.list_keys(db, tenants.my_channel)) == 1
+    assert len(await list_keys(db, tenants.my_channel)) == 1
 
 
 async def test_keys_of_another_channel_are_not_found(db: Database, tenants: Tenants) -> None:
@@ -136,8 +137,8 @@ async def test_keys_of_another_channel_are_not_found(db: Database, tenants: Tena
     for call in calls:
         with pytest.raises(NotFound):
             await call
-    assert await keys.list_keys(db, tenants.my_channel) == []
-    assert await keys.list_keys(db, tenants.their_channel) == [theirs.key]
+    assert await list_keys(db, tenants.my_channel) == []
+    assert await list_keys(db, tenants.their_channel) == [theirs.key]
     assert await works(db, theirs, NOW)
 
 
@@ -147,7 +148,7 @@ async def test_last_use_moves_only_forward(db: Database, tenants: Tenants) -> No
     await rows.touch_keys(db, {})
     await rows.touch_keys(db, {two.key.id: NOW + HOUR, one.key.id: NOW, ids.new_id(NOW): NOW})
     await rows.touch_keys(db, {two.key.id: NOW, one.key.id: NOW + HOUR})
-    used = {key.name: key.last_used_at for key in await keys.list_keys(db, tenants.my_channel)}
+    used = {key.name: key.last_used_at for key in await list_keys(db, tenants.my_channel)}
     assert used == {"One": NOW + HOUR, "Two": NOW + HOUR}
     found = await rows.find_key(db, one.key.id)
     assert found is not None

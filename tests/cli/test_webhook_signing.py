@@ -148,7 +148,7 @@ def test_a_delivery_is_verified_without_a_gateway(tmp_path: Path, kind: str) -> 
     assert (good["valid"], good["reason"], good["secret"]) == (True, None, 1)
     assert abs(good["age_seconds"]) < 200
     old = signature_headers([secret], "evt_1", now - 1000, BODY)
-    for secret_, given, words in ((new_secret(), headers, "No signature fits"), (shown, old, "seconds old")):
+    for secret_, given, words in ((new_secret(), headers, "No signature matches"), (shown, old, "seconds old")):
         ran = invoke("webhook", "verify", str(file), *options(secret_, given), "--json")
         assert ran.code == 1
         assert words in json.loads(ran.out)["reason"]

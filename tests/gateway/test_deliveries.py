@@ -23,12 +23,12 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     (event,) = [one for one in await feed(standing) if one["type"] == "message_notification"]
     assert short["event"] == {name: event[name] for name in ("id", "type", "action", "sequence", "timestamp")}
     assert (short["status"], short["settled_at"]) == ("pending", None)
-    assert short["waiting"] == "The last attempt failed; it is tried again."
+    assert short["waiting"] == "The last attempt failed; it will be retried."
     wait = datetime.fromisoformat(short["next_attempt_at"]) - standing.clock.now()
     assert timedelta(seconds=3) < wait < timedelta(seconds=7)
     last = short["last_attempt"]
     assert (last["number"], last["status"]) == (1, 500)
-    assert last["error"] == "The endpoint answered 500. Only an answer from 200 to 299 counts as received."
+    assert last["error"] == "The endpoint answered 500. Only statuses from 200 to 299 count as received."
     whole = await look(standing, f"/{short['id']}")
     assert {name: value for name, value in whole.items() if name != "attempts"} == short
     (attempt,) = whole["attempts"]
@@ -62,7 +62,7 @@ async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver
     hook = await make(standing, receiver.url)
     short = await failed(standing, receiver, hook)
     words = short["last_attempt"]["error"]
-    assert words == "The endpoint answered 500. Only an answer from 200 to 299 counts as received."
+    assert words == "The endpoint answered 500. Only statuses from 200 to 299 count as received."
     (attempt,) = (await standing.call("GET", f"{HOOKS}/{hook}/attempts")).json()["data"]
     message = receiver.requests[0].json()["data"]["key"]["id"]
     trace = (await standing.call("GET", f"/api/v1/messages/{message}/trace")).json()["data"]

@@ -17,7 +17,7 @@ from gatepost.model.errors import BadRequest
 from gatepost.model.signing import decode_check, new_secret
 from gatepost.store.contacts.read import SearchPosition
 from gatepost.webhooks.signature import signature_headers
-from gatepost.webhooks.verification import MANY, VerificationKey, verify
+from gatepost.webhooks.verification import SIGNATURES_MAX, VerificationKey, verify
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.house import House, running_house
 from tests.patience import PATIENCE
@@ -177,7 +177,7 @@ def test_no_more_signatures_are_looked_at_than_there_can_be() -> None:
     now, secret = datetime.now(UTC), new_secret()
     headers = signature_headers([secret], "evt_1", int(now.timestamp()), b"{}")
     kept = [VerificationKey(decode_check(secret))]
-    for before, valid in ((MANY - 1, True), (MANY, False)):
+    for before, valid in ((SIGNATURES_MAX - 1, True), (SIGNATURES_MAX, False)):
         padded = "v1,AAAA " * before + headers["webhook-signature"]
         assert verify(kept, headers | {"webhook-signature": padded}, b"{}", now).valid is valid
 

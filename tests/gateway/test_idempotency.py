@@ -10,6 +10,7 @@ import msgspec
 
 from gatepost.admin import accounts, keys
 from gatepost.model import ids
+from gatepost.store.keys import list_keys
 from tests.gateway.checks import SEND, TEXT, check_refused, written
 from tests.house import Answer, House, running_house
 
@@ -105,7 +106,7 @@ async def test_a_new_api_key_of_the_channel_knows_the_old_requests(house: House)
     first = await _send(house, "order-1")
     channel_id = ids.read("ch", house.channel)
     assert channel_id
-    old = (await keys.list_keys(house.db, channel_id))[0]
+    old = (await list_keys(house.db, channel_id))[0]
     new = await keys.rotate_key(house.db, channel_id, old.id, overlap=timedelta(0), now=house.clock.now())
     again = await _send(house, "order-1", key=new.text)
     assert (again.status, again.body) == (200, first.body)

@@ -8,7 +8,7 @@ from gatepost.admin import accounts, keys
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.account import API_ACCESS, key_hash, new_key
-from gatepost.store.keys import ApiKey
+from gatepost.store.keys import ApiKey, list_keys
 from tests.gateway.checks import SEND, TEXT, check_refused, until, written
 from tests.house import Answer, House, running_house
 
@@ -171,4 +171,4 @@ async def test_last_use_is_recorded(parted_database_url: str) -> None:
 async def _only_key(house: House) -> ApiKey:
     channel_id = ids.read("ch", house.channel)
     assert channel_id
-    return (await keys.list_keys(house.db, channel_id))[0]
+    return (await list_keys(house.db, channel_id))[0]

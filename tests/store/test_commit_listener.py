@@ -67,7 +67,7 @@ async def test_endpoints(stage: Stage) -> None:
     hook = ids.new_id(NOW)
     here = stage.db, stage.channel_id
     new: dict[str, Any] = {"url": "http://127.0.0.1:9/", "events": ["message_notification"], "headers": {}}
-    await endpoints.insert_endpoint(*here, hook, **new, secret=b"a", options=DeliveryOptions(), most=20, now=NOW)
+    await endpoints.insert_endpoint(*here, hook, **new, secret=b"a", options=DeliveryOptions(), limit=20, now=NOW)
     assert take(stage) == SENDER
     await endpoints.update_endpoint(*here, hook, EndpointChange(url="http://127.0.0.1:8/"), NOW)
     await endpoints.set_endpoint_state(

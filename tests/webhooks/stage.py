@@ -84,7 +84,7 @@ class Stage:
             headers={},
             secret=b"",
             options=DeliveryOptions(**options),
-            most=20,
+            limit=20,
             now=self.clock.now(),
         )
         assert made is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.webhooks.dns import ResolvedName
-from gatepost.webhooks.forbidden_addresses import CARRIERS, IPV4, IPV6, forbidden
+from gatepost.webhooks.forbidden_addresses import EMBEDDING, IPV4, IPV6, forbidden
 from gatepost.webhooks.guard import REUSE_SECONDS, ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
 from gatepost.webhooks.resolver import Resolver
 
@@ -73,7 +73,7 @@ def closed_ipv6(address: IPv6Address) -> bool:
 # Addresses in, at the edge of, and just beside every row of the tables: where mistakes live.
 EDGES = [
     (network.version, value)
-    for network in map(ip_network, [cidr for cidr, _ in (*IPV4, *IPV6, *CARRIERS)])
+    for network in map(ip_network, [cidr for cidr, _ in (*IPV4, *IPV6, *EMBEDDING)])
     for edge in (int(network.network_address), int(network.broadcast_address))
     for value in (edge - 1, edge, edge + 1)
     if 0 <= value < 2**network.max_prefixlen
@@ -314,7 +314,7 @@ async def test_a_resolver_that_hangs_is_given_up() -> None:
         return ResolvedName((), 0)
 
     with pytest.raises(UnresolvedUrl):
-        await Guard([], hang, patience=0.02).check("https://example.com/")
+        await Guard([], hang, timeout=0.02).check("https://example.com/")
 
 
 async def test_rebinding_moves_nothing_until_the_name_is_judged_again() -> None:

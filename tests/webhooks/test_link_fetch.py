@@ -83,7 +83,7 @@ async def test_a_compressed_answer_is_no_file(receiver: Receiver) -> None:
 async def test_a_slow_link_has_its_time(receiver: Receiver) -> None:
     receiver.answer = Answer(200, PNG, b"abc", delay=30)
     found = await fetch_guarded(open_guard(), receiver.url, MOST, deadline=0.1)
-    assert unfetched(found) == ("The link did not give its file within 0.1 s.", True)
+    assert unfetched(found) == ("The link did not return its file within 0.1 s.", True)
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ async def test_a_link_that_drips_has_its_time_too() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
     async with speaking(head, *[b"x"] * 20) as url:
         found = await fetch_guarded(open_guard(), url, MOST, deadline=0.1)
-    assert unfetched(found) == ("The link did not give its file within 0.1 s.", True)
+    assert unfetched(found) == ("The link did not return its file within 0.1 s.", True)
 
 
 async def test_a_link_that_breaks_off_is_no_file() -> None:

@@ -15,7 +15,7 @@ from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import fetch_guarded
 from gatepost.webhooks.lookup_limiter import LookupLimiter
-from gatepost.webhooks.resolver import FAILED_SECONDS, LONGEST, REMEMBERED, SHORTEST, Resolver, Result
+from gatepost.webhooks.resolver import FAILED_TTL, MAX_TTL, MIN_TTL, REMEMBERED, Resolver, Result
 from tests.conftest import Receiver
 from tests.patience import PATIENCE
 from tests.webhooks.name_server import NameServer, lookup_at, name_server
@@ -145,7 +145,7 @@ async def test_a_replaced_channel_finishes_what_it_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ttl", "kept"), [(0.0, SHORTEST), (SHORTEST - 1, SHORTEST), (20.0, 20.0), (LONGEST, LONGEST), (3600.0, LONGEST)]
+    ("ttl", "kept"), [(0.0, MIN_TTL), (MIN_TTL - 1, MIN_TTL), (20.0, 20.0), (MAX_TTL, MAX_TTL), (3600.0, MAX_TTL)]
 )
 async def test_an_answer_is_used_again_for_its_time(ttl: float, kept: float) -> None:
     now, book = 100.0, Book(ttl)
@@ -171,7 +171,7 @@ async def test_a_failure_is_remembered_for_a_moment(answers: bool) -> None:
         raise NotResolved("none")
 
     resolver = Resolver(nobody, clock=lambda: now, metrics=figures)
-    for at, questions in ((0.0, 1), (FAILED_SECONDS - 0.1, 1), (FAILED_SECONDS, 2)):
+    for at, questions in ((0.0, 1), (FAILED_TTL - 0.1, 1), (FAILED_TTL, 2)):
         now = at
         with pytest.raises(NotResolved):
             await resolver("shop.example", ANA)
@@ -205,7 +205,7 @@ async def test_a_renewed_name_is_forgotten_last(monkeypatch: pytest.MonkeyPatch)
     resolver = Resolver(book, clock=lambda: now)
     for host in ("a.example", "b.example"):
         await resolver(host, ANA)
-    now = LONGEST
+    now = MAX_TTL
     for host in ("a.example", "c.example", "d.example", "a.example"):
         await resolver(host, ANA)
     assert book.asked == ["a.example", "b.example", "a.example", "c.example", "d.example"]
@@ -345,7 +345,7 @@ async def test_another_channel_gets_through_while_a_hundred_dead_names_hang(rece
     async with name_server({"live.example": ["127.0.0.1"], "file.example": ["127.0.0.1"]}) as server:
         lookup = lookup_at(server)
         resolver = Resolver(lookup, seconds=60.0)
-        guard = Guard(["127.0.0.0/8"], resolver, patience=60.0)
+        guard = Guard(["127.0.0.0/8"], resolver, timeout=60.0)
         poster = Poster(guard, deadline=60.0)
         dead = [asyncio.create_task(poster.post(f"http://n{i}.dead/", {}, b"{}", ANA)) for i in range(100)]
         while len(set(server.asked)) < 16:  # all that the channel may ask for at once

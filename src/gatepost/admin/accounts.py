@@ -1,4 +1,4 @@
-"""Accounts: who may use the gateway, on what plan, with which add-ons."""
+"""Accounts: their plan, trial and add-ons."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -21,7 +21,7 @@ TRIAL_DAYS_MAX = 3650
 
 
 class AccountUsage(msgspec.Struct, frozen=True):
-    """Where an account stands in a month. No limit means no end."""
+    """The usage of an account in a month. None: no limit."""
 
     month: date
     plan: str
@@ -38,7 +38,7 @@ class AccountUsage(msgspec.Struct, frozen=True):
 async def create_account(
     db: Database, name: str, plan: str, *, plans: Mapping[str, Plan], trial_days: int, now: datetime
 ) -> Account:
-    """Makes an account whose trial begins now."""
+    """Create an account whose trial starts now."""
     account = Account(
         id=ids.new_id(now),
         name=check_name(name),
@@ -52,52 +52,47 @@ async def create_account(
 
 
 async def get_account(db: Database, account_id: UUID) -> Account:
-    """One account, or NotFound."""
+    """Return an account, or raise NotFound."""
     account = await store.get_account(db, account_id)
     if account is None:
         raise _unknown(account_id)
     return account
 
 
-async def list_accounts(db: Database) -> list[Account]:
-    """All accounts, the oldest first."""
-    return await store.list_accounts(db)
-
-
 async def change_plan(db: Database, account_id: UUID, plan: str, *, plans: Mapping[str, Plan]) -> Account:
-    """Puts an account on another plan; what it has used this month stays counted."""
+    """Change the plan of an account; its usage of this month is kept."""
     return await _changed(db, account_id, await store.set_plan(db, account_id, check_plan(plan, plans)))
 
 
 async def suspend_account(db: Database, account_id: UUID) -> Account:
-    """Closes the API to an account until it is resumed."""
+    """Block API access of an account until it is resumed."""
     return await _changed(db, account_id, await store.set_suspended(db, account_id, True))
 
 
 async def resume_account(db: Database, account_id: UUID) -> Account:
-    """Opens the API to a suspended account again."""
+    """Allow API access of a suspended account again."""
     return await _changed(db, account_id, await store.set_suspended(db, account_id, False))
 
 
 async def extend_trial(db: Database, account_id: UUID, days: int, now: datetime) -> Account:
-    """Lets a trial go on: from its end, or from now where it is over."""
+    """Extend a trial: from its end, or from now if it has ended."""
     if not 1 <= days <= TRIAL_DAYS_MAX:
         raise invalid_field("days", f"must be between 1 and {TRIAL_DAYS_MAX}")
     return await _changed(db, account_id, await store.extend_trial(db, account_id, timedelta(days=days), now))
 
 
 async def end_trial(db: Database, account_id: UUID, now: datetime) -> Account:
-    """Ends a trial now; one that is over stays as it is."""
+    """End a trial now; no effect if it has ended."""
     return await _changed(db, account_id, await store.end_trial(db, account_id, now))
 
 
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> Account:
-    """Gives an account an add-on; giving it twice changes nothing."""
+    """Add an add-on to an account; no effect if the account has it."""
     return await _changed(db, account_id, await store.add_addon(db, account_id, check_addon(addon), now))
 
 
 async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
-    """Takes an add-on away."""
+    """Remove an add-on."""
     known = check_addon(addon)
     account = await get_account(db, account_id)
     if not await store.remove_addon(db, account_id, known):
@@ -106,25 +101,25 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
 
 
 async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at: datetime) -> AccountUsage:
-    """What an account has used of the month that holds `at`."""
+    """Return the usage of an account in the month of `at`."""
     account = await get_account(db, account_id)
     month = times.month_of(at)
     plan = plans.get(account.plan)
     used = await used_in_month(db, account_id, month)
     stored = await stored_bytes(db, account_id)
-    most, most_stored = (plan.messages_per_month, plan.storage_bytes) if plan else (None, None)
-    return AccountUsage(month, account.plan, used, most, stored, most_stored)
+    limit, storage_limit = (plan.messages_per_month, plan.storage_bytes) if plan else (None, None)
+    return AccountUsage(month, account.plan, used, limit, stored, storage_limit)
 
 
 def check_plan(plan: str, plans: Mapping[str, Plan]) -> str:
-    """A plan of the price list."""
+    """Return the plan, if it exists."""
     if plan not in plans:
         raise invalid_field("plan", f"must be one of: {', '.join(plans)}")
     return plan
 
 
 def check_addon(addon: str) -> str:
-    """An add-on that there is, in whatever case it is written."""
+    """Return the add-on, found regardless of upper and lower case."""
     for known in ADDONS:
         if known.lower() == addon.lower():
             return known

@@ -27,7 +27,7 @@ _VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,3}")
 
 
 class CloudNumber(msgspec.Struct, frozen=True):
-    """Where an official number is on its network. Base URL and version only where they differ from the settings."""
+    """The network configuration of an official number. Base URL and version only if they differ from the settings."""
 
     phone_number_id: str
     waba_id: str | None = None
@@ -49,7 +49,7 @@ async def create_official(
     limits: Limits,
     now: datetime,
 ) -> ChannelConfig:
-    """Makes a channel of the official API. It is connected from the start: there is nothing to scan."""
+    """Create a channel of the official API, which is connected from the start."""
     channel_id = ids.new_id(now)
     kept = ChannelSecrets(
         check_token(token, "token"),
@@ -74,7 +74,7 @@ async def create_official(
 async def create_qr(
     db: Database, account_id: UUID, *, phone: str, name: str, limits: Limits, now: datetime
 ) -> ChannelConfig:
-    """Makes a channel that a phone is to be linked to by QR code."""
+    """Create a channel to which a phone is linked by QR code."""
     channel = ChannelConfig(
         id=ids.new_id(now),
         account_id=account_id,
@@ -91,32 +91,27 @@ async def create_qr(
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig:
-    """One channel of an account, or NotFound."""
+    """Return a channel of an account, or raise NotFound."""
     channel = await store.get_channel(db, account_id, channel_id)
     if channel is None:
         raise _unknown(channel_id)
     return channel
 
 
-async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
-    """The channels of an account, or of all, the oldest first."""
-    return await store.list_channels(db, account_id)
-
-
 async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Limits) -> ChannelConfig:
-    """Sets some of a number's limits and leaves the others."""
+    """Set some limits of a number, and keep the others."""
     if not await store.merge_limits(db, account_id, channel_id, check_limits(limits)):
         raise _unknown(channel_id)
     return await get_channel(db, account_id, channel_id)
 
 
 async def change_number(db: Database, account_id: UUID, channel_id: UUID, given: Mapping[str, str]) -> ChannelConfig:
-    """Sets some of what says where an official number is on its network, and leaves the rest."""
+    """Set some fields of the network configuration of an official number, and keep the others."""
     channel = await get_channel(db, account_id, channel_id)
     if channel.kind != CLOUD.name:
         raise invalid_field("network", "belongs to official channels only")
     if not given:
-        raise invalid_field("network", f"names nothing to set; there are: {', '.join(CloudNumber.__struct_fields__)}")
+        raise invalid_field("network", f"is empty; there are: {', '.join(CloudNumber.__struct_fields__)}")
     number = msgspec.convert({**channel.network, **given}, CloudNumber)
     await store.set_network(db, account_id, channel_id, check_number(number))
     return await get_channel(db, account_id, channel_id)
@@ -125,7 +120,7 @@ async def change_number(db: Database, account_id: UUID, channel_id: UUID, given:
 async def change_secrets(
     db: Database, vault: Vault, account_id: UUID, channel_id: UUID, kept: ChannelSecrets
 ) -> ChannelConfig:
-    """Replaces an official number's token, app secret and verify token."""
+    """Replace the token, app secret and verify token of an official number."""
     channel = await get_channel(db, account_id, channel_id)
     if channel.kind != CLOUD.name:
         raise invalid_field("token", "belongs to official channels only")
@@ -136,20 +131,20 @@ async def change_secrets(
 
 
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> None:
-    """Removes a channel with its keys, endpoints and waiting work. Its log stays until retention takes it."""
+    """Delete a channel with its keys, endpoints and queued work. Its log is kept until the end of its retention."""
     if not await store.delete_channel(db, account_id, channel_id):
         raise _unknown(channel_id)
 
 
 def open_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
-    """The secrets of an official channel; None for a channel that has none."""
+    """Return the secrets of an official channel; None for other channels."""
     if channel.secrets is None:
         return None
     return msgspec.json.decode(vault.open(channel.secrets, channel_context(channel.id)), type=ChannelSecrets)
 
 
 def check_number(number: CloudNumber) -> dict[str, Any]:
-    """The network's part of a channel, without what is not set."""
+    """Return the network configuration of a channel, without unset fields."""
     if not _DIGITS.fullmatch(number.phone_number_id):
         raise invalid_field("phone_number_id", "must be the number's id on the network: 1 to 32 digits")
     if number.waba_id is not None and not _DIGITS.fullmatch(number.waba_id):

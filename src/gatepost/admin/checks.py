@@ -1,4 +1,4 @@
-"""Small rules about text that several kinds of things share."""
+"""Checks of names, tokens and URLs."""
 
 from urllib.parse import urlsplit
 
@@ -9,25 +9,25 @@ URL_MAX = 2048
 
 
 def check_name(name: str, field: str = "name") -> str:
-    """A name that a person can read: 1 to 100 printable characters, not only spaces."""
+    """Check a name: 1 to 100 printable characters, not only spaces."""
     if not 1 <= len(name) <= NAME_MAX:
         raise invalid_field(field, f"must have 1 to {NAME_MAX} characters, but has {len(name)}")
     if not name.strip() or not name.isprintable():
-        raise invalid_field(field, "must be readable text on one line")
+        raise invalid_field(field, "must be printable text on one line, not only spaces")
     return name
 
 
-def check_token(text: str, field: str, most: int = 1024) -> str:
-    """A word that a machine made: visible ASCII without spaces."""
-    if not 1 <= len(text) <= most:
-        raise invalid_field(field, f"must have 1 to {most} characters, but has {len(text)}")
+def check_token(text: str, field: str, limit: int = 1024) -> str:
+    """Check a token: visible ASCII without spaces."""
+    if not 1 <= len(text) <= limit:
+        raise invalid_field(field, f"must have 1 to {limit} characters, but has {len(text)}")
     if not all("!" <= character <= "~" for character in text):
         raise invalid_field(field, "must be visible ASCII characters without spaces")
     return text
 
 
 def check_url(url: str, field: str = "url") -> str:
-    """The shape of an address: http or https, a host, no user name or password. Where it leads is not asked here."""
+    """Check the form of a URL: http or https, a host, no user name or password. The name is not resolved."""
     if len(url) > URL_MAX:
         raise invalid_field(field, f"may have at most {URL_MAX} characters, but has {len(url)}")
     if not url.isprintable() or any(character.isspace() for character in url):
@@ -42,5 +42,5 @@ def check_url(url: str, field: str = "url") -> str:
     if not host:
         raise invalid_field(field, "has no host; write it like https://example.com/hooks")
     if "@" in parts.netloc:
-        raise invalid_field(field, "must not hold a user name or password; use a header instead")
+        raise invalid_field(field, "must not contain a user name or password; use a header instead")
     return url

@@ -1,9 +1,9 @@
-"""The demo: an account with two channels, so that a first start has something to show.
+"""The demo: an account with two channels for a first start.
 
     account (a fixed id) ─► owner ─► two channels ─► a key each ─► quickstart.json, last
 
-Every step is made only where it is missing, and what is written down in the file is kept as long as it works. So a
-start that was cut off, a lost file or a lost database is mended by the next start.
+Each step is done only if its result is missing, and what the file contains is kept as long as it works. So the next
+start completes an interrupted one, and restores a lost file or database.
 """
 
 import os
@@ -25,7 +25,7 @@ from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import accounts as account_rows
 from gatepost.store import keys as key_rows
 from gatepost.store.accounts import Account
-from gatepost.store.channels import ChannelConfig
+from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.embedded.lock import make_data_folder
 from gatepost.store.links import wish_link
 from gatepost.store.pool import Database
@@ -38,7 +38,7 @@ QR_PHONE = "15550002222"
 
 
 class DemoSignIn(msgspec.Struct, frozen=True):
-    """The owner's sign-in; `url` is the gateway's own address."""
+    """The sign-in of the owner; `url` is that of the gateway."""
 
     url: str
     email: str
@@ -46,7 +46,7 @@ class DemoSignIn(msgspec.Struct, frozen=True):
 
 
 class DemoChannel(msgspec.Struct, frozen=True):
-    """A channel of the demo and a key for it."""
+    """A channel of the demo and its key."""
 
     id: str
     kind: str
@@ -55,7 +55,7 @@ class DemoChannel(msgspec.Struct, frozen=True):
 
 
 class Quickstart(msgspec.Struct, frozen=True):
-    """All that one needs to try the gateway: the content of quickstart.json."""
+    """All that is needed to try the gateway: the content of quickstart.json."""
 
     base_url: str
     sandbox_url: str
@@ -64,7 +64,7 @@ class Quickstart(msgspec.Struct, frozen=True):
 
 
 class DemoOptions(msgspec.Struct, frozen=True):
-    """What the settings say about new accounts and numbers."""
+    """The settings for new accounts and numbers."""
 
     plan: str
     trial_days: int
@@ -79,14 +79,14 @@ async def make_demo(
     folder: Path,
     base_url: str,
     sandbox_url: str,
-    wishes: DemoOptions,
+    options: DemoOptions,
     now: datetime,
 ) -> Quickstart:
-    """Makes what is missing of the demo, and writes down how to use it."""
+    """Create what is missing of the demo, and write quickstart.json."""
     before = read_quickstart(folder)
-    await _ensure_account(db, wishes, now)
+    await _ensure_account(db, options, now)
     password = await _ensure_owner(db, before, now)
-    pair = await _ensure_channels(db, vault, wishes, now)
+    pair = await _ensure_channels(db, vault, options, now)
     after = Quickstart(
         base_url=base_url,
         sandbox_url=sandbox_url,
@@ -99,36 +99,36 @@ async def make_demo(
 
 
 async def official_channel(db: Database) -> ChannelConfig:
-    """The demo's official number."""
-    for channel in await channels.list_channels(db, ACCOUNT_ID):
+    """Return the official channel of the demo."""
+    for channel in await list_channels(db, ACCOUNT_ID):
         if channel.phone == OFFICIAL_PHONE:
             return channel
     raise NotFound("The demo has no official channel.")
 
 
 async def link_phone(db: Database, now: datetime) -> None:
-    """Wants the link of the demo's QR number; the sandbox's phone scans the code by itself."""
-    for channel in await channels.list_channels(db, ACCOUNT_ID):
+    """Request the link of the demo's QR number; the sandbox's phone scans the code."""
+    for channel in await list_channels(db, ACCOUNT_ID):
         if channel.phone == QR_PHONE:
             await wish_link(db, channel.id, now, wanted=True, logout=False)
 
 
 def read_quickstart(folder: Path) -> Quickstart | None:
-    """What an earlier start wrote; None when there is nothing that can be read."""
+    """Return what an earlier start wrote; None if there is nothing valid."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=Quickstart)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
 
 
-async def _ensure_account(db: Database, wishes: DemoOptions, now: datetime) -> None:
+async def _ensure_account(db: Database, options: DemoOptions, now: datetime) -> None:
     if await account_rows.get_account(db, ACCOUNT_ID) is None:
-        ends = now + timedelta(days=wishes.trial_days)
-        await account_rows.insert_account(db, Account(ACCOUNT_ID, "Demo", wishes.plan, False, ends, now))
+        ends = now + timedelta(days=options.trial_days)
+        await account_rows.insert_account(db, Account(ACCOUNT_ID, "Demo", options.plan, False, ends, now))
 
 
 async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) -> str:
-    """The owner's password. One that the owner has changed since is left alone, though the file knows the old one."""
+    """Return the password in the file. If the owner has changed it since, it is left unchanged."""
     user = await account_rows.get_user_by_email(db, EMAIL)
     if user is None:
         return (await users.create_user(db, ACCOUNT_ID, EMAIL, now=now)).password
@@ -137,16 +137,16 @@ async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) 
     return (await users.change_password(db, ACCOUNT_ID, user.id)).password
 
 
-async def _ensure_channels(db: Database, vault: Vault, wishes: DemoOptions, now: datetime) -> list[ChannelConfig]:
-    known = {channel.phone: channel for channel in await channels.list_channels(db, ACCOUNT_ID)}
-    official = known.get(OFFICIAL_PHONE) or await _make_official(db, vault, wishes, now)
+async def _ensure_channels(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> list[ChannelConfig]:
+    known = {channel.phone: channel for channel in await list_channels(db, ACCOUNT_ID)}
+    official = known.get(OFFICIAL_PHONE) or await _make_official(db, vault, options, now)
     qr = known.get(QR_PHONE) or await channels.create_qr(
-        db, ACCOUNT_ID, phone=QR_PHONE, name="Demo QR number", limits=wishes.qr_limits, now=now
+        db, ACCOUNT_ID, phone=QR_PHONE, name="Demo QR number", limits=options.qr_limits, now=now
     )
     return [await _readable(db, vault, official), qr]
 
 
-async def _make_official(db: Database, vault: Vault, wishes: DemoOptions, now: datetime) -> ChannelConfig:
+async def _make_official(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> ChannelConfig:
     fresh = _new_secrets()
     return await channels.create_official(
         db,
@@ -158,13 +158,13 @@ async def _make_official(db: Database, vault: Vault, wishes: DemoOptions, now: d
         token=fresh.token,
         app_secret=fresh.app_secret,
         verify_token=fresh.verify_token,
-        limits=wishes.limits,
+        limits=options.limits,
         now=now,
     )
 
 
 async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> ChannelConfig:
-    """Gives the number new secrets where the key that sealed the old ones is lost."""
+    """Give the channel new secrets if the key that encrypted the old ones is lost."""
     try:
         channels.open_secrets(vault, channel)
         return channel
@@ -173,13 +173,12 @@ async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> Chann
 
 
 async def _with_key(db: Database, channel: ChannelConfig, before: Quickstart | None, now: datetime) -> DemoChannel:
-    shown = ids.show("ch", channel.id)
-    noted = [one.api_key for one in before.channels if one.id == shown] if before else []
-    for key in noted:
+    channel_id = ids.show("ch", channel.id)
+    for key in [one.api_key for one in before.channels if one.id == channel_id] if before else []:
         if await _works(db, key, channel.id, now):
-            return DemoChannel(shown, channel.kind, channel.phone, key)
+            return DemoChannel(channel_id, channel.kind, channel.phone, key)
     made = await keys.create_key(db, channel.id, "Quickstart", now=now)
-    return DemoChannel(shown, channel.kind, channel.phone, made.text)
+    return DemoChannel(channel_id, channel.kind, channel.phone, made.text)
 
 
 async def _works(db: Database, key: str, channel_id: UUID, now: datetime) -> bool:
@@ -194,7 +193,7 @@ def _new_secrets() -> ChannelSecrets:
 
 
 def _write(path: Path, quickstart: Quickstart) -> None:
-    """Whole or not at all, and for nobody else's eyes."""
+    """Write the file atomically, readable only by its owner."""
     make_data_folder(path.parent)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

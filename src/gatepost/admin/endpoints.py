@@ -1,6 +1,6 @@
-"""Webhook endpoints: addresses, the six switches, headers, and the secrets that sign.
+"""Webhook endpoints: URL, event types, headers and signing secrets.
 
-Where an address leads is judged by `webhooks/guard.py`, which the doors call before they come here.
+Whether a URL may be called is checked by `webhooks/guard.py` before.
 """
 
 import re
@@ -38,9 +38,9 @@ from gatepost.store.pool import Database
 ENDPOINTS_MAX = 20
 HEADERS_MAX = 20
 HEADER_VALUE_MAX = 1024
-STATES = (ACTIVE, DISABLED)  # that people set; the breaker sets the third
+STATES = (ACTIVE, DISABLED)  # that users may set; only the breaker sets the third
 SWITCHED_OFF = "Switched off by its owner."
-_ROTATIONS = 5  # at the same moment that can overtake one of them
+_ROTATIONS = 5  # concurrent rotations after which one gives up
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _RESERVED = frozenset({"content-type", "user-agent", "host", "content-length", "transfer-encoding"}) | frozenset(
     {"connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade"}
@@ -48,14 +48,14 @@ _RESERVED = frozenset({"content-type", "user-agent", "host", "content-length", "
 
 
 class NewEndpoint(msgspec.Struct, frozen=True):
-    """An endpoint and its fresh signing secret; what its owner sees of that is `fresh.shown`."""
+    """An endpoint and its new signing secret; its owner sees `fresh.shown`."""
 
     endpoint: Endpoint
     fresh: SigningSecret
 
     @property
     def secret(self) -> str:
-        """The secret, or the public key where there is one."""
+        """The secret, or the public key if there is one."""
         return self.fresh.shown
 
 
@@ -72,7 +72,7 @@ async def create_endpoint(
     now: datetime,
     once: IdempotentRequest[NewEndpoint] = NEVER,
 ) -> NewEndpoint:
-    """Makes an endpoint that gets events from now on, and the secret that signs them."""
+    """Create an endpoint that gets events from now on, and its signing secret."""
     endpoint_id, fresh = ids.new_id(now), make_secret(signing)
     change = check_endpoint(url=url, events=events, headers=headers or {}, options=options)
     try:
@@ -85,7 +85,7 @@ async def create_endpoint(
             headers=seal_headers(vault, endpoint_id, change.headers or {}),
             secret=seal_secrets(vault, endpoint_id, (fresh,)),
             options=options,
-            most=ENDPOINTS_MAX,
+            limit=ENDPOINTS_MAX,
             now=now,
             once=once.through(lambda endpoint: NewEndpoint(endpoint, fresh)),
         )
@@ -97,13 +97,8 @@ async def create_endpoint(
 
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint:
-    """One endpoint of a channel, or NotFound."""
+    """Return an endpoint of a channel, or raise NotFound."""
     return _known(await store.get_endpoint(db, channel_id, endpoint_id), endpoint_id)
-
-
-async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
-    """The endpoints of a channel, the oldest first."""
-    return await store.list_endpoints(db, channel_id)
 
 
 async def change_endpoint(
@@ -119,7 +114,7 @@ async def change_endpoint(
     state: str | None = None,
     now: datetime,
 ) -> Endpoint:
-    """Changes what is given and leaves the rest; a change of state is told by an event."""
+    """Change what is given and keep the rest; a change of state emits an event."""
     change = check_endpoint(url=url, events=events, headers=headers, options=options, state=state)
     if change.headers is not None:
         change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
@@ -142,7 +137,7 @@ async def rotate_secret(
     signing: str | None = None,
     now: datetime,
 ) -> NewEndpoint:
-    """Makes a new signing secret, of the same kind unless said; the old ones sign too until `overlap` is over."""
+    """Create a new signing secret, of the same scheme by default; the old ones keep signing for `overlap`."""
     check_overlap(overlap)
     for _ in range(_ROTATIONS):
         before = await get_endpoint(db, channel_id, endpoint_id)
@@ -152,22 +147,22 @@ async def rotate_secret(
         changed = await store.replace_secret(db, channel_id, endpoint_id, before.secret, sealed, now)
         if changed is not None:
             return NewEndpoint(changed, fresh)
-    raise Conflict("The secret was rotated by others at the same moment. Look at the endpoint, then try again.")
+    raise Conflict("The secret was rotated by other requests at the same time. Check the endpoint, then try again.")
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> None:
-    """Removes an endpoint; what was delivered stays in the log."""
+    """Delete an endpoint; its deliveries stay in the log."""
     if not await store.delete_endpoint(db, channel_id, endpoint_id):
         raise _unknown(endpoint_id)
 
 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
-    """All secrets that are kept for an endpoint, the newest first."""
+    """Return the stored secrets of an endpoint, newest first."""
     return open_secrets(vault, endpoint.id, endpoint.secret)
 
 
 def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
-    """The headers that an endpoint gets along, with their values."""
+    """Return the own headers of an endpoint with their values."""
     return open_headers(vault, endpoint.id, endpoint.headers)
 
 
@@ -179,7 +174,7 @@ def check_endpoint(
     options: DeliveryOptions | None = None,
     state: str | None = None,
 ) -> EndpointChange:
-    """What is given, if all of it may be so; or one error that names every wrong field."""
+    """Return the change, or raise one error that names every invalid field."""
     problems = ProblemCollector()
     change = EndpointChange(
         url=None if url is None else problems.read(check_url, url),
@@ -194,25 +189,24 @@ def check_endpoint(
 
 
 def check_events(events: Sequence[str]) -> tuple[str, ...]:
-    """The switches that are on, each once, in the usual order."""
+    """Return the event types without duplicates, in the standard order."""
     if set(events) - set(ALL_TYPES):
         raise invalid_field("events", f"must be among: {', '.join(ALL_TYPES)}")
     return tuple(type_ for type_ in ALL_TYPES if type_ in events)
 
 
 def check_state(state: str) -> str:
-    """On or off."""
     if state not in STATES:
         raise invalid_field("state", f"must be one of: {', '.join(STATES)}")
     return state
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that a customer adds: few, well formed, and none that the gateway or the signature uses."""
+    """Check a customer's own headers: not too many, well formed, and none that the gateway sets."""
     if len(headers) > HEADERS_MAX:
-        raise invalid_field("headers", f"may be at most {HEADERS_MAX}, but are {len(headers)}")
+        raise invalid_field("headers", f"may have at most {HEADERS_MAX} entries, but has {len(headers)}")
     if len({name.lower() for name in headers}) != len(headers):
-        raise invalid_field("headers", "must not name a header twice")
+        raise invalid_field("headers", "must not contain a header twice")
     for name, value in headers.items():
         _check_header(name, value)
     return dict(headers)
@@ -220,13 +214,15 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _check_header(name: str, value: str) -> None:
     if not _HEADER_NAME.fullmatch(name):
-        raise invalid_field("headers", f"{name[:100]!r} is not a header's name")
+        raise invalid_field("headers", f"{name[:100]!r} is not a header name")
     if name.lower() in _RESERVED or name.lower().startswith("webhook-"):
-        raise invalid_field("headers", f"{name} is set by the gateway and cannot be chosen")
+        raise invalid_field("headers", f"{name} is set by the gateway and cannot be changed")
     if len(value) > HEADER_VALUE_MAX:
         raise invalid_field("headers", f"the value of {name} may have at most {HEADER_VALUE_MAX} characters")
     if not (value.isascii() and value.isprintable()) or value != value.strip():
-        raise invalid_field("headers", f"the value of {name} must be printable ASCII without spaces at its ends")
+        raise invalid_field(
+            "headers", f"the value of {name} must be printable ASCII without leading or trailing spaces"
+        )
 
 
 def _known(endpoint: Endpoint | None, endpoint_id: UUID) -> Endpoint:

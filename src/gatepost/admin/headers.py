@@ -1,10 +1,10 @@
-"""Headers that customers add to their webhooks, which may carry credentials: their values are encrypted at rest.
+"""The customer's own headers of webhooks, which may contain credentials: their values are encrypted at rest.
 
-stored   {"X-Api-Key": " sealed:<base64>"}    no value that a customer may choose begins with a space
-         {"X-Api-Key": "7"}                   written by a version before this one: it stays readable
+stored   {"X-Api-Key": " sealed:<base64>"}    a value that a customer sets never starts with a space
+         {"X-Api-Key": "7"}                   written by an older version: still readable
 
-Names stay readable, and the column holds the same kind of JSON as before: a node of an older version that still runs
-reads it, but sends the sealed text as it is. What older versions wrote is sealed at its next change, or by
+Names are not encrypted, and the column has the same JSON format as before: a node of an older version can read it, but
+sends the encrypted text. Values of older versions are encrypted at their next change, or by
 `gatepost webhook seal-headers`.
 """
 
@@ -25,7 +25,7 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def seal_headers(vault: Vault, endpoint_id: UUID, headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they are stored."""
+    """Return headers as they are stored."""
     return {
         name: _MARK + base64.b64encode(vault.seal(value.encode(), _context(endpoint_id, name))).decode()
         for name, value in headers.items()
@@ -33,17 +33,17 @@ def seal_headers(vault: Vault, endpoint_id: UUID, headers: Mapping[str, str]) ->
 
 
 def open_headers(vault: Vault, endpoint_id: UUID, stored: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they are sent."""
+    """Return headers as they are sent."""
     return {name: _open(vault, endpoint_id, name, value) for name, value in stored.items()}
 
 
 def is_sealed(stored: Mapping[str, str]) -> bool:
-    """Whether every value is encrypted."""
+    """Return whether every value is encrypted."""
     return all(value.startswith(_MARK) for value in stored.values())
 
 
 async def seal_old_headers(db: Database, vault: Vault) -> int:
-    """Encrypts the headers that older versions wrote; returns of how many endpoints."""
+    """Encrypt the headers that older versions wrote; return of how many endpoints."""
     after, sealed = None, 0
     while found := await store.list_with_headers(db, after, _PAGE):
         for endpoint_id, text in found:

@@ -1,4 +1,4 @@
-"""API keys: made, rotated and revoked. A key is shown once; afterwards only its hash is known."""
+"""API keys: create, rotate and revoke. A key is shown once; only its hash is stored."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ _HINT = 10
 
 
 class NewKey(msgspec.Struct, frozen=True):
-    """A key and its text, to be shown this once."""
+    """A key and its text, which is shown only once."""
 
     key: ApiKey
     text: str
@@ -36,7 +36,7 @@ async def create_key(
     expires_at: datetime | None = None,
     now: datetime,
 ) -> NewKey:
-    """Makes a key for a channel."""
+    """Create a key for a channel."""
     text = new_key()
     key = ApiKey(
         id=ids.new_id(now),
@@ -52,13 +52,8 @@ async def create_key(
     return NewKey(key, text)
 
 
-async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
-    """The keys of a channel, ended ones too, the oldest first."""
-    return await store.list_keys(db, channel_id)
-
-
 async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey:
-    """One key of a channel, or NotFound."""
+    """Return a key of a channel, or raise NotFound."""
     key = await store.get_key(db, channel_id, key_id)
     if key is None:
         raise _unknown(key_id)
@@ -74,22 +69,20 @@ async def rotate_key(
     expires_at: datetime | None = None,
     now: datetime,
 ) -> NewKey:
-    """Makes a key with the same name and scopes; the old one works on for `overlap`, or until its own end."""
+    """Create a key with the same name and scopes; the old one stays valid for `overlap`, or until it expires."""
     if not timedelta(0) <= overlap <= OVERLAP_MAX:
         raise invalid_field("overlap", f"must be between 0 and {OVERLAP_MAX.days} days")
     old = await get_key(db, channel_id, key_id)
     text = new_key()
-    asked = msgspec.structs.replace(
-        old, id=ids.new_id(now), hint=text[:_HINT], expires_at=check_expiry(expires_at, now)
-    )
-    made = await store.rotate_key(db, channel_id, key_id, new=asked, key_hash=key_hash(text), overlap=overlap, now=now)
+    new = msgspec.structs.replace(old, id=ids.new_id(now), hint=text[:_HINT], expires_at=check_expiry(expires_at, now))
+    made = await store.rotate_key(db, channel_id, key_id, new=new, key_hash=key_hash(text), overlap=overlap, now=now)
     if made is None:
-        raise Conflict("This key is revoked or past its time. Make a new one instead.")
+        raise Conflict("This key is revoked or expired. Create a new one instead.")
     return NewKey(made, text)
 
 
 async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey:
-    """Ends a key; revoking it twice changes nothing."""
+    """Revoke a key; no effect if it is revoked."""
     key = await store.revoke_key(db, channel_id, key_id, now)
     if key is None:
         raise _unknown(key_id)
@@ -97,7 +90,7 @@ async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime
 
 
 def check_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
-    """Known scopes, each once, in the usual order."""
+    """Return the scopes without duplicates, in the standard order."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise invalid_field("scopes", f"must be one or more of: {', '.join(SCOPES)}")
@@ -105,7 +98,7 @@ def check_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
-    """A time to come, with its zone."""
+    """Check an expiry: a future time with a time zone."""
     if expires_at is None:
         return None
     if expires_at.tzinfo is None:

@@ -1,4 +1,4 @@
-"""The secrets of an endpoint as they are kept: sealed, the newest first, the older ones until their time is over."""
+"""The stored signing secrets of an endpoint: encrypted, newest first, older ones until they expire."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,19 +16,19 @@ OVERLAP_MAX = timedelta(days=7)
 
 
 class SigningSecret(msgspec.Struct, frozen=True):
-    """A secret that signs, and until when: an old one goes on beside the new one for a while."""
+    """A signing secret, and until when it signs: an old one signs together with the new one for a while."""
 
     secret: str
     until: datetime | None = None
 
     @property
     def signing(self) -> str:
-        """The kind of signature that it makes."""
+        """Its signature scheme."""
         return signing_of(self.secret)
 
     @property
     def shown(self) -> str:
-        """What its owner gets to see, once: the secret itself, or the public key where it has one."""
+        """What its owner sees, once: the secret itself, or the public key if it has one."""
         return public_key(self.secret) or self.secret
 
 
@@ -36,48 +36,46 @@ _decoder = msgspec.json.Decoder(tuple[SigningSecret, ...])
 
 
 def seal_secrets(vault: Vault, endpoint_id: UUID, kept: Sequence[SigningSecret]) -> bytes:
-    """The secrets, readable only with this vault and for this endpoint."""
+    """Encrypt secrets for this endpoint."""
     return vault.seal(msgspec.json.encode(kept), endpoint_context(endpoint_id))
 
 
 def open_secrets(vault: Vault, endpoint_id: UUID, sealed: bytes) -> tuple[SigningSecret, ...]:
-    """The secrets behind `seal_secrets`, the newest first."""
+    """Decrypt the secrets of an endpoint, newest first."""
     return _decoder.decode(vault.open(sealed, endpoint_context(endpoint_id)))
 
 
 def live_secrets(kept: Sequence[SigningSecret], now: datetime) -> tuple[SigningSecret, ...]:
-    """Those that sign at that moment."""
+    """Return the secrets that sign at this time."""
     return tuple(one for one in kept if one.until is None or now < one.until)
 
 
 def make_secret(signing: str) -> SigningSecret:
-    """A fresh secret of a kind."""
+    """Return a new secret of a signature scheme."""
     return SigningSecret(new_secret(check_signing(signing)))
 
 
 def rotated(
     kept: Sequence[SigningSecret], fresh: SigningSecret, overlap: timedelta, now: datetime
 ) -> tuple[SigningSecret, ...]:
-    """The secrets after a rotation: the fresh one, and the old ones for at most `overlap` more."""
+    """Return the secrets after a rotation: the new one, and the old ones for at most `overlap`."""
     end = now + check_overlap(overlap)
     old = live_secrets([SigningSecret(one.secret, min(one.until or end, end)) for one in kept], now)
     if len(old) >= LIVE_MAX:
         raise Conflict(
-            f"An endpoint may have at most {LIVE_MAX} live secrets. Wait until one ends, or rotate with overlap 0, "
+            f"An endpoint may have at most {LIVE_MAX} live secrets. Wait until one expires, or rotate with overlap 0, "
             "which ends all of them."
         )
     return (fresh, *old)
 
 
 def check_signing(signing: str) -> str:
-    """The kind of signature that was asked for."""
     if signing not in SIGNINGS:
         raise invalid_field("signing", f"must be one of: {', '.join(SIGNINGS)}")
     return signing
 
 
 def check_overlap(overlap: timedelta) -> timedelta:
-    """How long old secrets go on signing."""
     if not timedelta(0) <= overlap <= OVERLAP_MAX:
         raise invalid_field("overlap", f"must be between 0 and {int(OVERLAP_MAX.total_seconds())} seconds (7 days)")
     return overlap

@@ -1,10 +1,10 @@
-"""Opening the vault of a database: only with the key that its secrets were encrypted with.
+"""Opens the vault of a database: only with the key that its secrets were encrypted with.
 
-the database knows ─┬ a check value ──────► the key must open it
-                    ├ secrets, no check ──► the key must open one of them ─────┬─► the check value is written
-                    └ neither ────────────► any key, made now if there is none ┘
+the database has ─┬ a check value ──────► the key must decrypt it
+                  ├ secrets, no check ──► the key must decrypt one of them ──────┬─► the check value is written
+                  └ neither ────────────► any key, created now if there is none ─┘
 
-A key that does not fit would send nothing and sign nothing, while every request is answered 200.
+With a wrong key nothing could be sent or signed, although every request would be accepted.
 """
 
 from pathlib import Path
@@ -18,16 +18,16 @@ _TEXT = b"gatepost"
 
 
 def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
-    """The vault, or VaultError where the key at hand is not the database's."""
+    """Return the vault, or raise VaultError if the key is not that of the database."""
     path = data_folder / KEY_FILE
     if proof.exists and not setting and not path.exists():
         raise VaultError(
-            f"The file {path} is missing, and the database holds secrets that were encrypted with it. Restore the file "
+            f"The file {path} is missing, and the database has secrets that were encrypted with it. Restore the file "
             "from a backup, or set security.secret_key to its content. If the key is lost for good, run: "
             "gatepost secret-key replace"
         )
     vault = Vault(load_or_make_key(setting, data_folder))
-    if not _fits(vault, proof):
+    if not _is_key_of(vault, proof):
         where = "The setting security.secret_key" if setting else f"The file {path}"
         raise VaultError(
             f"{where} is not the key that the database's secrets were encrypted with. Restore the right one "
@@ -38,32 +38,32 @@ def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
 
 
 async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
-    """The vault of a gateway that starts, its key noted in the database; VaultError where the key does not fit."""
+    """Return the vault of a gateway that starts, and store the check value; raise VaultError if the key is wrong."""
     proof = await read_proof(db)
     vault = open_vault(proof, setting, data_folder)
     if proof.check is not None:
         return vault
     await put_check(db, vault.seal(_TEXT, _CONTEXT))
-    # Two nodes with two new keys may have started at once: the one whose check value came second ends here.
+    # Two nodes with two new keys may have started at once: the second one fails here.
     return open_vault(await read_proof(db), setting, data_folder)
 
 
 async def replace_key(db: Database, setting: str, data_folder: Path) -> Vault:
-    """Declares the key at hand, made now where there is none, to be the database's. Older secrets stay unreadable."""
+    """Make the current key, created if there is none, that of the database. Older secrets stay unreadable."""
     vault = Vault(load_or_make_key(setting, data_folder))
     await put_check(db, vault.seal(_TEXT, _CONTEXT), replace=True)
     return vault
 
 
-def _fits(vault: Vault, proof: KeyProof) -> bool:
+def _is_key_of(vault: Vault, proof: KeyProof) -> bool:
     if proof.check is not None:
         return _opens(vault, proof.check, _CONTEXT)
-    # One is enough: older ones may have been encrypted with a key that was lost and replaced long ago.
+    # One is enough: older secrets may have been encrypted with a key that was lost and replaced.
     return not proof.secrets or any(opens(vault, kept) for kept in proof.secrets)
 
 
 def opens(vault: Vault, kept: KeptSecret) -> bool:
-    """Whether a key opens a stored secret."""
+    """Return whether a key decrypts a stored secret."""
     context = {"channel": channel_context, "endpoint": endpoint_context}[kept.kind]
     return _opens(vault, kept.sealed, context(kept.id))
 

@@ -1,4 +1,4 @@
-"""Users: who may sign in, and how their passwords are kept."""
+"""Users and their passwords."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
 
 
 class NewPassword(msgspec.Struct, frozen=True):
-    """A user and the password, to be shown this once."""
+    """A user and the password, which is shown only once."""
 
     user: User
     password: str
@@ -35,7 +35,7 @@ class NewPassword(msgspec.Struct, frozen=True):
 async def create_user(
     db: Database, account_id: UUID, email: str, *, role: str = "owner", password: str | None = None, now: datetime
 ) -> NewPassword:
-    """Makes a user; without a password, one is made up."""
+    """Create a user; without a password, one is generated."""
     check_email(email)
     check_role(role)
     chosen = check_password(password) if password is not None else new_password()
@@ -46,13 +46,13 @@ async def create_user(
 
 
 async def list_users(db: Database, account_id: UUID) -> list[User]:
-    """The users of an account, the oldest first."""
+    """Return the users of an account, oldest first."""
     await get_account(db, account_id)
     return await store.list_users(db, account_id)
 
 
 async def get_user(db: Database, account_id: UUID, user_id: UUID) -> User:
-    """One user of an account, or NotFound."""
+    """Return a user of an account, or raise NotFound."""
     user = await store.get_user(db, user_id)
     if user is None or user.account_id != account_id:
         raise _unknown(user_id)
@@ -60,7 +60,7 @@ async def get_user(db: Database, account_id: UUID, user_id: UUID) -> User:
 
 
 async def change_password(db: Database, account_id: UUID, user_id: UUID, password: str | None = None) -> NewPassword:
-    """Replaces a password; without one, it is made up."""
+    """Change a password; without one, it is generated."""
     chosen = check_password(password) if password is not None else new_password()
     if not await store.set_password(db, account_id, user_id, await _hash(chosen)):
         raise _unknown(user_id)
@@ -68,34 +68,32 @@ async def change_password(db: Database, account_id: UUID, user_id: UUID, passwor
 
 
 async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> None:
-    """Removes a user, who can sign in no more."""
+    """Delete a user."""
     if not await store.delete_user(db, account_id, user_id):
         raise _unknown(user_id)
 
 
 async def check_sign_in(db: Database, email: str, password: str) -> User | None:
-    """The user, if the password is right. An unknown address takes as long as a wrong password."""
+    """Return the user if the password is correct. An unknown address takes as long as a wrong password."""
     user = await store.get_user_by_email(db, email)
-    right = await asyncio.to_thread(_verify, user.password_hash if user else _nobody(), password)
-    return user if right else None
+    correct = await asyncio.to_thread(_verify, user.password_hash if user else _dummy_hash(), password)
+    return user if correct else None
 
 
 def check_email(email: str) -> str:
-    """An address that mail could reach; nobody is written to."""
+    """Check the form of an e-mail address."""
     if not 3 <= len(email) <= EMAIL_MAX or not email.isprintable() or not _EMAIL.fullmatch(email):
         raise invalid_field("email", "must be an e-mail address, e.g. ana@example.com")
     return email
 
 
 def check_role(role: str) -> str:
-    """What a user may be."""
     if role not in ROLES:
         raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
     return role
 
 
 def check_password(password: str) -> str:
-    """Long enough to be worth something."""
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
         raise invalid_field("password", f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
     check_storable("password", password)
@@ -103,12 +101,11 @@ def check_password(password: str) -> str:
 
 
 def new_password() -> str:
-    """A password that nobody can guess."""
     return secrets.token_urlsafe(15)
 
 
 async def _hash(password: str) -> str:
-    # Argon2 is slow on purpose: the loop goes on meanwhile.
+    # Argon2 is slow on purpose: it must not block the event loop.
     return await asyncio.to_thread(PasswordHasher().hash, password)
 
 
@@ -120,7 +117,7 @@ def _verify(password_hash: str, password: str) -> bool:
 
 
 @cache
-def _nobody() -> str:
+def _dummy_hash() -> str:
     return PasswordHasher().hash(new_password())
 
 

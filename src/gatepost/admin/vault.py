@@ -1,8 +1,8 @@
-"""The vault: what the gateway must be able to read again, encrypted at rest.
+"""The vault: secrets that the gateway has to read again, encrypted at rest.
 
     sealed = version (1 byte) | nonce (12 bytes) | AES-256-GCM ciphertext and tag
 
-Each secret is bound to its place by a context ("channel:<id>"), so that a row copied elsewhere does not open.
+Each secret is bound to its row by a context ("channel:<id>"), so that a copy in another row cannot be decrypted.
 """
 
 import base64
@@ -28,11 +28,11 @@ _NONCE_BYTES = 12
 
 
 class VaultError(GatepostError):
-    """The key is unusable, or is not the one that a secret was sealed with."""
+    """The key is invalid, or is not the one that a secret was encrypted with."""
 
 
 class Vault:
-    """Seals and opens secrets with one key."""
+    """Encrypts and decrypts secrets with one key."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
@@ -41,16 +41,16 @@ class Vault:
         self._cipher = AESGCM(key)
 
     def seal(self, secret: bytes, context: bytes) -> bytes:
-        """The secret, readable only with this key and in this context."""
+        """Encrypt a secret for a context."""
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._cipher.encrypt(nonce, secret, context)
 
     def derived(self, purpose: bytes) -> bytes:
-        """Another key, for somebody who must not have this one."""
+        """Return another key, for a purpose that must not know this one."""
         return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=b"gatepost " + purpose).derive(self._key)
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
-        """The secret behind `seal`, or VaultError."""
+        """Decrypt a secret of `seal`, or raise VaultError."""
         version, nonce, text = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         try:
             if version != _VERSION or len(nonce) != _NONCE_BYTES:
@@ -59,22 +59,22 @@ class Vault:
         except InvalidTag:
             raise VaultError(
                 "A stored secret cannot be decrypted: it was encrypted with another key. Start with the key it was "
-                f"made with (security.secret_key, or {KEY_FILE} in the data folder), or enter the secret anew."
+                f"made with (security.secret_key, or {KEY_FILE} in the data folder), or set the secret again."
             ) from None
 
 
 def channel_context(channel_id: UUID) -> bytes:
-    """The place of a channel's secrets."""
+    """Return the context of a channel's secrets."""
     return b"channel:" + channel_id.hex.encode()
 
 
 def endpoint_context(endpoint_id: UUID) -> bytes:
-    """The place of an endpoint's signing secrets."""
+    """Return the context of an endpoint's secrets."""
     return b"endpoint:" + endpoint_id.hex.encode()
 
 
 def load_or_make_key(setting: str, data_folder: Path) -> bytes:
-    """The key of the setting; without one, the key of the data folder, made now if there is none yet."""
+    """Return the key of the setting, or the key of the data folder, which is created if there is none."""
     if setting:
         return _decode(setting, "The setting security.secret_key")
     path = data_folder / KEY_FILE
@@ -90,17 +90,17 @@ def _decode(text: str, where: str) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
-        # The cause is left out: it could quote the key.
+        # Without the cause: it could show the key.
         raise VaultError(
-            f"{where} is not base64. It must hold {KEY_BYTES} bytes, e.g. of: openssl rand -base64 32"
+            f"{where} is not base64. It must be {KEY_BYTES} bytes, for example from: openssl rand -base64 32"
         ) from None
     if len(key) != KEY_BYTES:
-        raise VaultError(f"{where} must hold {KEY_BYTES} bytes in base64, but holds {len(key)}.")
+        raise VaultError(f"{where} must be {KEY_BYTES} bytes in base64, but is {len(key)}.")
     return key
 
 
 def _make(path: Path) -> None:
-    """Written aside and linked into place: whoever looks finds a whole key, and the first of two makers wins."""
+    """Write a temporary file and link it: readers never see a partial key, and the first of two writers wins."""
     make_data_folder(path.parent)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

@@ -70,7 +70,7 @@ async def _try(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: s
 
 def show_trial(trial: EndpointTest) -> dict[str, Any]:
     """The whole attempt, as in the log."""
-    answer_ = trial.answer
+    answer_ = trial.response
     return {
         "delivered": trial.delivered,
         "at": times.show(trial.at),

@@ -32,7 +32,7 @@ from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
 from gatepost.store.deliveries.log import LoggedAttempt, list_attempts
-from gatepost.store.endpoints import Endpoint
+from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
 
@@ -104,7 +104,7 @@ async def create_webhook(request: Request[Any, Any, Any], gateway: Context, call
 @get(PATH, opt={"scope": "read"}, summary="List webhook endpoints")
 async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """All endpoints of the channel."""
-    found = await admin.list_endpoints(gateway.db, caller.channel_id)
+    found = await list_endpoints(gateway.db, caller.channel_id)
     return answer([_show_to(gateway, caller, endpoint) for endpoint in found], paging=None)
 
 

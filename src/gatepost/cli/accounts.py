@@ -36,8 +36,8 @@ async def create(
 @command(group, "list")
 async def list_(session: CommandSession) -> CommandResult:
     """List all accounts."""
-    from gatepost.admin import accounts
     from gatepost.cli.views import account_view
+    from gatepost.store import accounts
 
     views = [account_view(account) for account in await accounts.list_accounts(session.db)]
     return CommandResult(views, ("id", "name", "plan", "suspended", "trial_ends_at", "addons"))

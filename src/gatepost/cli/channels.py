@@ -89,14 +89,15 @@ async def list_(
     session: CommandSession, account: Annotated[str | None, typer.Option(help="Only of this account: acc_…")] = None
 ) -> CommandResult:
     """List channels."""
-    from gatepost.admin import accounts, channels
+    from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import channel_view
+    from gatepost.store.channels import list_channels
 
     account_id = read_id("acc", account) if account else None
     if account_id:
         await accounts.get_account(session.db, account_id)
-    views = [channel_view(channel) for channel in await channels.list_channels(session.db, account_id)]
+    views = [channel_view(channel) for channel in await list_channels(session.db, account_id)]
     return CommandResult(views, ("id", "account", "kind", "phone", "name", "connection"))
 
 

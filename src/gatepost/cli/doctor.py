@@ -150,9 +150,9 @@ async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Findin
 
 
 async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
-    from gatepost.admin.channels import list_channels
     from gatepost.model import ids
     from gatepost.networks.kinds import NETWORK_KINDS
+    from gatepost.store.channels import list_channels
 
     channels = await list_channels(db)
     for channel in channels:
@@ -201,10 +201,10 @@ async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Find
 
 
 async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
-    from gatepost.admin.accounts import list_accounts
     from gatepost.clock import SystemClock
     from gatepost.model import ids
     from gatepost.model.account import API_ACCESS
+    from gatepost.store.accounts import list_accounts
 
     now = SystemClock().now()
     for account in await list_accounts(db):

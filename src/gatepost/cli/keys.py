@@ -40,8 +40,8 @@ async def create(
 @command(group, "list")
 async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
     """List the keys of a channel, ended ones too."""
-    from gatepost.admin import keys
     from gatepost.cli.views import key_view
+    from gatepost.store import keys
 
     found = await find_channel(session, channel)
     views = [key_view(key) for key in await keys.list_keys(session.db, found.id)]

@@ -117,7 +117,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
         folder=session.settings.data_folder,
         base_url=base_url,
         sandbox_url=sandbox_url,
-        wishes=_wishes(session.settings),
+        options=_demo_options(session.settings),
         now=session.now,
     )
     official = await demo.official_channel(session.db)
@@ -164,7 +164,7 @@ Read its status, with the id of the answer in place of ID:
 """
 
 
-def _wishes(settings: "Settings") -> "DemoOptions":
+def _demo_options(settings: "Settings") -> "DemoOptions":
     from gatepost.admin.demo import DemoOptions
     from gatepost.cli.channels import official_limits
 

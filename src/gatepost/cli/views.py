@@ -127,7 +127,7 @@ def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
 
 def trial_view(trial: EndpointTest) -> View:
     """A test event: what was sent, and what came back."""
-    answer = trial.answer
+    answer = trial.response
     return {
         "delivered": trial.delivered,
         "at": times.show(trial.at),

@@ -72,8 +72,8 @@ async def create(
 @command(group, "list")
 async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
     """List the webhooks of a channel."""
-    from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view
+    from gatepost.store import endpoints
 
     found = await find_channel(session, channel)
     views = [endpoint_view(endpoint) for endpoint in await endpoints.list_endpoints(session.db, found.id)]

@@ -1,4 +1,4 @@
-"""How a webhook endpoint wants its deliveries, and how it stands."""
+"""The delivery options, states and health of a webhook endpoint."""
 
 from datetime import datetime
 
@@ -11,38 +11,38 @@ ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
 BATCH_MAX = 100
 BATCH_WAIT_MAX = 1.0
 RATE_MAX = 1000
-VERSIONS = (1,)  # of the payload
+VERSIONS = (1,)  # payload versions
 
 
 class DeliveryOptions(msgspec.Struct, frozen=True):
-    """Its wishes. Without any: each event on its own, at once, as many side by side as it takes."""
+    """How events are delivered. The default: each event in its own POST, at once, in parallel."""
 
-    ordered: bool = False  # within a conversation, one event after the other
-    batch: int = 1  # most events in one POST
-    batch_wait: float = 0.0  # seconds that a batch gathers
-    rate: int | None = None  # most POSTs in any second
-    version: int = VERSIONS[-1]  # of the payload
+    ordered: bool = False  # within a conversation, one event after another
+    batch: int = 1  # maximum number of events in one POST
+    batch_wait: float = 0.0  # seconds that a batch waits to fill
+    rate: int | None = None  # maximum number of POSTs in any second
+    version: int = VERSIONS[-1]  # payload version
 
 
 DEFAULT_OPTIONS = DeliveryOptions()
 
 
 class HealthCounters(msgspec.Struct, frozen=True):
-    """How its deliveries went of late, as the channel's owner notes it."""
+    """The recent health of an endpoint, as the channel's owner records it."""
 
     failing_since: datetime | None = None  # the first failure since the last success
     failures: int = 0  # since the last success
     notices: int = 0
     succeeded_at: datetime | None = None
-    probes: int = 0  # while paused: failed ones so far
-    probe_at: datetime | None = None  # while paused: when the next one is due
+    probes: int = 0  # while paused: failed probes so far
+    probe_at: datetime | None = None  # while paused: when the next probe is due
 
 
 def check_options(options: DeliveryOptions) -> DeliveryOptions:
-    """The same wishes, or what is wrong with them."""
-    wrong = [FieldProblem(field, why) for field, fits, why in _rules(options) if not fits]
-    if wrong:
-        raise invalid_fields(wrong)
+    """Return the options, or raise an error that names every invalid field."""
+    problems = [FieldProblem(field, message) for field, valid, message in _rules(options) if not valid]
+    if problems:
+        raise invalid_fields(problems)
     return options
 
 
@@ -54,7 +54,7 @@ def _rules(options: DeliveryOptions) -> list[tuple[str, bool, str]]:
         (
             "rate_limit",
             rate is None or 1 <= rate <= RATE_MAX,
-            f"must be between 1 and {RATE_MAX} deliveries a second, or null for no limit",
+            f"must be between 1 and {RATE_MAX} deliveries per second, or null for no limit",
         ),
-        ("version", options.version in VERSIONS, f"must be a version of the payload; there are: {versions}"),
+        ("version", options.version in VERSIONS, f"must be a payload version, one of: {versions}"),
     ]

@@ -1,4 +1,4 @@
-"""Deliveries as people look at them: why one did not arrive, what was sent and answered, and once more, please."""
+"""The delivery log for users: why a delivery failed, what was sent and answered, and retries."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -30,15 +30,15 @@ from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_inf
 from gatepost.store.pool import Database
 
 FILTERS = ("endpoint", "status", "type", "from", "to", "tz")
-SCAN = 5_000  # deliveries that one answer may look at
+SCAN = 5_000  # deliveries that one response may check
 SELECTION_MAX = 100
-_ATTEMPTS_SHOWN = 50  # the newest; a delivery that was asked for again many times has more
+_ATTEMPTS_SHOWN = 50  # the newest; a delivery that was retried often may have more
 _headers = msgspec.json.Decoder(dict[str, str])
 _pairs = msgspec.json.Decoder(list[tuple[str, str]])
 
 
 def read_filter(given: Mapping[str, str]) -> DeliveryFilter:
-    """The filters among the parameters."""
+    """Return the filter of the query parameters."""
     endpoint = given.get("endpoint")
     return DeliveryFilter(
         read_span(given.get("from"), given.get("to"), given.get("tz")),
@@ -56,32 +56,33 @@ def _endpoint(text: str) -> UUID:
 
 
 def read_states(text: str | None) -> tuple[int, ...] | None:
-    """States by their names, with commas between."""
-    words = None if text is None else _words("status", text.split(","), STATUSES)
-    return None if words is None else tuple(STATUSES.index(word) for word in words)
+    """Return the states of a comma-separated list of names."""
+    if text is None:
+        return None
+    return tuple(STATUSES.index(name) for name in _names("status", text.split(","), STATUSES))
 
 
 def read_types(text: str | None) -> tuple[str, ...] | None:
-    """Event types with commas between."""
-    return None if text is None else tuple(_words("type", text.split(","), ALL_TYPES))
+    """Return the event types of a comma-separated list."""
+    return None if text is None else tuple(_names("type", text.split(","), ALL_TYPES))
 
 
-def _words(field: str, asked: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    unknown = [word for word in asked if word not in known]
+def _names(field: str, given: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    unknown = [name for name in given if name not in known]
     if unknown:
         raise invalid_field(field, f"'{plain(unknown[0])}' is not one of them; there are: {', '.join(known)}")
-    return asked
+    return given
 
 
 async def find_deliveries(
-    db: Database, channel_id: UUID, wanted: DeliveryFilter, before: Place | None, most: int
+    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: Place | None, limit: int
 ) -> DeliveryPage:
-    """A page of deliveries, the newest event first. It may be short, and still have a next one."""
-    return await store.read_page(db, channel_id, wanted, before, scan=SCAN, limit=most)
+    """Return a page of deliveries, newest event first. A short page may have a next one."""
+    return await store.read_page(db, channel_id, filter_, before, scan=SCAN, limit=limit)
 
 
 async def access_delivery(db: Database, channel_id: UUID, text: str) -> LoggedDelivery:
-    """The delivery behind an id, if it is this channel's."""
+    """Return the delivery with this id, if it belongs to the channel."""
     key = read_delivery_id(text)
     found = await store.get_logged(db, channel_id, *key) if key else None
     if found is None:
@@ -90,7 +91,7 @@ async def access_delivery(db: Database, channel_id: UUID, text: str) -> LoggedDe
 
 
 def no_delivery() -> NotFound:
-    return NotFound("There is no such delivery on this channel, or its event is past the time that events are kept.")
+    return NotFound("There is no such delivery on this channel, or its event is past its retention.")
 
 
 def why_waiting(one: LoggedDelivery, now: datetime) -> str | None:
@@ -98,15 +99,15 @@ def why_waiting(one: LoggedDelivery, now: datetime) -> str | None:
     if one.state != PENDING:
         return None
     if one.endpoint_state == DISABLED:
-        return "The endpoint is disabled; it goes out when the endpoint is enabled."
+        return "The endpoint is disabled; the delivery starts when the endpoint is enabled."
     if one.next_at is not None and is_infinite(one.next_at):
-        return "It waits for an earlier event of the same conversation, which the endpoint has not taken yet."
+        return "It waits for an earlier event of the same conversation that is not delivered yet."
     if one.endpoint_state == PAUSED:
         probe = f", next at {times.show(one.probe_at)}" if one.probe_at else ""
-        return f"The endpoint fails too often and is paused; single deliveries try it from time to time{probe}."
+        return f"The endpoint fails too often and is paused; it is probed with single deliveries{probe}."
     if one.next_at is not None and one.next_at > now:
-        return "The last attempt failed; it is tried again."
-    return "Its turn has not come yet."
+        return "The last attempt failed; it will be retried."
+    return "It is queued."
 
 
 async def attempts_of(
@@ -117,33 +118,33 @@ async def attempts_of(
 
 
 async def retry_one(db: Database, channel_id: UUID, text: str, now: datetime) -> LoggedDelivery:
-    """Makes one delivery due now, or says why that cannot be."""
-    (refusal,) = (await retry_many(db, channel_id, [text], now)).values()
-    if refusal is not None:
-        raise refusal
+    """Make one delivery due now, or raise why it cannot be retried."""
+    (error,) = (await retry_many(db, channel_id, [text], now)).values()
+    if error is not None:
+        raise error
     return await access_delivery(db, channel_id, text)
 
 
 async def retry_many(
     db: Database, channel_id: UUID, texts: Sequence[str], now: datetime
 ) -> dict[str, GatepostError | None]:
-    """Makes deliveries due now; what became of each, by its id."""
+    """Make deliveries due now; return the error of each by its id, or None."""
     keys = {text: read_delivery_id(text) for text in texts}
     known = [key for key in keys.values() if key]
-    verdicts = await retry_deliveries(db, channel_id, known, check_retry, now) if known else {}
-    return {text: verdicts[key] if key else no_delivery() for text, key in keys.items()}
+    errors = await retry_deliveries(db, channel_id, known, check_retry, now) if known else {}
+    return {text: errors[key] if key else no_delivery() for text, key in keys.items()}
 
 
-def check_retry(asked: RetryCandidate | None) -> GatepostError | None:
-    """Why a delivery cannot be made again; None: it can."""
-    if asked is None:
+def check_retry(candidate: RetryCandidate | None) -> GatepostError | None:
+    """Return why a delivery cannot be retried; None if it can."""
+    if candidate is None:
         return no_delivery()
-    endpoint = ids.show("we", asked.endpoint_id)
-    if asked.endpoint_state is None:
-        return Conflict(f"The webhook {endpoint} was deleted. Make a new one, and recover the events for it.")
-    if asked.endpoint_state == DISABLED:
-        why = f" ({asked.reason.rstrip('.')})" if asked.reason else ""
+    endpoint = ids.show("we", candidate.endpoint_id)
+    if candidate.endpoint_state is None:
+        return Conflict(f"The webhook {endpoint} was deleted. Create a new one, and recover the events for it.")
+    if candidate.endpoint_state == DISABLED:
+        why = f" ({candidate.reason.rstrip('.')})" if candidate.reason else ""
         return Conflict(f"The webhook {endpoint} is disabled{why}. Enable it first, then retry.")
-    if asked.attempts >= ATTEMPTS_MAX:
-        return Conflict(f"This delivery was tried {asked.attempts} times already, which is as often as can be counted.")
+    if candidate.attempts >= ATTEMPTS_MAX:
+        return Conflict(f"This delivery has {candidate.attempts} attempts, which is the maximum.")
     return None

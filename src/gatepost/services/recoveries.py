@@ -1,4 +1,4 @@
-"""Recoveries as people ask for them and look at them: what an endpoint missed since some moment, once more."""
+"""Recoveries: redelivery of what an endpoint has missed since a given time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ RECOVERABLE = {state: name for name, state in CHOICES.items()}
 
 
 class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """From when on, and perhaps until when and what. Without `statuses`: all that never arrived."""
+    """The time range, and optional filters. Without `statuses`: all events that were not delivered."""
 
     since: str
     until: str | None = None
@@ -36,7 +36,7 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_recovery_filter(request: RecoverRequest, endpoint: Endpoint, now: datetime) -> RecoveryFilter:
-    """What is asked for, checked."""
+    """Return the filter of a request, or raise an error that names the invalid field."""
     zone = read_zone(None)
     since = read_moment("since", request.since, zone)
     until = now if request.until is None else min(now, read_moment("until", request.until, zone))
@@ -44,45 +44,45 @@ def read_recovery_filter(request: RecoverRequest, endpoint: Endpoint, now: datet
         raise invalid_field("since", "must be in the past")
     if until <= since:
         raise invalid_field("until", "must be later than 'since'")
-    # Without `until` the channel's newest event is the end, whatever the clocks of the nodes say.
+    # Without `until` the end is the newest event of the channel, independent of the clocks of the nodes.
     end = UUID(int=(1 << 128) - 1) if request.until is None else first_id(until)
     return RecoveryFilter(first_id(since), end, _types(request.types, endpoint), _states(request.statuses))
 
 
-def _types(asked: Sequence[str] | None, endpoint: Endpoint) -> tuple[str, ...] | None:
-    if asked is None:
+def _types(types: Sequence[str] | None, endpoint: Endpoint) -> tuple[str, ...] | None:
+    if types is None:
         return None
-    if not asked:
-        raise invalid_field("types", "names no event type; leave it out for all that are switched on")
-    for i, type_ in enumerate(asked):
+    if not types:
+        raise invalid_field("types", "is empty; omit it for all event types of the webhook")
+    for i, type_ in enumerate(types):
         read_choice(f"types[{i}]", type_, ALL_TYPES)
         if type_ not in endpoint.events:
-            raise invalid_field(f"types[{i}]", f"{type_} is switched off at this webhook; switch it on first")
-    return tuple(dict.fromkeys(asked))
+            raise invalid_field(f"types[{i}]", f"{type_} is not enabled for this webhook; enable it first")
+    return tuple(dict.fromkeys(types))
 
 
-def _states(asked: Sequence[str] | None) -> tuple[int, ...] | None:
-    if asked is None:
+def _states(names: Sequence[str] | None) -> tuple[int, ...] | None:
+    if names is None:
         return None
-    unknown = [name for name in asked if name not in CHOICES]
-    if unknown or not asked:
+    unknown = [name for name in names if name not in CHOICES]
+    if unknown or not names:
         what = f"'{plain(unknown[0])}' is not one of them" if unknown else "is empty"
         raise invalid_field("statuses", f"{what}; there are: {', '.join(CHOICES)}")
-    return tuple(dict.fromkeys(CHOICES[name] for name in asked))
+    return tuple(dict.fromkeys(CHOICES[name] for name in names))
 
 
 async def recover(
     db: Database, endpoint: Endpoint, request: RecoverRequest, once: IdempotentRequest[RecoveryRow], now: datetime
 ) -> RecoveryRow:
-    """Begins a recovery, which the channel's owner works off."""
+    """Start a recovery, which the channel's owner carries out."""
     if endpoint.state == DISABLED:
         raise Conflict(f"The webhook {ids.show('we', endpoint.id)} is disabled. Enable it first, then recover.")
-    wish = read_recovery_filter(request, endpoint, now)
-    return await store.add_recovery(db, endpoint.channel_id, endpoint.id, wish, once, now)
+    filter_ = read_recovery_filter(request, endpoint, now)
+    return await store.add_recovery(db, endpoint.channel_id, endpoint.id, filter_, once, now)
 
 
 async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, text: str) -> RecoveryRow:
-    """The recovery behind an id, if it is this endpoint's."""
+    """Return the recovery with this id, if it belongs to the endpoint."""
     recovery_id = ids.read("rec", text)
     found = await store.get_recovery(db, channel_id, endpoint_id, recovery_id) if recovery_id else None
     if found is None:
@@ -91,7 +91,7 @@ async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, tex
 
 
 def progress(one: RecoveryRow) -> float:
-    """How much of its time it has looked through, from 0 to 1."""
+    """Return how much of the range is done, from 0 to 1."""
     if one.ended_at is not None:
         return 1.0
     whole, done = one.end_id.int - one.first_id.int, one.position.int - one.first_id.int

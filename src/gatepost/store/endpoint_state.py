@@ -1,4 +1,4 @@
-"""Changes of an endpoint's state and health that its round makes, each in one commit with the event of it."""
+"""Changes of an endpoint's state and health by its deliverer, each in one commit with its events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,10 +12,11 @@ from gatepost.model.endpoint import ACTIVE, HealthCounters
 from gatepost.model.event import ChannelRef
 from gatepost.store.channel_head import EventBuffer, Lease, append_events, lock_head
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement
 
 
 class EndpointNotice(msgspec.Struct, frozen=True):
-    """One thing to tell of an endpoint; `exhausted` deliveries were given up, the last that of `event_id`."""
+    """A notice about an endpoint; `exhausted` deliveries were given up, the last one that of `event_id`."""
 
     action: str
     reason: str | None
@@ -24,7 +25,7 @@ class EndpointNotice(msgspec.Struct, frozen=True):
 
 
 class EndpointStateChange(msgspec.Struct, frozen=True):
-    """An endpoint's state before and now, and how it fares."""
+    """The state of an endpoint before and after a change, and its health."""
 
     previous: str
     state: str
@@ -37,19 +38,19 @@ async def save_state_change(
     channel: ChannelRef,
     endpoint_id: UUID,
     change: EndpointStateChange,
-    told: Sequence[EndpointNotice],
+    notices: Sequence[EndpointNotice],
     now: datetime,
 ) -> bool:
-    """Writes how an endpoint stands, with the events of it; False when its state is not what it was any more."""
+    """Save a change with its events; False if the state is no longer the previous one."""
     async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
-        reason = told[-1].reason if change.state != ACTIVE else None
+        reason = notices[-1].reason if change.state != ACTIVE else None
         url = await _write(conn, lease.channel_id, endpoint_id, change, reason, now)
         if url is None:
             return False
         event_buffer = EventBuffer(head, now)
-        for one in told:
-            event_buffer.add(events.OPERATIONAL, one.action, _data(endpoint_id, url, change, one))
+        for notice in notices:
+            event_buffer.add(events.OPERATIONAL, notice.action, _event_data(endpoint_id, url, change, notice))
         await append_events(conn, head, channel, event_buffer.events, now)
     return True
 
@@ -62,46 +63,42 @@ async def _write(
     reason: str | None,
     now: datetime,
 ) -> str | None:
-    """The row, with its reason and time of change only where the state changes; gives its URL."""
-    health = change.health
+    """Update the row, its reason and `updated_at` only if the state changes; return its URL."""
     url: str | None = await conn.fetchval(
-        """UPDATE endpoints SET state = $4, failing_since = $5, failures = $6, notices = $7, succeeded_at = $8,
-                  probes = $9, probe_at = $10,
-                  reason = CASE WHEN $3 = $4 THEN reason ELSE $11 END,
-                  updated_at = CASE WHEN $3 = $4 THEN updated_at ELSE $12 END
-           WHERE channel_id = $1 AND id = $2 AND state = $3 RETURNING url""",
-        channel_id,
-        endpoint_id,
-        change.previous,
-        change.state,
-        health.failing_since,
-        health.failures,
-        health.notices,
-        health.succeeded_at,
-        health.probes,
-        health.probe_at,
-        reason,
-        now,
+        *statement(
+            """UPDATE endpoints SET state = :state, failing_since = :failing_since, failures = :failures,
+                      notices = :notices, succeeded_at = :succeeded_at, probes = :probes, probe_at = :probe_at,
+                      reason = CASE WHEN :previous = :state THEN reason ELSE :reason END,
+                      updated_at = CASE WHEN :previous = :state THEN updated_at ELSE :now END
+               WHERE channel_id = :channel_id AND id = :endpoint_id AND state = :previous RETURNING url""",
+            channel_id=channel_id,
+            endpoint_id=endpoint_id,
+            previous=change.previous,
+            state=change.state,
+            reason=reason,
+            now=now,
+            **msgspec.structs.asdict(change.health),
+        )
     )
     return url
 
 
-def _data(endpoint_id: UUID, url: str, change: EndpointStateChange, told: EndpointNotice) -> dict[str, Any]:
+def _event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> dict[str, Any]:
     return events.endpoint_data(
         endpoint_id,
         url,
         change.state,
         previous=change.previous,
-        reason=told.reason,
+        reason=notice.reason,
         failing_since=change.health.failing_since,
         failures=change.health.failures,
-        exhausted=told.exhausted,
-        event_id=told.event_id,
+        exhausted=notice.exhausted,
+        event_id=notice.event_id,
     )
 
 
 async def save_probe(db: Database, lease: Lease, endpoint_id: UUID, health: HealthCounters) -> None:
-    """Notes a failed probe and when the next one is due, as long as the endpoint is paused."""
+    """Save a failed probe and the time of the next one, if the endpoint is still paused."""
     async with db.connection() as conn:
         await conn.execute(
             """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
@@ -118,7 +115,7 @@ async def save_probe(db: Database, lease: Lease, endpoint_id: UUID, health: Heal
 
 
 async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetime | None) -> None:
-    """Notes that what waits at an active endpoint was made due, unless somebody asked for that again since."""
+    """Save that the waiting deliveries of a reactivated endpoint are due, unless it was reactivated again."""
     async with db.connection() as conn:
         await conn.execute(
             """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)

@@ -13,10 +13,11 @@ from gatepost.store.channel_head import channel_transaction, lock_head, lock_out
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """An address of a customer. The signing secret and the headers' values stay encrypted here."""
+    """A webhook endpoint. Its signing secrets and the values of its headers are encrypted."""
 
     channel_id: UUID
     id: UUID
@@ -34,7 +35,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class EndpointChange(msgspec.Struct, frozen=True):
-    """What to change about an endpoint; None leaves a value alone. The reason goes with the state."""
+    """A change of an endpoint; None leaves a value unchanged. The reason belongs to the state."""
 
     url: str | None = None
     events: Sequence[str] | None = None
@@ -44,10 +45,11 @@ class EndpointChange(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-_MANNER = ", ".join(DeliveryOptions.__struct_fields__)
-_HEALTH = ", ".join(HealthCounters.__struct_fields__)
-_COLUMNS = f"channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at, {_MANNER}"
-_ALL_COLUMNS = f"{_COLUMNS}, {_HEALTH}"
+_OPTION_NAMES, _HEALTH_NAMES = DeliveryOptions.__struct_fields__, HealthCounters.__struct_fields__
+_COLUMNS = ", ".join(
+    ("channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at", *_OPTION_NAMES)
+)
+_ALL_COLUMNS = ", ".join((_COLUMNS, *_HEALTH_NAMES))
 
 
 async def insert_endpoint(
@@ -60,32 +62,35 @@ async def insert_endpoint(
     headers: Mapping[str, str],
     secret: bytes,
     options: DeliveryOptions,
-    most: int,
+    limit: int,
     now: datetime,
     once: IdempotentRequest[Endpoint] = NEVER,
 ) -> Endpoint | None:
-    """Writes a new endpoint that gets all events from now on; None when the channel has `most` already.
+    """Insert an endpoint that gets all events from now on; None if the channel has `limit` endpoints already.
 
-    The head's lock makes the count exact, and lets no event slip between the cursor and the first delivery.
+    The lock of the head makes the count exact, and no event is missed between the cursor and the first delivery.
     """
     async with db.transaction(wakes=channel_id) as conn:
         await lock_head(conn, channel_id)
         await once.check(conn, now)
         row = await conn.fetchrow(
-            f"""INSERT INTO endpoints ({_COLUMNS})
-                SELECT $1, $2, $3, $4, $5, $6, 'active', NULL, last_event_id, $7, $7, $9, $10, $11, $12, $13
-                FROM channel_heads
-                WHERE channel_id = $1 AND (SELECT count(*) FROM endpoints WHERE channel_id = $1) < $8
-                RETURNING {_ALL_COLUMNS}""",
-            channel_id,
-            endpoint_id,
-            url,
-            list(events),
-            _json(headers),
-            secret,
-            now,
-            most,
-            *msgspec.structs.astuple(options),
+            *statement(
+                f"""INSERT INTO endpoints ({_COLUMNS})
+                    SELECT :channel_id, :id, :url, :events, :headers, :secret, 'active', NULL, last_event_id,
+                           :now, :now, :ordered, :batch, :batch_wait, :rate, :version
+                    FROM channel_heads WHERE channel_id = :channel_id
+                      AND (SELECT count(*) FROM endpoints WHERE channel_id = :channel_id) < :limit
+                    RETURNING {_ALL_COLUMNS}""",
+                channel_id=channel_id,
+                id=endpoint_id,
+                url=url,
+                events=list(events),
+                headers=_json(headers),
+                secret=secret,
+                now=now,
+                limit=limit,
+                **msgspec.structs.asdict(options),
+            )
         )
         made = _endpoint(row) if row else None
         if made is not None:
@@ -94,7 +99,7 @@ async def insert_endpoint(
 
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint | None:
-    """One endpoint of a channel."""
+    """Return an endpoint of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
@@ -103,14 +108,14 @@ async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> End
 
 
 async def find_endpoint(db: Database, endpoint_id: UUID) -> Endpoint | None:
-    """One endpoint, of whatever channel: for the operator."""
+    """Return an endpoint of any channel, for the operator."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE id = $1", endpoint_id)
     return _endpoint(row) if row else None
 
 
 async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
-    """The endpoints of a channel, the oldest first."""
+    """Return the endpoints of a channel, oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
     return [_endpoint(row) for row in rows]
@@ -119,9 +124,9 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 async def update_endpoint(
     db: Database, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    """Changes what is given, but for the state; None when there is no such endpoint.
+    """Change what is given, except the state; None if there is no such endpoint.
 
-    At a new address what waits is tried at once: `probe_at` says so to the channel's owner.
+    After a change of the URL waiting deliveries are due at once: `probe_at` tells the channel's owner.
     """
     async with db.transaction(wakes=channel_id) as conn:
         if change.url is not None:
@@ -132,9 +137,9 @@ async def update_endpoint(
 async def set_endpoint_state(
     db: Database, channel: ChannelRef, channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    """The same with the state, and the event that tells of it; wakes the channel when its endpoint is switched on.
+    """Change an endpoint with its state, and emit the event; an endpoint that is enabled wakes its channel.
 
-    Whoever sets a state by hand wipes the slate clean: the breaker begins anew.
+    A state that a user sets resets the health counters.
     """
     async with channel_transaction(db, channel, channel_id, now) as it:
         previous = await it.conn.fetchval(
@@ -169,41 +174,46 @@ def _event_data(endpoint: Endpoint, previous: str) -> dict[str, Any]:
 async def _update(
     conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    options = change.options
+    options = msgspec.structs.asdict(change.options) if change.options else dict.fromkeys(_OPTION_NAMES)
     row = await conn.fetchrow(
-        f"""WITH woken AS (UPDATE channel_heads SET work_at = $8 WHERE channel_id = $1 AND $6 = 'active')
-            UPDATE endpoints
-            SET url = COALESCE($3, url), events = COALESCE($4, events), headers = COALESCE($5, headers),
-                state = COALESCE($6, state), reason = CASE WHEN $6::text IS NULL THEN reason ELSE $7 END,
-                updated_at = $8,
-                failing_since = CASE WHEN $6::text IS NULL THEN failing_since END,
-                failures = CASE WHEN $6::text IS NULL THEN failures ELSE 0 END,
-                notices = CASE WHEN $6::text IS NULL THEN notices ELSE 0 END,
-                probes = CASE WHEN $6::text IS NULL THEN probes ELSE 0 END,
-                probe_at = CASE WHEN COALESCE($6, state) <> 'disabled' AND ($6 = 'active' OR $3::text <> url) THEN $8
-                                WHEN $6::text IS NULL THEN probe_at END,
-                ordered = COALESCE($9, ordered), batch = COALESCE($10, batch),
-                batch_wait = COALESCE($11, batch_wait), version = COALESCE($13, version),
-                rate = CASE WHEN $9::boolean IS NULL THEN rate ELSE $12 END
-            WHERE channel_id = $1 AND id = $2 RETURNING {_ALL_COLUMNS}""",
-        channel_id,
-        endpoint_id,
-        change.url,
-        None if change.events is None else list(change.events),
-        None if change.headers is None else _json(change.headers),
-        change.state,
-        change.reason,
-        now,
-        *(msgspec.structs.astuple(options) if options else (None,) * len(DeliveryOptions.__struct_fields__)),
+        *statement(
+            f"""WITH woken AS (UPDATE channel_heads SET work_at = :now
+                               WHERE channel_id = :channel_id AND :state = 'active')
+                UPDATE endpoints
+                SET url = COALESCE(:url, url), events = COALESCE(:events, events),
+                    headers = COALESCE(:headers, headers), state = COALESCE(:state, state),
+                    reason = CASE WHEN :state::text IS NULL THEN reason ELSE :reason END,
+                    updated_at = :now,
+                    failing_since = CASE WHEN :state::text IS NULL THEN failing_since END,
+                    failures = CASE WHEN :state::text IS NULL THEN failures ELSE 0 END,
+                    notices = CASE WHEN :state::text IS NULL THEN notices ELSE 0 END,
+                    probes = CASE WHEN :state::text IS NULL THEN probes ELSE 0 END,
+                    probe_at = CASE WHEN COALESCE(:state, state) <> 'disabled'
+                                      AND (:state = 'active' OR :url::text <> url) THEN :now
+                                    WHEN :state::text IS NULL THEN probe_at END,
+                    ordered = COALESCE(:ordered, ordered), batch = COALESCE(:batch, batch),
+                    batch_wait = COALESCE(:batch_wait, batch_wait), version = COALESCE(:version, version),
+                    rate = CASE WHEN :ordered::boolean IS NULL THEN rate ELSE :rate END
+                WHERE channel_id = :channel_id AND id = :id RETURNING {_ALL_COLUMNS}""",
+            channel_id=channel_id,
+            id=endpoint_id,
+            url=change.url,
+            events=None if change.events is None else list(change.events),
+            headers=None if change.headers is None else _json(change.headers),
+            state=change.state,
+            reason=change.reason,
+            now=now,
+            **options,
+        )
     )
     return _endpoint(row) if row else None
 
 
-async def count_retries(db: Database, most: int) -> int:
-    """How many deliveries wait for another try, counted no further than `most`: a backlog may have millions."""
+async def count_retries(db: Database, limit: int) -> int:
+    """Return how many deliveries wait for a retry, at most `limit`: a backlog may have millions."""
     async with db.connection() as conn:
         count: int = await conn.fetchval(
-            "SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", most
+            "SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", limit
         )
     return count
 
@@ -211,10 +221,7 @@ async def count_retries(db: Database, most: int) -> int:
 async def replace_secret(
     db: Database, channel_id: UUID, endpoint_id: UUID, before: bytes, after: bytes, now: datetime
 ) -> Endpoint | None:
-    """Puts other secrets in the place of those that were read; None when they are not there any more.
-
-    Two who rotate at once would otherwise each write what they read and one new key, and one new key would be lost.
-    """
+    """Replace the secrets that were read; None if they have changed: one of two concurrent rotations would be lost."""
     async with db.connection(wakes=channel_id) as conn:
         row = await conn.fetchrow(
             f"""UPDATE endpoints SET secret = $4, updated_at = $5
@@ -228,20 +235,20 @@ async def replace_secret(
     return _endpoint(row) if row else None
 
 
-async def list_with_headers(db: Database, after: UUID | None, most: int) -> list[tuple[UUID, str]]:
-    """Endpoints of all channels that send headers along, with the stored text of those, by their ids."""
+async def list_with_headers(db: Database, after: UUID | None, limit: int) -> list[tuple[UUID, str]]:
+    """Return endpoints of all channels that have own headers, with the stored text of those, ordered by id."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
                ORDER BY id LIMIT $2""",
             after,
-            most,
+            limit,
         )
     return [(row["id"], row["headers"]) for row in rows]
 
 
 async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
-    """Stores the same headers in another form, unless somebody changed them meanwhile."""
+    """Store the same headers in another form, unless they were changed meanwhile."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
@@ -253,9 +260,9 @@ async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: M
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:
-    """Removes an endpoint and its retries, and keeps its deliveries as a log; False when there is none.
+    """Delete an endpoint and its retries, and keep its deliveries as a log; False if there is none.
 
-    Whoever writes a retry holds the head first and then looks whether the endpoint is there: none is left behind.
+    A retry is written with the head locked and only if its endpoint exists: so none is left behind.
     """
     async with db.transaction(wakes=channel_id) as conn:
         await lock_out(conn, channel_id)
@@ -276,6 +283,6 @@ def _endpoint(row: Any) -> Endpoint:
     values = dict(row)
     values["events"] = tuple(values["events"])
     values["headers"] = msgspec.json.decode(values["headers"])
-    options = DeliveryOptions(**{name: values.pop(name) for name in DeliveryOptions.__struct_fields__})
-    health = HealthCounters(**{name: values.pop(name) for name in HealthCounters.__struct_fields__})
+    options = DeliveryOptions(**{name: values.pop(name) for name in _OPTION_NAMES})
+    health = HealthCounters(**{name: values.pop(name) for name in _HEALTH_NAMES})
     return Endpoint(**values, options=options, health=health)

@@ -1,4 +1,4 @@
-"""One name lookup by c-ares: the hosts file, search domains and name servers of this machine, without a blocked thread.
+"""Name lookups by c-ares: with the hosts file, search domains and name servers of this machine, without blocking.
 
 A c-ares channel caches answers for as long as their TTL says and without a bound on their number, so it is replaced
 after a minute or some thousand lookups; the old one is closed when its last lookup has ended.
@@ -12,8 +12,8 @@ from typing import Any
 import aiodns
 import msgspec
 
-# c-ares waits at first TRY_SECONDS for an answer, later about five times what answers took lately (at least 250 ms),
-# and twice as long at each further try: five tries fill the seconds that a lookup has, for slow name servers too.
+# c-ares waits TRY_SECONDS for the first answer, later about five times the recent answer time (at least 250 ms), and
+# twice as long at each further try: five tries use up the time of a lookup, with slow name servers too.
 TRY_SECONDS = 1.0
 TRIES = 5
 CHANNEL_SECONDS = 60.0
@@ -21,7 +21,7 @@ CHANNEL_LOOKUPS = 5_000
 
 
 class NotResolved(Exception):
-    """A name has no address, or no name server says so in time."""
+    """A name has no address, or no name server answered in time."""
 
 
 class ResolvedName(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class _Channel:
 
 
 class DnsLookup:
-    """Looks names up. `options` go to c-ares: tests name their own server there."""
+    """Looks names up. `options` are those of c-ares: tests set their own server."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, **options: Any) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class DnsLookup:
         self._closed = False
 
     async def __call__(self, host: str) -> ResolvedName:
-        """The addresses of a name, IPv4 and IPv6; raises NotResolved."""
+        """Return the addresses of a name, IPv4 and IPv6; raise NotResolved."""
         channel = await self._current()
         channel.asked += 1
         channel.running += 1
@@ -81,7 +81,7 @@ class DnsLookup:
             await channel.resolver.close()
 
     async def close(self) -> None:
-        """Ends lookups that run, which fail, and the thread that waits for their answers."""
+        """Cancel running lookups, which fail, and end the thread of c-ares."""
         self._closed = True
         channels = [*self._replaced, *([self._channel] if self._channel else [])]
         self._channel = None

@@ -1,6 +1,6 @@
-"""A delivery to look at: an example event, signed and posted as a real one would be, and the whole of what came back.
+"""Test deliveries: an example event, signed and posted like a real one, and the full response.
 
-It goes out at once, whatever state the endpoint is in; it is in no feed and no log, and is never tried again.
+A test is posted at once, whatever the state of the endpoint; it is in no feed and in no log, and is never retried.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,30 +21,30 @@ from gatepost.webhooks.signature import Key, delivery_headers
 
 
 class EndpointTest(msgspec.Struct, frozen=True):
-    """One attempt, whole: what was sent, and what came back."""
+    """What was sent, and the full response."""
 
     at: datetime
     url: str
     headers: dict[str, str]
     body: bytes
-    answer: PostResult
+    response: PostResult
 
     @property
     def delivered(self) -> bool:
-        """Whether it would have counted as delivered."""
-        return self.answer.status is not None and 200 <= self.answer.status < 300
+        """Whether a real delivery would have succeeded."""
+        return self.response.status is not None and 200 <= self.response.status < 300
 
 
-def choose_type(wish: str | None, switched_on: Sequence[str]) -> str:
-    """The type of the example: as asked for, or the first that the endpoint gets."""
-    chosen = next(iter(switched_on), MESSAGE) if wish is None else wish
+def choose_type(requested: str | None, enabled: Sequence[str]) -> str:
+    """Return the type of the example: the requested one, or the first that the endpoint gets."""
+    chosen = next(iter(enabled), MESSAGE) if requested is None else requested
     if chosen not in ALL_TYPES:
         raise invalid_field("type", f"must be one of: {', '.join(ALL_TYPES)}")
     return chosen
 
 
 def make_test_body(type_: str, channel: ChannelRef, options: DeliveryOptions, at: datetime) -> DeliveryBody:
-    """An example of a type, as the endpoint wants its events: in its version, and in a batch of one if in batches."""
+    """Return an example with the options of the endpoint: in its version, and in a batch of one if it takes batches."""
     event = new_example(type_, next(iter(MAKERS[type_])), ids.new_id(at))
     return build_body(options, [DueDelivery(event.id, render_test(event, channel, at).encode(), attempts=0)])
 
@@ -58,6 +58,6 @@ async def post_test(
     body: DeliveryBody,
     at: datetime,
 ) -> EndpointTest:
-    """Post it through the guard, with the endpoint's own headers and a signature of every key."""
+    """Post a test through the guard, with the endpoint's own headers and a signature of every key."""
     headers = delivery_headers(custom, keys, body.id, int(at.timestamp()), body.body)
     return EndpointTest(at, url, headers, body.body, await poster.post(url, headers, body.body, channel_id))

@@ -1,10 +1,10 @@
-"""Addresses and ports that no customer-supplied URL may reach: our own table, after the IANA registries.
+"""Addresses and ports that no customer-supplied URL may reach, from the IANA registries.
 
     IPv4 ─────────────────────────────────► table of IPv4 ranges
-    IPv6 that carries an IPv4 ─► the inner ─┘
+    IPv6 with an embedded IPv4 ─► the IPv4 ─┘
     other IPv6 ───────────────────────────► table of IPv6 ranges, which ends with "all but 2000::/3"
 
-The `is_private` of Python's ipaddress is not asked: before 3.12.4 it is wrong, and it never knew 100.64.0.0/10.
+`ipaddress.is_private` is not used: before Python 3.12.4 it is wrong, and it does not cover 100.64.0.0/10.
 """
 
 from ipaddress import ip_address, ip_network
@@ -14,7 +14,7 @@ Range = tuple[int, int, str]
 IPV4 = (
     ("0.0.0.0/8", "this network (0.0.0.0/8)"),
     ("10.0.0.0/8", "a private network"),
-    ("100.64.0.0/10", "a carrier's inner network (shared address space)"),
+    ("100.64.0.0/10", "shared address space (carrier-grade NAT)"),
     ("127.0.0.0/8", "this machine itself (loopback)"),
     ("169.254.0.0/16", "link-local, where cloud metadata services live"),
     ("172.16.0.0/12", "a private network"),
@@ -25,14 +25,14 @@ IPV4 = (
     ("198.18.0.0/15", "reserved for benchmarks"),
     ("198.51.100.0/24", "reserved for documentation"),
     ("203.0.113.0/24", "reserved for documentation"),
-    # Inside a public block, yet only a cloud's own machines reach it, and it hands out their configuration.
-    ("168.63.129.16/32", "a cloud platform's inner service"),
+    # In a public block, but reachable only from the machines of a cloud, whose configuration it serves.
+    ("168.63.129.16/32", "a cloud platform's internal service"),
     ("224.0.0.0/4", "multicast"),
     ("255.255.255.255/32", "broadcast"),
     ("240.0.0.0/4", "reserved"),
 )
 
-# More telling rows come first; the last three leave only 2000::/3, the one block of global unicast.
+# More specific rows come first; the last three leave only 2000::/3, the block of global unicast.
 IPV6 = (
     ("::/128", "the unspecified address"),
     ("::1/128", "this machine itself (loopback)"),
@@ -42,8 +42,8 @@ IPV6 = (
     ("100::/64", "the discard range"),
     ("100:0:0:1::/64", "the dummy range"),
     ("2001::/32", "a Teredo tunnel"),
-    ("2001:10::/28", "a key, not a place (ORCHID)"),
-    ("2001:20::/28", "a key, not a place (ORCHID)"),
+    ("2001:10::/28", "a key, not an address (ORCHID)"),
+    ("2001:20::/28", "a key, not an address (ORCHID)"),
     ("2001::/23", "reserved for protocol assignments"),
     ("2001:db8::/32", "reserved for documentation"),
     ("3fff::/20", "reserved for documentation"),
@@ -57,10 +57,10 @@ IPV6 = (
     ("8000::/1", "outside the public range"),
 )
 
-# IPv6 ranges that carry an IPv4 address, and how far it lies from the right: mapped, NAT64, 6to4.
-CARRIERS = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
+# IPv6 ranges with an embedded IPv4 address, and how many bits are right of it: mapped, NAT64, 6to4.
+EMBEDDING = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
 
-# Ports where something other than HTTP listens: a POST there could speak to it by accident.
+# Ports of other protocols: a POST could have an effect there.
 PORTS = {
     0: "no service",
     7: "echo",
@@ -115,11 +115,11 @@ def _span(cidr: str) -> tuple[int, int]:
 
 _IPV4: tuple[Range, ...] = tuple((*_span(cidr), words) for cidr, words in IPV4)
 _IPV6: tuple[Range, ...] = tuple((*_span(cidr), words) for cidr, words in IPV6)
-_CARRIERS = tuple((*_span(cidr), shift) for cidr, shift in CARRIERS)
+_EMBEDDING = tuple((*_span(cidr), shift) for cidr, shift in EMBEDDING)
 
 
 def forbidden(address: str) -> str | None:
-    """Return in words what kind of forbidden place an IP address is, or None when it is public."""
+    """Return why an IP address is forbidden; None if it is public."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -128,7 +128,7 @@ def forbidden(address: str) -> str | None:
 
 
 def _forbidden_ipv6(value: int) -> str | None:
-    for first, last, shift in _CARRIERS:
+    for first, last, shift in _EMBEDDING:
         if first <= value <= last:
             inner = _find(_IPV4, value >> shift & 0xFFFFFFFF)
             return inner and f"{inner}, wrapped in IPv6"

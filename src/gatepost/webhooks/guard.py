@@ -1,11 +1,11 @@
-"""The guard before every customer-supplied URL: judge it as it will be dialled, and pin what was judged.
+"""The guard of customer-supplied URLs: checks where a URL leads, and pins the addresses that were checked.
 
-    url ─► parse (the dialler's own parser) ─► scheme, userinfo, port ─► literal address? ──► ranges ─► Target
+    url ─► parse (the HTTP client's parser) ─► scheme, userinfo, port ─► literal address? ──► ranges ─► CheckedUrl
                                                                    └─► name ─► resolve ─► every address ─┘
-    Refused: ForbiddenUrl (waiting will not help) or UnresolvedUrl (it may: the name has no address just now).
+    Rejected: ForbiddenUrl (permanent) or UnresolvedUrl (the name has no address at the moment).
 
-The Target holds the parsed URL and the checked addresses; the caller dials those and resolves nothing again. So a
-Target may be used again for some seconds: a name that has moved since cannot change where the connection goes.
+The caller connects to the checked addresses and resolves nothing again. So a CheckedUrl may be reused for some
+seconds: a name that resolves differently meanwhile does not change where the connection goes.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from gatepost.webhooks.resolver import Resolver
 
 LONGEST_URL = 2048
 LONGEST_HOST = 253
-REUSE_SECONDS = 30.0  # at most; less where the name's addresses are good for less
+REUSE_SECONDS = 30.0  # at most; less if the TTL of the name is less
 REMEMBERED = 4096
 
-Resolve = Callable[[str, Hashable], Awaitable[ResolvedName]]  # a host name, and the channel that asks
+Resolve = Callable[[str, Hashable], Awaitable[ResolvedName]]  # a host name, and the channel it is resolved for
 
 
 class UrlRefused(Exception):
-    """A URL that will not be called; `reason` is a sentence for the customer."""
+    """A URL that is not called; `reason` is a sentence for the customer."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class UrlRefused(Exception):
 
 
 class ForbiddenUrl(UrlRefused):
-    """The URL is malformed or leads where no customer may send us."""
+    """The URL is malformed or leads to a forbidden address."""
 
 
 class UnresolvedUrl(UrlRefused):
@@ -45,7 +45,7 @@ class UnresolvedUrl(UrlRefused):
 
 
 class CheckedUrl(msgspec.Struct, frozen=True):
-    """A judged URL: what was parsed, and the addresses that were checked, in the order to try them."""
+    """A URL that passed the guard, and its checked addresses in the order to try them."""
 
     url: Url
     scheme: str
@@ -56,12 +56,12 @@ class CheckedUrl(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """The address to dial first."""
+        """The address to connect to first."""
         return self.addresses[0]
 
 
 def parse(url: str) -> Url:
-    """Return the URL as the dialler reads it, or raise ForbiddenUrl."""
+    """Return the URL as the HTTP client parses it, or raise ForbiddenUrl."""
     try:
         parsed = Url(url)
     except ValueError as error:
@@ -71,7 +71,7 @@ def parse(url: str) -> Url:
     if parsed.scheme not in ("http", "https"):
         raise ForbiddenUrl(f"Only http and https can be called, not {parsed.scheme}.")
     if parsed.username or parsed.password is not None:
-        raise ForbiddenUrl("The URL must not hold a user name or password; use a header instead.")
+        raise ForbiddenUrl("The URL must not contain a user name or password; use a header instead.")
     if not parsed.host_str or len(parsed.host_str) > LONGEST_HOST:
         raise ForbiddenUrl("The URL has no usable host.")
     return parsed
@@ -84,25 +84,25 @@ def host_and_port(url: Url) -> tuple[str, int]:
 
 
 class Guard:
-    """Judges URLs; `allow` names what is open all the same: ranges, host names, or `host:port`."""
+    """Checks URLs; `allow` lists exceptions: address ranges, host names, or `host:port`."""
 
     def __init__(
         self,
         allow: Sequence[str] = (),
         resolver: Resolve | None = None,
         *,
-        patience: float = 5.0,
+        timeout: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._networks, self._names = _read_allow(allow)
         self._resolver = resolver or Resolver()
-        self._patience = patience
+        self._timeout = timeout
         self._clock = clock
         self._known: dict[str, tuple[float, CheckedUrl]] = {}
-        self._asking: dict[tuple[str, Hashable], asyncio.Task[CheckedUrl | UrlRefused]] = {}
+        self._checking: dict[tuple[str, Hashable], asyncio.Task[CheckedUrl | UrlRefused]] = {}
 
     def check_shape(self, url: str) -> Url:
-        """Judge all that can be judged without asking for addresses, as when an endpoint is saved."""
+        """Check what can be checked without resolving the name, as when an endpoint is saved; raise ForbiddenUrl."""
         parsed = parse(url)
         host, port = host_and_port(parsed)
         if f"{host}:{port}" in self._names:
@@ -110,32 +110,32 @@ class Guard:
         if port in PORTS:
             raise ForbiddenUrl(f"Port {port} cannot be called: it belongs to {PORTS[port]}.")
         if parsed.domain is None:
-            self._judge(host, port, host)
+            self._check_address(host, port, host)
         elif host == "localhost" or host.endswith(".localhost"):
-            self._judge(host, port, "127.0.0.1")
+            self._check_address(host, port, "127.0.0.1")
         return parsed
 
     def recall(self, url: str) -> CheckedUrl | None:
-        """Return the judged target of a URL when it is fresh enough to be dialled again."""
+        """Return the result of a recent check, if it may be reused."""
         known = self._known.get(url)
         return known[1] if known and self._clock() < known[0] else None
 
     async def check(self, url: str, channel: Hashable = None) -> CheckedUrl:
-        """Return the target of a URL for a channel, or raise ForbiddenUrl or UnresolvedUrl."""
+        """Check a URL for a channel, or raise ForbiddenUrl or UnresolvedUrl."""
         target = self.recall(url)
         if target is not None:
             return target
-        # Many deliveries to one endpoint come due together: they share one question, and it outlives each of them.
-        # Channels do not: one that has many names to ask for must not make another wait in its queue.
+        # Deliveries to one endpoint share one check, which continues if one of them is cancelled. Channels do not
+        # share it: a channel with many names to resolve must not make another one wait in its queue.
         key = (url, channel)
-        task = self._asking.get(key)
+        task = self._checking.get(key)
         if task is None:
-            task = self._asking[key] = asyncio.create_task(self._look_up(url, channel))
-            task.add_done_callback(lambda _: self._asking.pop(key, None))
-        answer = await asyncio.shield(task)
-        if isinstance(answer, UrlRefused):
-            raise type(answer)(answer.reason)
-        return answer
+            task = self._checking[key] = asyncio.create_task(self._look_up(url, channel))
+            task.add_done_callback(lambda _: self._checking.pop(key, None))
+        result = await asyncio.shield(task)
+        if isinstance(result, UrlRefused):
+            raise type(result)(result.reason)
+        return result
 
     async def _look_up(self, url: str, channel: Hashable) -> CheckedUrl | UrlRefused:
         try:
@@ -143,31 +143,31 @@ class Guard:
             host, port = host_and_port(parsed)
             literal = parsed.domain is None
             found = ResolvedName((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
-        except UrlRefused as refusal:
-            return refusal
+        except UrlRefused as error:
+            return error
         target = CheckedUrl(parsed, parsed.scheme, parsed.host_str or host, port, found.addresses, literal)
         self._remember(url, target, found.seconds)
         return target
 
     async def _resolve(self, host: str, port: int, channel: Hashable) -> ResolvedName:
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 found = await self._resolver(host, channel)
         except (NotResolved, OSError, TimeoutError, UnicodeError):
             found = ResolvedName((), 0.0)
         if not found.addresses:
             raise UnresolvedUrl(f"The host name {host} could not be resolved.")
         for address in found.addresses:
-            self._judge(host, port, address)
+            self._check_address(host, port, address)
         return found
 
-    def _judge(self, host: str, port: int, address: str) -> None:
+    def _check_address(self, host: str, port: int, address: str) -> None:
         if host in self._names or f"{host}:{port}" in self._names:
             return
         reason = forbidden(address)
         if reason is None or any(ip_address(address) in network for network in self._networks):
             return
-        # The address behind a name stays unsaid: it may be a secret of the operator's own network.
+        # The address of a name is not shown: it may be a secret of the operator's network.
         raise ForbiddenUrl(f"The host {host} cannot be called: it leads to an address that is {reason}.")
 
     def _remember(self, url: str, target: CheckedUrl, seconds: float) -> None:

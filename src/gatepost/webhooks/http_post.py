@@ -1,11 +1,11 @@
 """One POST to a customer's endpoint: guarded, pinned, bounded in time and size.
 
-    post ─► guard: Target ─► client of (scheme, host, port, address) ─► status, headers, ≤ 64 KiB ─► Answer
+    post ─► guard: CheckedUrl ─► client of (scheme, host, port, address) ─► status, headers, ≤ 64 KiB ─► PostResult
                                    │ connect failed, nothing sent: the next checked address
                                    └─ no redirect, no proxy, no decompression, HTTP/1.1 only
 
-Every ending is an Answer: nothing but cancellation is raised. An answer that was not whole within the deadline has
-no status, only an error, so that a half-sent 200 never counts as delivered.
+Nothing but cancellation is raised. A response that is incomplete at the deadline has no status, only an error, so that
+a partial 200 never counts as delivered.
 """
 
 import asyncio
@@ -26,22 +26,22 @@ from gatepost.webhooks.retry import Failure
 BODY_LIMIT = 64 * 1024
 HEADERS_LIMIT = 16 * 1024
 ADDRESSES_TRIED = 3
-# Just under the five seconds after which many servers close an idle connection: a POST must not meet that close.
+# Just under the five seconds after which many servers close an idle connection: a POST must not coincide with that.
 IDLE_SECONDS = 4.0
 IDLE_PER_HOST = 64
-# Headers that steer the connection or the framing belong to the dialler alone.
+# Headers of the connection and the framing are set by the HTTP client alone.
 RESERVED_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "te", "trailer", "expect"}) | frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "upgrade"}
 )
 
 Headers = tuple[tuple[str, str], ...]
 Place = tuple[str, str, int, str]
-# A literal address needs no pin, so all of them share one client.
+# Literal addresses need no pin and share one client.
 LITERAL: Place = ("", "", 0, "")
 
 
 class PostResult(msgspec.Struct, frozen=True):
-    """How a POST ended: a status with what came along, or an error in plain words and its kind."""
+    """The result of a POST: a status with headers and body, or an error message and its kind."""
 
     status: int | None
     headers: Headers
@@ -53,7 +53,7 @@ class PostResult(msgspec.Struct, frozen=True):
 
 
 class Poster:
-    """Posts to endpoints over kept-alive connections, each pinned to an address the guard has checked."""
+    """Posts to endpoints over keep-alive connections, each pinned to an address that the guard has checked."""
 
     def __init__(
         self,
@@ -74,18 +74,18 @@ class Poster:
         self._clients: OrderedDict[Place, Client] = OrderedDict()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> PostResult:
-        """Post `body` to `url` for a channel, and return how it ended, within the deadline."""
+        """Post `body` to `url` for a channel, and return the result within the deadline."""
         start = perf_counter()
         try:
             target = self._guard.recall(url) or await self._check(url, channel)
             return await self._try_addresses(target, headers, body, start)
-        except ForbiddenUrl as refusal:
-            return _failed(start, "forbidden", refusal.reason)
-        except UnresolvedUrl as refusal:
-            return _failed(start, "unresolved", refusal.reason)
+        except ForbiddenUrl as error:
+            return _failed(start, "forbidden", error.reason)
+        except UnresolvedUrl as error:
+            return _failed(start, "unresolved", error.reason)
 
     async def close(self) -> None:
-        """Drop idle connections; posts under way end with an error now, their connections by their deadline."""
+        """Close idle connections; POSTs in flight fail at once."""
         while self._clients:
             _, client = self._clients.popitem()
             await client.close()
@@ -106,17 +106,17 @@ class Poster:
                 request = self._request(target, address, headers, body, left)
                 return await _exchange(request, start)
             except PyreqwestError as error:
-                answer = _failed(start, *explain(error, target.scheme, self._deadline))
+                result = _failed(start, *explain(error, target.scheme, self._deadline))
                 if not _while_connecting(error) or perf_counter() - start >= self._deadline:
                     break
-        return answer
+        return result
 
     def _request(
         self, target: CheckedUrl, address: str, headers: Mapping[str, str], body: bytes, seconds: float
     ) -> StreamRequest:
         for name in headers:
             if name.lower() in RESERVED_HEADERS:
-                raise ForbiddenUrl(f"The header {name} cannot be set: it belongs to the connection.")
+                raise ForbiddenUrl(f"The header {name} cannot be set: it controls the connection.")
         request = self._client(target, address).post(target.url).timeout(timedelta(seconds=max(seconds, 0.001)))
         try:
             return request.headers(headers).body_bytes(body).build_streamed()
@@ -129,7 +129,7 @@ class Poster:
         if client is None:
             client = self._clients[place] = self._build(target, address)
             if len(self._clients) > self._most_clients:
-                # Let go of, not closed: its posts under way may finish, and its idle connections go with it.
+                # Dropped, not closed: its POSTs in flight may finish, and its idle connections are closed with it.
                 self._clients.popitem(last=False)
         else:
             self._clients.move_to_end(place)
@@ -149,7 +149,7 @@ class Poster:
 
 async def _exchange(request: StreamRequest, start: float) -> PostResult:
     async with request as response:
-        # One byte more than is kept tells a full answer from a longer one; leaving early drops the connection.
+        # One byte more than is kept distinguishes a longer body; leaving early closes the connection.
         read = await response.body_reader.read(BODY_LIMIT + 1)
         body = bytes(read) if read is not None else b""
         headers = _readable(response.headers)
@@ -172,7 +172,7 @@ def _readable(headers: HeaderMap) -> Headers:
 
 
 def _texts(headers: HeaderMap, name: str) -> list[tuple[str, str]]:
-    # A value beyond ASCII cannot be read as text; the rest of the answer is worth keeping.
+    # A value that is not ASCII cannot be read as text; the rest of the response is kept.
     try:
         return [(name, value) for value in headers.getall(name)]
     except ValueError:
@@ -180,9 +180,9 @@ def _texts(headers: HeaderMap, name: str) -> list[tuple[str, str]]:
 
 
 def explain(error: PyreqwestError, scheme: str, deadline: float) -> tuple[Failure, str]:
-    """Return the kind of a failed exchange, and what happened in plain words."""
+    """Return the kind of a failure, and a sentence that explains it."""
     if isinstance(error, ClientClosedError):
-        return "protocol", "The gateway stopped before the endpoint had answered."
+        return "protocol", "The gateway stopped before the endpoint answered."
     causes, connecting = _causes(error), _while_connecting(error)
     if isinstance(error, RequestTimeoutError):
         if connecting:
@@ -197,7 +197,7 @@ def explain(error: PyreqwestError, scheme: str, deadline: float) -> tuple[Failur
 
 
 def _while_connecting(error: PyreqwestError) -> bool:
-    # The class of the error does not tell: a deadline while waiting for the answer is a ConnectTimeoutError as well.
+    # The class of the error is not enough: a timeout while waiting for the response is a ConnectTimeoutError as well.
     return "client error (Connect)" in _causes(error)
 
 
@@ -206,8 +206,8 @@ def _causes(error: PyreqwestError) -> list[str]:
     return [cause["message"] for cause in causes or ()]
 
 
-def _failed(start: float, kind: Failure, words: str) -> PostResult:
-    return PostResult(None, (), b"", False, _since(start), words, kind)
+def _failed(start: float, kind: Failure, message: str) -> PostResult:
+    return PostResult(None, (), b"", False, _since(start), message, kind)
 
 
 def _since(start: float) -> float:

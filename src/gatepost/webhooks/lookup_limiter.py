@@ -1,8 +1,8 @@
-"""How many name lookups may run at once: so many for one channel, so many in all, and room left for newcomers.
+"""Limits how many name lookups run at once, per channel and in all, so that no channel can block the others.
 
-one channel   at most `per_channel`; the rest of its lookups wait, in their order
-in all        at most `total`; a channel's second and further lookups use half of that at most, so that channels whose
-              names never answer cannot take the place of another channel's first lookup
+one channel   at most `per_channel`; its other lookups wait in their order
+in all        at most `total`; a channel's second and further lookups use at most half of that, so that channels whose
+              names never resolve cannot block another channel's first lookup
 """
 
 import asyncio
@@ -14,7 +14,7 @@ Changed = Callable[[int, int], None]  # how many run, how many wait
 
 
 class LookupLimiter:
-    """The places for lookups of one process: `acquire` one, and `release` it when the lookup has ended."""
+    """The lookup slots of one process: `acquire` one, and `release` it when the lookup has ended."""
 
     def __init__(self, per_channel: int, total: int, changed: Changed = lambda running, waiting: None) -> None:
         self._per_channel = per_channel
@@ -26,7 +26,7 @@ class LookupLimiter:
         self.waiting = 0
 
     async def acquire(self, channel: Hashable) -> None:
-        """Takes a place; waits until there is one."""
+        """Take a slot; wait until there is one."""
         if channel not in self._queues and self._has_room(channel):
             self._take(channel)
             return
@@ -36,13 +36,13 @@ class LookupLimiter:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self.release(channel)  # it was given a place in the very moment it gave up
+                self.release(channel)  # it got a slot while it was being cancelled
             else:
                 self._dequeue(channel, waiter)
             raise
 
     def release(self, channel: Hashable) -> None:
-        """Gives a place back; lookups that wait get the free ones, those of the channels with the fewest first."""
+        """Return a slot; waiting lookups of the channels with the fewest slots get the free ones first."""
         self.running -= 1
         self._held[channel] -= 1
         if not self._held[channel]:

@@ -1,9 +1,9 @@
-"""Versions of the payload. Events are kept in the newest; an endpoint that is pinned to an older one gets it from here.
+"""Payload versions. Events are stored in the newest; an endpoint that is pinned to an older one gets it from here.
 
-kept (newest) ─► step to the version before ─► … ─► the endpoint's own
+stored (newest) ─► step to the version before ─► … ─► the endpoint's version
 
-Each step is a pure function from one version's event to that of the version before. There is one version today, and so
-no step: a second one adds a row, and nothing else in the house changes.
+Each step is a pure function from the event of one version to that of the version before. There is only one version
+today, and so no step; a second version adds a row to STEPS.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,18 +15,18 @@ from gatepost.model.endpoint import VERSIONS
 
 Step = Callable[[dict[str, Any]], dict[str, Any]]
 NEWEST = VERSIONS[-1]
-STEPS: Mapping[int, Step] = {}  # version → makes of the version after it one of this version
+STEPS: Mapping[int, Step] = {}  # version → the step to it from the version after it
 
 
 def body_for(version: int, body: bytes) -> bytes:
-    """An event, as it is kept, in the version that an endpoint wants."""
+    """Return a stored event in the version of an endpoint."""
     if version >= NEWEST:
         return body
     return step_down(body, [STEPS[step] for step in range(NEWEST - 1, version - 1, -1)])
 
 
 def step_down(body: bytes, steps: list[Step]) -> bytes:
-    """An event after these steps, the one from the newest version first."""
+    """Return an event after these steps, the one from the newest version first."""
     event: dict[str, Any] = msgspec.json.decode(body)
     for step in steps:
         event = step(event)

@@ -1,9 +1,9 @@
-"""Names to addresses, for every URL that a customer gives: cached, asked once, and shared fairly between channels.
+"""Resolves the host names of customer-supplied URLs: cached, looked up once, and fairly shared between channels.
 
-    host, channel ─► known? ─► being asked? join it
-                       └─► a place in the channel's share (lookup_share.py) ─► lookup (dns.py) ─► known for a while
+    host, channel ─► cached? ─► lookup running? join it
+                        └─► a slot of the channel (lookup_limiter.py) ─► lookup (dns.py) ─► cached for a while
 
-A channel waits behind its own lookups only: it joins another channel's lookup once that runs, and never its queue.
+A channel waits only for its own lookups: it joins a running lookup of another channel, but never its queue.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ log = structlog.get_logger("gatepost.webhooks")
 PER_CHANNEL = 16
 TOTAL = 512
 LOOKUP_SECONDS = 5.0
-SHORTEST, LONGEST = 5.0, 30.0  # seconds that an answer is used again: its TTL within these
-FAILED_SECONDS = 3.0  # shorter than the wait before the first retry of a delivery, so that it asks again
+MIN_TTL, MAX_TTL = 5.0, 30.0  # seconds that an answer is cached: its TTL within these
+FAILED_TTL = 3.0  # less than the delay of the first retry of a delivery, which looks the name up again
 REMEMBERED = 4096
 
 Lookup = Callable[[str], Awaitable[ResolvedName]]
@@ -29,23 +29,21 @@ Result = Literal["found", "failed", "timeout"]
 
 
 class LookupMetrics(Protocol):
-    """Takes the figures of lookups; must be quick and never raise."""
+    """Receives the measurements of lookups; must be quick and never raise."""
 
     def lookup(self, result: Result) -> None:
         """One lookup ended."""
 
     def lookups(self, running: int, waiting: int) -> None:
-        """So many run now, and so many wait for a place."""
+        """The numbers of running and of waiting lookups changed."""
 
 
 class NoLookupMetrics:
-    """Drops every figure."""
+    """Drops every measurement."""
 
-    def lookup(self, result: Result) -> None:
-        """Drops it."""
+    def lookup(self, result: Result) -> None: ...
 
-    def lookups(self, running: int, waiting: int) -> None:
-        """Drops it."""
+    def lookups(self, running: int, waiting: int) -> None: ...
 
 
 class Resolver:
@@ -66,12 +64,12 @@ class Resolver:
         self._seconds = seconds
         self._clock = clock
         self._metrics = metrics or NoLookupMetrics()
-        self._share = LookupLimiter(per_channel, total, self._metrics.lookups)
+        self._limiter = LookupLimiter(per_channel, total, self._metrics.lookups)
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._known: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when; without an address: it has none
+        self._known: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when; no addresses: the name has none
 
     async def __call__(self, host: str, channel: Hashable) -> ResolvedName:
-        """The addresses of a host name, asked for by a channel; raises NotResolved. It takes a few seconds at most."""
+        """Return the addresses of a host name within `seconds`, or raise NotResolved."""
         host = host.lower()
         try:
             async with asyncio.timeout(self._seconds):
@@ -79,7 +77,7 @@ class Resolver:
                     if host in self._running:
                         await asyncio.shield(self._running[host])
                     else:
-                        await self._share.acquire(channel)
+                        await self._limiter.acquire(channel)
                         self._start(host, channel)
         except TimeoutError:
             raise NotResolved("No name server answered in time.") from None
@@ -88,35 +86,35 @@ class Resolver:
         return found
 
     async def close(self) -> None:
-        """Ends what runs: it fails."""
+        """Cancel running lookups, which fail."""
         await self._dns.close()
 
     def _start(self, host: str, channel: Hashable) -> None:
-        """Asks for a name in the place that was taken, unless another has asked meanwhile."""
+        """Start a lookup in the slot that was acquired, unless another one has started or ended meanwhile."""
         if self._recall(host) is None and host not in self._running:
-            task = self._running[host] = asyncio.create_task(self._ask(host))
+            task = self._running[host] = asyncio.create_task(self._run(host))
             task.add_done_callback(lambda _: self._end(host, channel))
         else:
-            self._share.release(channel)
+            self._limiter.release(channel)
 
     def _end(self, host: str, channel: Hashable) -> None:
         self._running.pop(host, None)
-        self._share.release(channel)
+        self._limiter.release(channel)
 
-    async def _ask(self, host: str) -> None:
-        """One question. It goes on when the first to ask has given up, for others may have joined."""
+    async def _run(self, host: str) -> None:
+        """Look a name up. The lookup continues if its first caller is cancelled, because others may have joined."""
         result: Result = "failed"
-        found = ResolvedName((), FAILED_SECONDS)
+        found = ResolvedName((), FAILED_TTL)
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._lookup(host)
             if answer.addresses:
-                found, result = ResolvedName(answer.addresses, min(LONGEST, max(SHORTEST, answer.seconds))), "found"
+                found, result = ResolvedName(answer.addresses, min(MAX_TTL, max(MIN_TTL, answer.seconds))), "found"
         except TimeoutError:
             result = "timeout"
         except NotResolved:
             pass
-        except Exception:  # whatever it is, the caller gets its answer: the name could not be resolved
+        except Exception:  # the callers get NotResolved
             log.exception("name lookup failed", host=host)
         self._metrics.lookup(result)
         self._remember(host, found)

@@ -1,4 +1,4 @@
-"""When a webhook is tried again: a pure decision, with the time and the dice handed in.
+"""When a delivery is retried: a pure decision; time and random number are parameters.
 
 attempt   1    2      3      4     5    6    7     8     9     10
 wait      0   5 s   5 min  30 min  2 h  5 h  10 h  14 h  20 h  20 h 25 min      72 h in all, each ±20 %
@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 MINUTE, HOUR = 60.0, 3600.0
-# The wait before each attempt, in seconds.
+# The delay before each attempt, in seconds.
 SCHEDULE = (
     0.0,
     5.0,
@@ -40,7 +40,7 @@ Fate = Literal["delivered", "retry", "exhausted", "gone"]
 
 
 class AttemptOutcome(msgspec.Struct, frozen=True):
-    """How one attempt ended: a status with its `Retry-After`, or a failure before any whole answer."""
+    """The outcome of an attempt: a status with its `Retry-After`, or a failure without a complete response."""
 
     status: int | None = None
     failure: Failure | None = None
@@ -48,20 +48,20 @@ class AttemptOutcome(msgspec.Struct, frozen=True):
 
 
 class RetryDecision(msgspec.Struct, frozen=True):
-    """What follows from an attempt; `at` is set when, and only when, the fate is `retry`."""
+    """What follows from an attempt; `at` is set if and only if the fate is `retry`."""
 
     fate: Fate
     at: datetime | None = None
 
 
 def decide_retry(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> RetryDecision:
-    """Return what follows attempt number `attempt` (from 1), with `random` drawn evenly from [0, 1)."""
+    """Return what follows from attempt number `attempt` (from 1); `random` is uniform in [0, 1)."""
     if outcome.failure is None and outcome.status is not None:
         if 200 <= outcome.status < 300:
             return RetryDecision("delivered")
         if outcome.status == GONE:
             return RetryDecision("gone")
-    # No wait makes a forbidden address allowed; its events stay and can be recovered once the URL is mended.
+    # A forbidden address stays forbidden; the events are kept and can be recovered once the URL is fixed.
     if attempt >= ATTEMPTS or outcome.failure == "forbidden":
         return RetryDecision("exhausted")
     return RetryDecision("retry", now + timedelta(seconds=retry_delay(attempt, outcome, now, random)))
@@ -75,15 +75,15 @@ def retry_delay(attempt: int, outcome: AttemptOutcome, now: datetime, random: fl
     else:
         longest = max(2 * base, LONGEST_HINT)
         hint = min(max(parse_retry_after(outcome.retry_after, now), base), longest)
-        # A hint is never undercut, so it is only stretched; the stretch keeps a crowd from coming back at once.
-        seconds = min(_stretched(hint, random), longest)
+        # The hint is a minimum, so the jitter only adds to it, and keeps many deliveries from starting at once.
+        seconds = min(_lengthened(hint, random), longest)
     if outcome.failure == "timeout" or outcome.status in OVERLOADED:
-        seconds = max(seconds, _stretched(OVERLOAD_WAIT, random))
+        seconds = max(seconds, _lengthened(OVERLOAD_WAIT, random))
     return seconds
 
 
 def parse_retry_after(retry_after: str, now: datetime) -> float:
-    """Return the seconds a `Retry-After` asks for; 0 for one that says nothing sensible."""
+    """Return the seconds of a `Retry-After`; 0 if it is invalid."""
     try:
         seconds = float(retry_after)
     except ValueError:
@@ -101,5 +101,5 @@ def _until(date: str, now: datetime) -> float:
         return 0.0
 
 
-def _stretched(seconds: float, random: float) -> float:
+def _lengthened(seconds: float, random: float) -> float:
     return seconds * (1 + JITTER * random)

@@ -15,7 +15,7 @@ USER_AGENT = "Gatepost"
 
 
 def signed_text(event_id: str, timestamp: int | str, body: bytes) -> bytes:
-    """Return what a signature is made over; a timestamp that was read from a header is taken as it is written."""
+    """Return the signed text; a timestamp that comes from a header is used as written."""
     return b"%b.%b.%b" % (event_id.encode(errors="replace"), str(timestamp).encode(), body)
 
 
@@ -34,7 +34,7 @@ def signature_headers(secrets: Sequence[Key | str], event_id: str, timestamp: in
 def delivery_headers(
     custom: Mapping[str, str], secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes
 ) -> dict[str, str]:
-    """Return all headers of a delivery: ours, the customer's own, and those that sign."""
+    """Return all headers of a delivery: ours, the customer's own, and the signature."""
     return {
         "content-type": "application/json",
         "user-agent": USER_AGENT,

@@ -1,7 +1,7 @@
-"""Is this delivery genuine? The receiver's side, to find out why a check of theirs fails.
+"""Verifies a delivery as a receiver does, to explain why a receiver's check fails.
 
-headers ─► id, timestamp, signatures ─► each key that is kept, the newest first ─► Verdict
-                                         └ none fits: would it, with a newline more or less?
+headers ─► id, timestamp, signatures ─► each stored key, newest first ─► VerificationResult
+                                         └ none matches: would it with one newline more or less?
 """
 
 import binascii
@@ -16,20 +16,20 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from gatepost.model.signing import Check
 from gatepost.webhooks.signature import signed_text
 
-TOLERANCE = 300  # seconds that a timestamp may be off, either way
+TOLERANCE = 300  # seconds that a timestamp may differ from the current time
 _NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
-MANY = 10  # signatures looked at: an endpoint has no more live secrets
+SIGNATURES_MAX = 10  # an endpoint has no more live secrets
 
 
 class VerificationKey(msgspec.Struct, frozen=True):
-    """A key that signs or has signed, and until when."""
+    """A key that signs or has signed, and until when it is valid."""
 
     key: Check
     until: datetime | None = None
 
 
 class VerificationResult(msgspec.Struct, frozen=True):
-    """What a receiver should say to a delivery, and why. `by` is the place of the key among those given."""
+    """Whether a delivery is valid, and why not. `by` is the index of the key that signed it."""
 
     valid: bool
     reason: str | None = None
@@ -41,7 +41,7 @@ class VerificationResult(msgspec.Struct, frozen=True):
 def verify(
     keys: Sequence[VerificationKey], headers: Mapping[str, str], body: bytes, now: datetime
 ) -> VerificationResult:
-    """Judge a delivery as a receiver would; a key whose time is over fits no longer."""
+    """Verify a delivery as a receiver does; an expired key is not valid."""
     given = {name.lower(): value.strip() for name, value in headers.items()}
     for name in _NAMES:
         if not given.get(name):
@@ -60,41 +60,41 @@ def verify(
 
 def _why(keys: Sequence[VerificationKey], by: int | None, age: int, now: datetime) -> str | None:
     if by is None:
-        return "No signature fits: another secret, another body, or another webhook-id."
+        return "No signature matches: the secret, the body or the webhook-id differs."
     until = keys[by].until
     if until is not None and until <= now:
-        return "It is signed with a secret whose time is over."
+        return "It is signed with a secret that has expired."
     if abs(age) > TOLERANCE:
-        side = "old" if age > 0 else "ahead of time"
-        return f"The signature fits, but it is {abs(age)} seconds {side}; more than {TOLERANCE} are refused."
+        side = "old" if age > 0 else "in the future"
+        return f"The signature matches, but it is {abs(age)} seconds {side}; at most {TOLERANCE} are allowed."
     return None
 
 
 def _hint(
     keys: Sequence[VerificationKey], offered: list[tuple[str, bytes]], id_: str, stamp: str, body: bytes
 ) -> str | None:
-    """Shells and editors like to add a newline, or to take one away."""
+    """Return a hint if only a final newline differs: shells and editors often add or remove one."""
     for other, words in ((body.rstrip(b"\r\n"), "without its last newline"), (body + b"\n", "with one more newline")):
         if other != body and _signer(keys, offered, signed_text(id_, stamp, other)) is not None:
-            return f"The signature fits the body {words}: verify the very bytes that came."
+            return f"The signature matches the body {words}: verify exactly the bytes that were received."
     return None
 
 
 def _offered(header: str) -> list[tuple[str, bytes]]:
-    """The signatures of the header, as (version, text)."""
-    parts = [part.partition(",") for part in header.split()[:MANY]]
+    """Return the signatures of the header as (version, text)."""
+    parts = [part.partition(",") for part in header.split()[:SIGNATURES_MAX]]
     return [(version, text.encode(errors="replace")) for version, _, text in parts]
 
 
 def _signer(keys: Sequence[VerificationKey], offered: list[tuple[str, bytes]], text: bytes) -> int | None:
-    return next((i for i, kept in enumerate(keys) if _fits(kept.key, offered, text)), None)
+    return next((i for i, key in enumerate(keys) if _matches(key.key, offered, text)), None)
 
 
-def _fits(key: Check, offered: list[tuple[str, bytes]], text: bytes) -> bool:
+def _matches(key: Check, offered: list[tuple[str, bytes]], text: bytes) -> bool:
     if isinstance(key, Ed25519PublicKey):
         return any(_is_signed(key, given, text) for version, given in offered if version == "v1a")
-    wanted = binascii.b2a_base64(hmac.digest(key, text, "sha256"), newline=False)
-    return any(hmac.compare_digest(wanted, given) for version, given in offered if version == "v1")
+    expected = binascii.b2a_base64(hmac.digest(key, text, "sha256"), newline=False)
+    return any(hmac.compare_digest(expected, given) for version, given in offered if version == "v1")
 
 
 def _is_signed(key: Ed25519PublicKey, given: bytes, text: bytes) -> bool:
