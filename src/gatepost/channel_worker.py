@@ -37,7 +37,7 @@ from gatepost.services.stale_watch import StaleWatch
 from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
-from gatepost.store.channels import ChannelConfig, get_config, tell_connection
+from gatepost.store.channels import ChannelConfig, get_config, save_connection
 from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
@@ -169,7 +169,7 @@ class ChannelWorkers:
     def _reporter(self, context: ChannelContext) -> ReportConnection:
         async def report(state: str, reason: str | None) -> None:
             lease, now = context.lease, context.clock.now()
-            await tell_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
+            await save_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
 
         return report
 

@@ -27,11 +27,11 @@ from gatepost.store.channel_head import (
     LogEnd,
     claim_channel,
     end_stalled_sessions,
-    ends_of,
+    find_unowned_channels,
+    read_log_ends,
     release_all,
     release_channel,
     renew_leases,
-    wanting_owner,
 )
 from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.pool import Database
@@ -159,12 +159,12 @@ class Owner:
     async def sweep(self) -> None:
         """One look around. A channel that cannot be served must not keep us from the others."""
         now = self._clock.monotonic()
-        for channel_id in await wanting_owner(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
+        for channel_id in await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
             if channel_id in self._owned or now < self._avoid.get(channel_id, now):
                 continue
             if not await self._try("claim of a channel", partial(self._claim, channel_id), channel_id):
                 self._avoid[channel_id] = self._clock.monotonic() + _AVOID
-        ends = await ends_of(self._db, list(self._owned)) if self._owned else {}
+        ends = await read_log_ends(self._db, list(self._owned)) if self._owned else {}
         for channel_id, owned in list(self._owned.items()):
             check = partial(self._check, channel_id, owned, ends.get(channel_id))
             if not await self._try("look after a channel", check, channel_id) and channel_id in self._owned:

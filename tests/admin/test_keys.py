@@ -145,9 +145,9 @@ async def test_keys_of_another_channel_are_not_found(db: Database, tenants: Tena
 async def test_last_use_moves_only_forward(db: Database, tenants: Tenants) -> None:
     one = await keys.create_key(db, tenants.my_channel, "One", now=NOW)
     two = await keys.create_key(db, tenants.my_channel, "Two", now=NOW)
-    await rows.touch_keys(db, {})
-    await rows.touch_keys(db, {two.key.id: NOW + HOUR, one.key.id: NOW, ids.new_id(NOW): NOW})
-    await rows.touch_keys(db, {two.key.id: NOW, one.key.id: NOW + HOUR})
+    await rows.record_key_uses(db, {})
+    await rows.record_key_uses(db, {two.key.id: NOW + HOUR, one.key.id: NOW, ids.new_id(NOW): NOW})
+    await rows.record_key_uses(db, {two.key.id: NOW, one.key.id: NOW + HOUR})
     used = {key.name: key.last_used_at for key in await list_keys(db, tenants.my_channel)}
     assert used == {"One": NOW + HOUR, "Two": NOW + HOUR}
     found = await rows.find_key(db, one.key.id)

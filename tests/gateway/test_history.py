@@ -8,7 +8,7 @@ from uuid import UUID
 
 from gatepost.model import ids, times
 from gatepost.services.history_query import TYPES_MAX
-from gatepost.store.search.query import read_closed
+from gatepost.store.search.query import read_indexed_end
 from tests.gateway.checks import PERSON, SEND, check_refused, until
 from tests.house import House
 from tests.patience import PATIENCE
@@ -120,7 +120,7 @@ async def test_the_owner_puts_words_into_blocks(house: House) -> None:
     await asyncio.gather(*(house.send(**send) for send in sends))
 
     async def closed() -> bool:
-        return await read_closed(house.db, UUID(house.channel[3:])) != ids.ZERO
+        return await read_indexed_end(house.db, UUID(house.channel[3:])) != ids.ZERO
 
     await until(closed)
     assert len(await found(house, q="word77")) == 1

@@ -11,7 +11,7 @@ import pytest
 from gatepost.admin import keys
 from gatepost.clock import MovableClock
 from gatepost.model.event import ALL_TYPES, ChannelRef
-from gatepost.store.channels import get_config, tell_connection
+from gatepost.store.channels import get_config, save_connection
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.listening import STREAM, another_node, listening
 from tests.house import House, running_house
@@ -175,7 +175,7 @@ async def test_a_busy_stream_ends_with_its_key_too(house: House) -> None:
     async with listening(house, key=made.text) as ear:
         await keys.revoke_key(house.db, channel_id, made.key.id, house.clock.now())
         for turn in range(10_000):  # something happens all the time, and it never comes to a sign of life
-            await tell_connection(house.db, channel, channel_id, "connected", f"Turn {turn}", house.clock.now())
+            await save_connection(house.db, channel, channel_id, "connected", f"Turn {turn}", house.clock.now())
             if "data" not in (await ear.block() or {}):
                 break
         assert await ear.end() == []

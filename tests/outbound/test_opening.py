@@ -7,7 +7,7 @@ import pytest
 
 from gatepost.store.channel_head import lock_head
 from gatepost.store.contacts.changes import merge_contacts
-from gatepost.store.contacts.rows import join_contacts
+from gatepost.store.contacts.rows import merge_contact_rows
 from gatepost.store.messages.send import Intent, IntentResult, mark_sending
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_deleted_endpoints import until_waiting
@@ -46,7 +46,7 @@ async def test_a_join_in_the_same_moment_does_not_keep_it_closed(stage: Stage) -
     stays, goes = (await stage.message(other)).contact_id, (await stage.message(message)).contact_id
     async with stage.db.transaction() as conn:
         await lock_head(conn, stage.channel_id)
-        await join_contacts(conn, stage.channel_id, stays, goes, GOES)
+        await merge_contact_rows(conn, stage.channel_id, stays, goes, GOES)
         intending = asyncio.create_task(mark_sending(stage.db, stage.lease, [Intent(message, 1, opens=True)], NOW))
         await until_waiting(stage, 1, intending)
         assert not intending.done()

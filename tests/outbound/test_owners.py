@@ -10,7 +10,7 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
-from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, ends_of, release_channel
+from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, read_log_ends, release_channel
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.messages.cancel import cancel_message
 from gatepost.store.messages.send import Intent, mark_sending
@@ -129,7 +129,7 @@ async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
 
 async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None:
     async def seen() -> LogEnd:
-        return (await ends_of(stage.db, [stage.channel_id]))[stage.channel_id]
+        return (await read_log_ends(stage.db, [stage.channel_id]))[stage.channel_id]
 
     await stage.take_over()
     before = await seen()

@@ -14,7 +14,7 @@ from gatepost.model.errors import LimitReached, Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.feed import FeedQuery, follow, next_piece
-from gatepost.store.channels import tell_connection
+from gatepost.store.channels import save_connection
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
@@ -35,7 +35,7 @@ async def write(stage: Stage, count: int = 1) -> None:
     """So many events; nobody rings."""
     channel = ChannelRef(ids.show("ch", stage.channel_id), "qr", "15550001111")
     for _ in range(count):
-        await tell_connection(stage.db, channel, stage.channel_id, "connected", uuid4().hex, NOW)
+        await save_connection(stage.db, channel, stage.channel_id, "connected", uuid4().hex, NOW)
 
 
 async def test_a_ring_between_the_look_and_the_waiting_is_not_lost(stage: Stage) -> None:

@@ -58,7 +58,7 @@ async def only(db: Database, channel_id: UUID) -> StoredTemplate:
 
 async def tell(db: Database, channel_id: UUID, *news: TemplateReport, now: datetime = NOW + SECOND) -> list[str]:
     async with db.transaction() as conn:
-        return [change.name for change in await store.apply_template_news(conn, channel_id, news, now)]
+        return [change.name for change in await store.apply_template_reports(conn, channel_id, news, now)]
 
 
 # -- the whole set ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from gatepost.model import ids
 from gatepost.model.message import SendRequest, State
 from gatepost.model.template.values import Template
 from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
-from gatepost.store.channels import close_unopened, conversations_open, count_opened, raise_tier
+from gatepost.store.channels import close_unopened, count_opened, find_open_conversations, raise_tier
 from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.templates import put_template
 from tests.inbound.hearing import hear, said
@@ -132,7 +132,7 @@ async def watch_the_number(stage: Stage, mark: str = "1") -> None:
     """Tier, connection, wishes and labels."""
     now, db, channel_id = stage.clock.now(), stage.db, stage.channel_id
     await count_opened(db, channel_id, now - timedelta(days=7), 50)
-    await conversations_open(db, channel_id, [uuid4() for _ in range(10)], now)
+    await find_open_conversations(db, channel_id, [uuid4() for _ in range(10)], now)
     async with db.transaction() as conn:
         await close_unopened(conn, channel_id, [uuid4() for _ in range(10)])
     await raise_tier(db, stage.lease, 1000, 10_000, now)

@@ -11,11 +11,11 @@ from gatepost.store.media.files import (
     forget_media,
     get_media,
     known_media,
-    mark_again,
     mark_failed,
     mark_ready,
+    mark_retry,
     next_waiting,
-    note_network_id,
+    save_network_id,
     waiting_media,
 )
 from tests.outbound.stage import Stage
@@ -58,11 +58,11 @@ async def live_files(stage: Stage, lease: Lease, message_id: UUID, ids: list[UUI
     await expect_files(stage, message_id, ids)
     first, second, third = await waiting_media(db, channel_id, now, 3)
     assert {first.id, second.id, third.id} == set(ids)
-    await mark_again(db, lease, first, "busy", now + timedelta(minutes=1))
+    await mark_retry(db, lease, first, "busy", now + timedelta(minutes=1))
     assert await next_waiting(db, channel_id) == now
     assert await mark_ready(db, lease, stage.ref, second, 7, "sum", now)
     assert await mark_failed(db, lease, stage.ref, third, "gone", now)
-    await note_network_id(db, channel_id, second.id, "name", now)
+    await save_network_id(db, channel_id, second.id, "name", now)
     found = await get_media(db, channel_id, second.id)
     assert found is not None
     assert found.network_id == "name"

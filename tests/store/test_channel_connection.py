@@ -1,12 +1,12 @@
 """How a channel stands with its network: noted once, and each change told."""
 
-from gatepost.store.channels import get_config, tell_connection
+from gatepost.store.channels import get_config, save_connection
 from tests.inbound.hearing import told
 from tests.outbound.stage import Stage
 
 
 async def note(stage: Stage, state: str, reason: str | None) -> bool:
-    return await tell_connection(stage.db, stage.ref, stage.channel_id, state, reason, stage.clock.now())
+    return await save_connection(stage.db, stage.ref, stage.channel_id, state, reason, stage.clock.now())
 
 
 async def test_the_connection_is_noted_once(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store import endpoints, links
 from gatepost.store.channel_head import channel_transaction
-from gatepost.store.channels import note_number, tell_connection
+from gatepost.store.channels import save_connection, save_number
 from gatepost.store.deliveries.recover import RecoveryFilter, add_recovery, recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_state_change
@@ -105,10 +105,10 @@ async def test_deliveries_that_are_asked_for_again(stage: Stage) -> None:
 
 
 async def test_the_channel_itself(stage: Stage) -> None:
-    await links.wish_link(stage.db, stage.channel_id, NOW, wanted=True)
+    await links.request_link(stage.db, stage.channel_id, NOW, wanted=True)
     assert take(stage) == SENDER
-    await tell_connection(stage.db, stage.ref, stage.channel_id, "limited", "Too fast", NOW)
-    await note_number(stage.db, stage.channel_id, {"quality": "low"}, None)
+    await save_connection(stage.db, stage.ref, stage.channel_id, "limited", "Too fast", NOW)
+    await save_number(stage.db, stage.channel_id, {"quality": "low"}, None)
     assert take(stage) == OTHERS * 2
 
 

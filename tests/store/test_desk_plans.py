@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.conversations.changes import newest_heard
+from gatepost.store.conversations.changes import read_last_incoming
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.templates import TemplateReport, apply_template_news, find_templates
+from gatepost.store.templates import TemplateReport, apply_template_reports, find_templates
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
 from tests.store.watching import Plan, fill, filled_once, watched_copy
@@ -94,13 +94,13 @@ async def test_news_of_templates(watched: Watched) -> None:
     db, plans = watched
     news = [TemplateReport(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
     async with db.transaction() as conn:
-        assert await apply_template_news(conn, CHANNEL, news, NOW) == []
+        assert await apply_template_reports(conn, CHANNEL, news, NOW) == []
     assert sum(rows_of(plan, "templates") for plan in plans) <= 30
 
 
 async def test_the_newest_message_of_a_conversation(watched: Watched) -> None:
     db, plans = watched
-    heard = await newest_heard(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
+    heard = await read_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
     assert heard is not None
     assert (heard.network_id, heard.address) == ("wamid.10", "5511999998888")
     (plan,) = plans

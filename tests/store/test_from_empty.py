@@ -17,7 +17,7 @@ from gatepost.model.delivery import EXHAUSTED, PENDING
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
-from gatepost.store.channel_head import ends_of, save_pace, wanting_owner
+from gatepost.store.channel_head import find_unowned_channels, read_log_ends, save_pace
 from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
@@ -147,8 +147,8 @@ async def send(s: Scene) -> None:
 
 
 async def own(s: Scene) -> None:
-    await wanting_owner(s.db, s.stage.clock.now(), 100)
-    await ends_of(s.db, [s.channel_id])
+    await find_unowned_channels(s.db, s.stage.clock.now(), 100)
+    await read_log_ends(s.db, [s.channel_id])
     await save_pace(s.db, s.stage.lease, ids.floor_id(NOW), "{}")
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from gatepost.model.label import NAME_MOST, PALETTE, numbered, shown_color
 from gatepost.networks.base import LabelUpdate
 from gatepost.store.channel_head import channel_transaction
-from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, labels_of, list_labels
+from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, list_labels, read_labels_by_contact
 from tests.inbound.hearing import ANA, contact_of, data, hear, said, told
 from tests.outbound.stage import Stage, make_stage
 
@@ -73,10 +73,10 @@ async def test_labels_of_several_people_by_what_they_are_on(stage: Stage) -> Non
         for label_id, target in ((one, CONVERSATION), (two, CONVERSATION), (two, CONTACT)):
             label = await labels.find(label_id)
             assert label is not None
-            await labels.put_on(label, person, target)
+            await labels.assign(label, person, target)
         nobody = UUID(int=7)
-        on_talks = await labels_of(change.conn, stage.channel_id, [contact_id, nobody], CONVERSATION)
-        on_people = await labels_of(change.conn, stage.channel_id, [contact_id], CONTACT)
+        on_talks = await read_labels_by_contact(change.conn, stage.channel_id, [contact_id, nobody], CONVERSATION)
+        on_people = await read_labels_by_contact(change.conn, stage.channel_id, [contact_id], CONTACT)
     assert {key: [label.name for label in found] for key, found in on_talks.items()} == {
         contact_id: ["A", "b"],
         nobody: [],

@@ -20,7 +20,7 @@ from gatepost.outbound.accept import ROUTE, Acceptor
 from gatepost.store.channels import delete_channel
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.pool import Connection
-from gatepost.store.quota import Quota, reclaim_rests, take_slice, used_in_month
+from gatepost.store.quota import Quota, reclaim_remainders, take_slice, used_in_month
 from tests.outbound.stage import NOW, Stage, check_no_link
 from tests.patience import PATIENCE
 
@@ -175,7 +175,7 @@ async def test_a_slice_granted_while_others_are_taken_back_is_still_found(stage:
     one, (mine, other) = acceptor(stage, 100), await more_channels(stage, 2)
     quota = Quota(mine.account_id, MONTH, 100)
     await take_slice(stage.db, other.channel_id, quota, 1)
-    await reclaim_rests(stage.db, mine.account_id, MONTH)
+    await reclaim_remainders(stage.db, mine.account_id, MONTH)
     await take_slice(stage.db, other.channel_id, quota, 30)
     assert await held(stage, other.channel_id) == 31
     assert [await send(one, mine) for _ in range(101)] == ["accepted"] * 100 + ["plan_quota_exceeded"]
@@ -184,7 +184,7 @@ async def test_a_slice_granted_while_others_are_taken_back_is_still_found(stage:
 async def test_a_slice_granted_while_a_batch_is_about_to_be_counted_is_taken_back(stage: Stage) -> None:
     one, (mine, other) = acceptor(stage, 100), await more_channels(stage, 2)
     assert [await send(one, mine) for _ in range(95)] == ["accepted"] * 95
-    await reclaim_rests(stage.db, mine.account_id, MONTH)
+    await reclaim_remainders(stage.db, mine.account_id, MONTH)
     async with account_locked(stage) as conn:
         sending = asyncio.create_task(send(one, mine))
         await until_waiting(conn)

@@ -11,7 +11,7 @@ from gatepost.clock import Clock
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import LimitReached, LimitState, NotAuthenticated
 from gatepost.outbound.pace import evenly
-from gatepost.store.keys import find_caller, touch_keys
+from gatepost.store.keys import find_caller, record_key_uses
 from gatepost.store.pool import Database
 
 _MAX_RATED = 20_000
@@ -73,7 +73,7 @@ class Authenticator:
         """Store which keys were used since the last call."""
         used, self._used = self._used, {}
         if used:
-            await touch_keys(self._db, used)
+            await record_key_uses(self._db, used)
 
     async def _find(self, hashed: bytes) -> Caller | None:
         return await find_caller(self._db, hashed)

@@ -27,7 +27,7 @@ from gatepost.store import keys as key_rows
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.embedded.lock import make_data_folder
-from gatepost.store.links import wish_link
+from gatepost.store.links import request_link
 from gatepost.store.pool import Database
 
 FILE = "quickstart.json"
@@ -110,7 +110,7 @@ async def link_phone(db: Database, now: datetime) -> None:
     """Request the link of the demo's QR number; the sandbox's phone scans the code."""
     for channel in await list_channels(db, ACCOUNT_ID):
         if channel.phone == QR_PHONE:
-            await wish_link(db, channel.id, now, wanted=True, logout=False)
+            await request_link(db, channel.id, now, wanted=True, logout=False)
 
 
 def read_quickstart(folder: Path) -> Quickstart | None:

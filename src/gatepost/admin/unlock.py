@@ -10,7 +10,7 @@ With a wrong key nothing could be sent or signed, although every request would b
 from pathlib import Path
 
 from gatepost.admin.vault import KEY_FILE, Vault, VaultError, channel_context, endpoint_context, load_or_make_key
-from gatepost.store.checks import KeptSecret, KeyProof, put_check, read_proof
+from gatepost.store.checks import KeyProof, StoredSecret, read_key_proof, save_key_check
 from gatepost.store.pool import Database
 
 _CONTEXT = b"key check"
@@ -39,19 +39,19 @@ def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
 
 async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
     """Return the vault of a gateway that starts, and store the check value; raise VaultError if the key is wrong."""
-    proof = await read_proof(db)
+    proof = await read_key_proof(db)
     vault = open_vault(proof, setting, data_folder)
     if proof.check is not None:
         return vault
-    await put_check(db, vault.seal(_TEXT, _CONTEXT))
+    await save_key_check(db, vault.seal(_TEXT, _CONTEXT))
     # Two nodes with two new keys may have started at once: the second one fails here.
-    return open_vault(await read_proof(db), setting, data_folder)
+    return open_vault(await read_key_proof(db), setting, data_folder)
 
 
 async def replace_key(db: Database, setting: str, data_folder: Path) -> Vault:
     """Make the current key, created if there is none, that of the database. Older secrets stay unreadable."""
     vault = Vault(load_or_make_key(setting, data_folder))
-    await put_check(db, vault.seal(_TEXT, _CONTEXT), replace=True)
+    await save_key_check(db, vault.seal(_TEXT, _CONTEXT), replace=True)
     return vault
 
 
@@ -62,7 +62,7 @@ def _is_key_of(vault: Vault, proof: KeyProof) -> bool:
     return not proof.secrets or any(opens(vault, kept) for kept in proof.secrets)
 
 
-def opens(vault: Vault, kept: KeptSecret) -> bool:
+def opens(vault: Vault, kept: StoredSecret) -> bool:
     """Return whether a key decrypts a stored secret."""
     context = {"channel": channel_context, "endpoint": endpoint_context}[kept.kind]
     return _opens(vault, kept.sealed, context(kept.id))

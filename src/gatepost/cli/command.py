@@ -175,13 +175,13 @@ async def _session(settings: "Settings") -> AsyncIterator[CommandSession]:
     from gatepost.clock_sync import follow_database
     from gatepost.database_lifecycle import opened
     from gatepost.model.errors import Unavailable
-    from gatepost.store.checks import read_proof
+    from gatepost.store.checks import read_key_proof
 
     clock = DatabaseClock(SystemClock())
     try:
         async with opened(settings) as db:
             await follow_database(db, clock)
-            yield CommandSession(settings, db, await read_proof(db), clock)
+            yield CommandSession(settings, db, await read_key_proof(db), clock)
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
 

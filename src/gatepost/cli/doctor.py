@@ -138,9 +138,9 @@ async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Findin
     """Whether the key at hand opens what is stored; none is made."""
     from gatepost.admin.unlock import open_vault
     from gatepost.admin.vault import VaultError
-    from gatepost.store.checks import read_proof
+    from gatepost.store.checks import read_key_proof
 
-    proof = await read_proof(db)
+    proof = await read_key_proof(db)
     if not proof.exists:
         return
     try:

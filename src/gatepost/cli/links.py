@@ -80,12 +80,12 @@ async def _wish(session: CommandSession, channel: "ChannelConfig", pair_phone: s
     """Asks the gateway to link; with a phone, by a code that is typed on it."""
     from gatepost.model.phone import check_phone
     from gatepost.services import link as desk
-    from gatepost.store.links import wish_link
+    from gatepost.store.links import request_link
 
     number = None if pair_phone is None else check_phone(pair_phone)
     await desk.connect(session.db, channel, session.now)
     if number is not None and channel.connection not in _UP:
-        await wish_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
+        await request_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
 
 
 async def _watch(

@@ -73,14 +73,14 @@ async def _accept(session: CommandSession, channel_id: "UUID", request: "SendReq
     from gatepost.model.account import check_access
     from gatepost.model.errors import NotFound
     from gatepost.outbound.accept import Acceptor
-    from gatepost.store.keys import operator_of
+    from gatepost.store.keys import get_operator
     from gatepost.store.partitions import make_partitions
     from gatepost.webhooks.guard import Guard
     from gatepost.webhooks.link_fetch import check_link
 
     retention = session.settings.retention
     await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
-    caller = await operator_of(session.db, channel_id)
+    caller = await get_operator(session.db, channel_id)
     if caller is None:
         raise NotFound("There is no such channel any more.")
     check_access(caller, session.now)

@@ -48,13 +48,13 @@ async def _lines(
     session: CommandSession, only: "UUID | None", types: Sequence[str] | None, begin: "UUID | None"
 ) -> AsyncIterator[ProgressLine]:
     from gatepost.model import ids
-    from gatepost.store.channel_head import all_ends
+    from gatepost.store.channel_head import read_all_log_ends
     from gatepost.store.events import read_feed_page
 
-    shown = {one: last if begin is None else begin for one, last in (await all_ends(session.db, only)).items()}
+    shown = {one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()}
     ends = {} if begin is not None else dict(shown)
     while True:
-        now = await all_ends(session.db, only)
+        now = await read_all_log_ends(session.db, only)
         for one in [one for one, last in now.items() if ends.get(one) != last]:
             more = True
             while more:

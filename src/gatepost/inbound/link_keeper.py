@@ -25,8 +25,8 @@ from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.networks.qr.reasons import NextStep, Reason, reason_of
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.channels import tell_connection
-from gatepost.store.links import LinkRow, get_link, show_link
+from gatepost.store.channels import save_connection
+from gatepost.store.links import LinkRow, get_link, update_link
 
 log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
@@ -132,7 +132,7 @@ class LinkKeeper(ChannelTask):
         self.row = await get_link(self._db, self._lease.channel_id)
         if not _needs_link(self.row) or self._stopping:
             if self.row.logout:
-                await show_link(self._db, self._lease, logout=False, device=None, qr=None)
+                await update_link(self._db, self._lease, logout=False, device=None, qr=None)
             return NextStep.STOP
         return await self._hold_link()
 
@@ -225,7 +225,7 @@ class LinkKeeper(ChannelTask):
         says = " ".join(text for text in (reason.says if news.reason else None, news.details) if text) or None
         if news.qr is not None:
             until = self._clock.now() + timedelta(seconds=news.qr_seconds or 20)
-            await show_link(self._db, self._lease, qr=news.qr, qr_until=until)
+            await update_link(self._db, self._lease, qr=news.qr, qr_until=until)
             await self._report("waiting_for_scan", "Scan the code with the phone.", {"qr": news.qr})
             self._wakeup.set()  # a pairing code may have been asked for
             return NextStep.GO_ON
@@ -252,11 +252,11 @@ class LinkKeeper(ChannelTask):
         if reason.then is NextStep.STOP and news.reason != "closed":
             values["wanted"] = False
         if values:
-            await show_link(self._db, self._lease, **values)
+            await update_link(self._db, self._lease, **values)
 
     async def _connected(self, link: Link, news: ConnectionUpdate, says: str) -> None:
         row = await get_link(self._db, self._lease.channel_id)
-        await show_link(
+        await update_link(
             self._db,
             self._lease,
             qr=None,
@@ -286,7 +286,7 @@ class LinkKeeper(ChannelTask):
 
     async def _report(self, state: str, says: str | None, details: dict[str, Any] | None = None) -> None:
         self._state = state
-        await tell_connection(
+        await save_connection(
             self._db,
             self._channel,
             self._lease.channel_id,
@@ -313,12 +313,12 @@ class LinkKeeper(ChannelTask):
         row = self.row = await get_link(self._db, self._lease.channel_id)
         if row.logout:
             await link.logout()
-            await show_link(self._db, self._lease, logout=False, wanted=False, device=None, linked_at=None)
+            await update_link(self._db, self._lease, logout=False, wanted=False, device=None, linked_at=None)
         elif not row.wanted:
             await link.close()
         elif row.pair_phone and not row.pairing_code and link.state == "waiting_for_scan":
             code = await link.pair(row.pair_phone)
-            await show_link(self._db, self._lease, pairing_code=code, pair_phone=None)
+            await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
 
 
 def _needs_link(row: LinkRow) -> bool:

@@ -27,10 +27,10 @@ from gatepost.networks.base import CallFailed, Network, RemoteMedia
 from gatepost.store.channel_head import Lease
 from gatepost.store.media.files import (
     MediaRow,
-    mark_again,
     mark_failed,
     mark_full,
     mark_ready,
+    mark_retry,
     next_waiting,
     waiting_media,
 )
@@ -183,7 +183,7 @@ class MediaFetcher:
         tries = media.attempts + 1
         again = next_try(tries, media.created_at, now, min(self._attempts, trouble.most or self._attempts))
         if again is not None:
-            await mark_again(self._db, lease, media, trouble.reason, again)
+            await mark_retry(self._db, lease, media, trouble.reason, again)
             return
         await self._give_up(lease, channel, media, trouble, now)
 

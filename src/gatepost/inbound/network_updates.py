@@ -18,7 +18,7 @@ from gatepost.networks.base import (
     TemplateUpdate,
     Update,
 )
-from gatepost.store.network_updates import ContactReport, LabelReport, NetworkReports, NumberReport, stamped
+from gatepost.store.network_updates import ContactReport, LabelReport, NetworkReports, NumberReport, with_time
 from gatepost.store.templates import TemplateReport
 
 _TELL_ALL = ("user_preferences", "error")  # any other news of a number may come of more than it tells
@@ -77,7 +77,7 @@ def _number(news: NumberUpdate, now: datetime) -> NumberReport:
         facts |= {"tier_from": "network", "tier_since": times.show(now)}
     status = "BANNED" if news.banned else "CONNECTED" if news.banned is False else news.status
     connection, reason = connection_of(status) or (None, None)
-    return NumberReport(stamped(_given(facts), now), _given(limits), connection, reason)
+    return NumberReport(with_time(_given(facts), now), _given(limits), connection, reason)
 
 
 def _trouble(told: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport:

@@ -23,7 +23,7 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
 from gatepost.model.file import Fetched, Unfetched
 from gatepost.networks.base import CallFailed, ErrorReaction, Network, NetworkError, Receipt, SendNotMade, SendRefused
-from gatepost.store.media.files import MediaRow, get_media, note_network_id
+from gatepost.store.media.files import MediaRow, get_media, save_network_id
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 
@@ -143,7 +143,7 @@ class AttachmentUploader:
             return media is not None  # another message found it out before
         if media.network_until and media.network_until > self._clock.now() + keep - FRESH:
             return False
-        await note_network_id(self._db, channel_id, media_id, None, None)
+        await save_network_id(self._db, channel_id, media_id, None, None)
         return True
 
     async def _name(
@@ -173,7 +173,7 @@ class AttachmentUploader:
                     network, await self._objects.read_all(media.key), media.mime_type, media.filename
                 )
             if isinstance(name, str) and session is None:
-                await note_network_id(self._db, channel_id, media_id, name, self._clock.now() + keep)
+                await save_network_id(self._db, channel_id, media_id, name, self._clock.now() + keep)
         except NotFound:
             return _gone(media_id)
         except GatepostError as error:  # the database or the storage is away: this file waits, other messages go on

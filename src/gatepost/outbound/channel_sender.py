@@ -33,7 +33,7 @@ from gatepost.outbound.send_decision import FinalResult
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
 from gatepost.store.channel_head import StaleOwner, save_pace
-from gatepost.store.channels import conversations_open
+from gatepost.store.channels import find_open_conversations
 from gatepost.store.messages.queue import note_unknown
 from gatepost.store.messages.send import QueuedMessage, read_states
 
@@ -178,7 +178,7 @@ class ChannelSender(ChannelTask):
             return
         now, wall = self._clock.monotonic(), self._clock.now()
         contacts = [message.contact_id for _, message in waiting]
-        open_ = await conversations_open(self._db, self._lease.channel_id, contacts, wall)
+        open_ = await find_open_conversations(self._db, self._lease.channel_id, contacts, wall)
         free = not self._may_open_none(now, wall)
         for recipient, message in waiting:
             if message.contact_id in open_:

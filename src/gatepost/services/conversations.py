@@ -87,7 +87,7 @@ async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, 
     """Nothing of a conversation is unread any more; tells whether the person was shown that."""
     ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
     async with channel_transaction(db, ref, channel.id, now) as change:
-        heard = await store.read_all(change, read_conversation_id(text), now - MEMORY)
+        heard = await store.mark_read(change, read_conversation_id(text), now - MEMORY)
         if heard is None:
             raise no_conversation()
     return await _show_read(speak, channel, heard)

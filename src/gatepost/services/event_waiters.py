@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from gatepost.model.errors import LimitReached, LimitState, Unavailable
-from gatepost.store.channel_head import ends_of
+from gatepost.store.channel_head import read_log_ends
 from gatepost.store.pool import Database
 
 _LOOK = 0.25
@@ -121,7 +121,7 @@ class EventWaiters:
 
     async def look(self) -> None:
         """Wakes whoever watches a channel that has gone on since the last look."""
-        for channel_id, end in (await ends_of(self._db, list(self._of))).items():
+        for channel_id, end in (await read_log_ends(self._db, list(self._of))).items():
             if channel_id in self._of and self._seen.get(channel_id) != end.seq:
                 self._seen[channel_id] = end.seq
                 self.wake(channel_id)

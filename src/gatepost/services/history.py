@@ -17,9 +17,9 @@ from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.search_words import SearchQuery, words_of
-from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_chosen, read_history_page, read_texts
+from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_history_page, read_messages, read_texts
 from gatepost.store.pool import Database
-from gatepost.store.search.query import SearchHits, read_closed, search_blocks
+from gatepost.store.search.query import SearchHits, read_indexed_end, search_blocks
 
 log = structlog.get_logger("gatepost.search")
 SCAN = 5_000  # rows that one answer may look at
@@ -42,7 +42,7 @@ async def find_page(
         return await read_history_page(db, channel_id, wanted, now, scan=SCAN, most=most)
     if wanted.contact_id is not None:
         hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, most))
-        return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+        return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
     return await _search(db, channel_id, wanted, sought, now, most)
 
 
@@ -51,7 +51,7 @@ async def _search(
 ) -> HistoryPage:
     """First what is in no block yet, then the blocks; rows are read only for what holds the words."""
     enough = _enough(wanted, most)
-    closed = await read_closed(db, channel_id)
+    closed = await read_indexed_end(db, channel_id)
     behind, span = UUID(int=closed.int + 1), wanted.span
     young = _within(wanted, max(behind, span.start), span.end)
     hits = await _search_each(db, channel_id, young, sought, enough)
@@ -59,7 +59,7 @@ async def _search(
     if hits.reached is None and old.start < old.end:
         older = await search_blocks(db, channel_id, sought, old, most=enough - len(hits.ids))
         hits = SearchHits(hits.ids + older.ids, older.reached)
-    return _cut(await read_chosen(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+    return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
 
 
 async def _search_each(

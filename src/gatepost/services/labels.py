@@ -103,18 +103,18 @@ async def put_label(desk: LabelService, target: str, whom: str, text: str) -> No
     """Puts a label on a conversation or a contact; it may be there already."""
     async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
         labels = ChannelLabels.of(change)
-        await labels.put_on(await _find(labels, text), await _person(labels, target, whom), target)
+        await labels.assign(await _find(labels, text), await _person(labels, target, whom), target)
 
 
 async def take_label(desk: LabelService, target: str, whom: str, text: str) -> None:
     """Takes a label off a conversation or a contact; it may be off already."""
     async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
         labels = ChannelLabels.of(change)
-        await labels.take_off(await _find(labels, text), await _person(labels, target, whom), target)
+        await labels.unassign(await _find(labels, text), await _person(labels, target, whom), target)
 
 
 async def _check_free(labels: ChannelLabels, name: str, label_id: UUID | None) -> None:
-    found = await labels.find_named(name)
+    found = await labels.find_by_name(name)
     if found is not None and found.id != label_id:
         raise Conflict(f"There is a label '{found.name}' on this channel already ({ids.show('lb', found.id)}).")
 

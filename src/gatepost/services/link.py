@@ -17,7 +17,7 @@ from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.phone import check_phone
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig, get_config
-from gatepost.store.links import LinkRow, get_link, wish_link
+from gatepost.store.links import LinkRow, get_link, request_link
 from gatepost.store.pool import Database
 
 _LOOK_EVERY = 0.1
@@ -34,13 +34,13 @@ class LinkCode(msgspec.Struct, frozen=True):
 async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
     """Wants the link: a phone that was linked before connects, otherwise codes are shown."""
     check_linked(channel)
-    await wish_link(db, channel.id, now, wanted=True, logout=False)
+    await request_link(db, channel.id, now, wanted=True, logout=False)
 
 
 async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
     """Unlinks the phone."""
     check_linked(channel)
-    await wish_link(db, channel.id, now, wanted=False, logout=True, pair_phone=None, pairing_code=None)
+    await request_link(db, channel.id, now, wanted=False, logout=True, pair_phone=None, pairing_code=None)
 
 
 async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> LinkCode:
@@ -61,7 +61,7 @@ async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | N
     """Asks for a code to type on the phone instead of scanning one."""
     check_linked(channel)
     number = check_phone(phone if phone is not None else channel.phone)
-    await wish_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
+    await request_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
 
 
 async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> str:

@@ -10,7 +10,7 @@ from gatepost.model.errors import NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
-from gatepost.store.orders import OrderRow, get_order, move_order
+from gatepost.store.orders import OrderRow, get_order, set_order_status
 from gatepost.store.pool import Database
 
 
@@ -30,7 +30,7 @@ async def change_order(
 ) -> OrderRow:
     """Moves an order on."""
     status = read_choice("status", change.status, STATUSES)
-    return _there(await move_order(db, channel, channel_id, _id(text), status, now))
+    return _there(await set_order_status(db, channel, channel_id, _id(text), status, now))
 
 
 def _id(text: str) -> UUID:

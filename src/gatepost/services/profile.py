@@ -16,7 +16,7 @@ from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.networks.cloud.manage import CloudAccount, NumberState
 from gatepost.networks.cloud.values import items, some
 from gatepost.services.network_errors import network_call
-from gatepost.store.channels import ChannelConfig, note_number, tell_connection
+from gatepost.store.channels import ChannelConfig, save_connection, save_number
 from gatepost.store.pool import Database
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -80,11 +80,11 @@ async def check_health(db: Database, channel: ChannelConfig, business: CloudAcco
     patch["checked_at"] = times.show(now)
     if number.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.show(now)
-    await note_number(db, channel.id, patch, number.tier)
+    await save_number(db, channel.id, patch, number.tier)
     changed = changed_connection(channel.state.get("status"), number.status)
     if changed is not None:
         ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
-        await tell_connection(db, ref, channel.id, *changed, now)
+        await save_connection(db, ref, channel.id, *changed, now)
     return health
 
 

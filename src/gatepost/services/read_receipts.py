@@ -10,7 +10,7 @@ from gatepost.model.person import LID, USER
 from gatepost.networks.base import Network, Person
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.conversations.changes import newest_heard
+from gatepost.store.conversations.changes import read_last_incoming
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
@@ -30,7 +30,7 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
     """Shows 'typing…' in a conversation: under the person's newest message, which the network marks as read by it."""
-    heard = await newest_heard(db, channel.id, read_conversation_id(conversation), now - MEMORY)
+    heard = await read_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
     if heard is None:
         raise no_conversation()
     if heard.network_id is None or heard.address is None:

@@ -101,13 +101,13 @@ async def _pack_again(db: Database, channel_id: UUID, covered: StaleBlock, pendi
         found = await _read_words(db, channel_id, rest if len(rest) <= store.FULL else rest[: store.BLOCK], pending)
         rest = rest[len(found) :]
         end = max(found) if rest else covered.last_id
-        blocks.append(await compute(store.pack, channel_id, end, found))
+        blocks.append(await compute(store.build_block, channel_id, end, found))
     return blocks
 
 
 async def _pack_new(db: Database, channel_id: UUID, pending: PendingIndex) -> WordBlock:
     found = await _read_words(db, channel_id, pending.fresh, pending)
-    return await compute(store.pack, channel_id, max(found), found)
+    return await compute(store.build_block, channel_id, max(found), found)
 
 
 async def _read_words(db: Database, channel_id: UUID, messages: Sequence[SizedMessage], pending: PendingIndex) -> Words:
@@ -160,7 +160,7 @@ async def _find_unfit(db: Database, channel_id: UUID, blocks: Sequence[WordBlock
     unfit = []
     for id_ in every:
         words, _ = await compute(words_of_each, await read_contents(db, channel_id, [id_]))
-        block = await compute(store.pack, channel_id, id_, {id_: found for id_, (found, _) in words.items()})
-        if words and not await store.fits(db, channel_id, block):
+        block = await compute(store.build_block, channel_id, id_, {id_: found for id_, (found, _) in words.items()})
+        if words and not await store.block_fits(db, channel_id, block):
             unfit.append(id_)
     return unfit or every

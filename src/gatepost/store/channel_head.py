@@ -49,7 +49,7 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
     return ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
 
 
-async def lock_out(conn: "Connection[Any]", channel_id: UUID) -> None:
+async def lock_head_exclusively(conn: "Connection[Any]", channel_id: UUID) -> None:
     """The strong lock: waits for everybody who holds the head in any way, and keeps them all out until the end."""
     await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
 
@@ -58,7 +58,7 @@ def no_such_channel() -> NotFound:
     return NotFound("There is no such channel any more.")
 
 
-async def hold_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
+async def fence_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
     """Fences writes that need no place in the order: shared by all but a change of owner, which waits for it."""
     row = await conn.fetchrow(
         "SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE", channel_id, epoch
@@ -150,7 +150,7 @@ class Lease(msgspec.Struct, frozen=True):
 _EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a sweep too late costs more
 
 
-async def wanting_owner(db: Database, now: datetime, most: int) -> list[UUID]:
+async def find_unowned_channels(db: Database, now: datetime, most: int) -> list[UUID]:
     """Channels with work to do and nobody to do it, the longest waiting first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -252,7 +252,7 @@ async def release_all(db: Database, owner: UUID) -> int:
     return len(rows)
 
 
-async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
+async def read_log_ends(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
     """Where each channel stands: the sweep compares it with what the owner has seen."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -261,7 +261,7 @@ async def ends_of(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
     return {row["channel_id"]: LogEnd(row["seq"], row["work_at"]) for row in rows}
 
 
-async def all_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:
+async def read_all_log_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:
     """The last event of every channel, or of one."""
     async with db.connection() as conn:
         if only is None:

@@ -11,7 +11,7 @@ from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
 from gatepost.store.channel_head import EventBuffer, Lease, append_events, lock_head
-from gatepost.store.devices import note_device
+from gatepost.store.devices import record_device
 from gatepost.store.pool import Connection, Database
 
 
@@ -142,7 +142,7 @@ async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets:
     )
 
 
-async def note_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
+async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
     """Notes how a number stands at the network. A tier that came of its news, or of our ladder, follows; one set by
     hand stays."""
     async with db.connection(wakes=channel_id, sending=False) as conn:
@@ -156,7 +156,7 @@ async def note_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], 
         )
 
 
-async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
+async def save_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Notes what the network says of the number, and leaves what it said of other things; returns all of it."""
     async with db.connection() as conn:
         state = await conn.fetchval(
@@ -168,7 +168,7 @@ async def note_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
     """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
     async with db.transaction() as conn:
-        await note_device(conn, account_id, channel_id)
+        await record_device(conn, account_id, channel_id)
         # First the head, as everybody else; with the channel it goes, and whoever still writes finds out that it owns
         # nothing.
         slice_ = await conn.fetchrow(
@@ -218,7 +218,7 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
     return value
 
 
-async def note_connection(
+async def record_connection(
     conn: "Connection[Any]",
     channel_id: UUID,
     state: str,
@@ -236,7 +236,7 @@ async def note_connection(
     return True
 
 
-async def tell_connection(
+async def save_connection(
     db: Database,
     channel: ChannelRef,
     channel_id: UUID,
@@ -251,7 +251,7 @@ async def tell_connection(
     async with db.transaction(wakes=channel_id, sending=False) as conn:
         head = await lock_head(conn, channel_id, epoch)
         event_buffer = EventBuffer(head, now)
-        changed = await note_connection(conn, channel_id, state, reason, event_buffer, details)
+        changed = await record_connection(conn, channel_id, state, reason, event_buffer, details)
         if event_buffer.events:
             await append_events(conn, head, channel, event_buffer.events, now)
     return changed
@@ -273,7 +273,9 @@ async def count_opened(db: Database, channel_id: UUID, since: datetime, most: in
     return count
 
 
-async def conversations_open(db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime) -> set[UUID]:
+async def find_open_conversations(
+    db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime
+) -> set[UUID]:
     """With which of these people a conversation is open: somebody wrote within the last 24 hours."""
     async with db.connection() as conn:
         rows = await conn.fetch(

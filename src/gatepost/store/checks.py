@@ -105,7 +105,7 @@ async def _may_fill(conn: "Connection[Any]") -> bool:
     return True
 
 
-class KeptSecret(msgspec.Struct, frozen=True):
+class StoredSecret(msgspec.Struct, frozen=True):
     """A stored secret, and what it belongs to."""
 
     kind: Literal["channel", "endpoint"]
@@ -117,7 +117,7 @@ class KeyProof(msgspec.Struct, frozen=True):
     """What a key has to open."""
 
     check: bytes | None
-    secrets: tuple[KeptSecret, ...] = ()
+    secrets: tuple[StoredSecret, ...] = ()
 
     @property
     def exists(self) -> bool:
@@ -125,7 +125,7 @@ class KeyProof(msgspec.Struct, frozen=True):
         return self.check is not None or bool(self.secrets)
 
 
-async def read_proof(db: Database) -> KeyProof:
+async def read_key_proof(db: Database) -> KeyProof:
     """The check value; where there is none yet, the newest secret of a channel and of an endpoint."""
     async with db.connection() as conn:
         check = await conn.fetchval("SELECT sealed FROM key_check WHERE id = 1")
@@ -134,7 +134,7 @@ async def read_proof(db: Database) -> KeyProof:
     return KeyProof(None, await list_secrets(db, 1))
 
 
-async def list_secrets(db: Database, most: int | None = None) -> tuple[KeptSecret, ...]:
+async def list_secrets(db: Database, most: int | None = None) -> tuple[StoredSecret, ...]:
     """The newest secrets of channels and of endpoints, so many of each, or all."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -144,10 +144,10 @@ async def list_secrets(db: Database, most: int | None = None) -> tuple[KeptSecre
                (SELECT 'endpoint', id, secret FROM endpoints ORDER BY id DESC LIMIT $1)""",
             most,
         )
-    return tuple(KeptSecret(row["kind"], row["id"], row["sealed"]) for row in rows)
+    return tuple(StoredSecret(row["kind"], row["id"], row["sealed"]) for row in rows)
 
 
-async def put_check(db: Database, sealed: bytes, *, replace: bool = False) -> None:
+async def save_key_check(db: Database, sealed: bytes, *, replace: bool = False) -> None:
     """Writes the check value where there is none, or in place of the one that is there."""
     change = "UPDATE SET sealed = excluded.sealed, created_at = now()" if replace else "NOTHING"
     async with db.connection() as conn:

@@ -27,7 +27,7 @@ WHERE c.relnamespace = to_regnamespace('qr_devices') AND c.relkind = 'r' AND NOT
 ORDER BY c.relname <> 'whatsmeow_device'"""
 
 
-async def note_device(conn: "Connection[Any]", account_id: UUID, channel_id: UUID) -> None:
+async def record_device(conn: "Connection[Any]", account_id: UUID, channel_id: UUID) -> None:
     """Notes the device of a channel that is about to be deleted, if a phone is linked to it."""
     await conn.execute(
         """INSERT INTO forgotten_devices (device)

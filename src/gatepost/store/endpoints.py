@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
-from gatepost.store.channel_head import channel_transaction, lock_head, lock_out
+from gatepost.store.channel_head import channel_transaction, lock_head, lock_head_exclusively
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
@@ -265,7 +265,7 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
     A retry is written with the head locked and only if its endpoint exists: so none is left behind.
     """
     async with db.transaction(wakes=channel_id) as conn:
-        await lock_out(conn, channel_id)
+        await lock_head_exclusively(conn, channel_id)
         done = await conn.fetchval(
             """WITH retries AS (DELETE FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2)
                DELETE FROM endpoints WHERE channel_id = $1 AND id = $2 RETURNING 1""",

@@ -48,7 +48,7 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     return Caller(Principal("key", id_, frozenset(scopes), expires_at, revoked_at), **values)
 
 
-async def operator_of(db: Database, channel_id: UUID) -> Caller | None:
+async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
     """Return the operator as the caller on a channel: with every scope, but within the account's plan."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
@@ -143,7 +143,7 @@ async def rotate_key(
     return _key(row) if row else None
 
 
-async def touch_keys(db: Database, used: Mapping[UUID, datetime]) -> None:
+async def record_key_uses(db: Database, used: Mapping[UUID, datetime]) -> None:
     """Notes when keys were last used, never backwards, locking them in their order."""
     if not used:
         return

@@ -48,7 +48,7 @@ async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> LabelRow 
         return await _find(conn, "id = $2", channel_id, label_id)
 
 
-async def labels_of(
+async def read_labels_by_contact(
     conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], target: str
 ) -> dict[UUID, list[LabelRow]]:
     """The labels on each of these conversations or contacts, by name."""
@@ -96,18 +96,18 @@ class ChannelLabels:
     async def find(self, label_id: UUID) -> LabelRow | None:
         return await _find(self._conn, "id = $2", self._channel_id, label_id)
 
-    async def find_known(self, network_id: str) -> LabelRow | None:
+    async def find_by_network_id(self, network_id: str) -> LabelRow | None:
         """The label that the network calls so."""
         return await _find(self._conn, "network_id = $2", self._channel_id, network_id)
 
-    async def find_named(self, name: str) -> LabelRow | None:
+    async def find_by_name(self, name: str) -> LabelRow | None:
         """The label of a name, however its letters are written."""
         return await _find(self._conn, "lower(name) = lower($2)", self._channel_id, name)
 
     async def free_name(self, name: str, label_id: UUID | None) -> str:
         """A name that no other label has, as near to this one as can be."""
         number, chosen = 1, name[:NAME_MOST]
-        while (found := await self.find_named(chosen)) is not None and found.id != label_id:
+        while (found := await self.find_by_name(chosen)) is not None and found.id != label_id:
             number += 1
             chosen = numbered(name, number)
         return chosen
@@ -167,7 +167,7 @@ class ChannelLabels:
         await self._conn.execute("DELETE FROM labels WHERE channel_id = $1 AND id = $2", *keys)
         self._event_buffer.add(events.LABEL, "deleted", label.data())
 
-    async def put_on(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
+    async def assign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Puts a label on a conversation or a contact; what was so already is not told again."""
         changed = await self._conn.fetchval(
             """INSERT INTO label_uses (channel_id, label_id, target, contact_id, created_at)
@@ -181,7 +181,7 @@ class ChannelLabels:
         if changed:
             self._tell_use("assigned", label, contact, target)
 
-    async def take_off(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
+    async def unassign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Takes a label off; where it was not, nothing is told."""
         changed = await self._conn.fetchval(
             """DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2 AND target = $3 AND contact_id = $4
@@ -195,7 +195,7 @@ class ChannelLabels:
             self._tell_use("removed", label, contact, target)
 
     def _tell_use(self, action: str, label: LabelRow, contact: KnownContact, target: str) -> None:
-        data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.called)
+        data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.display_name)
         self._event_buffer.add(events.LABEL, action, data, contact.id)
 
 

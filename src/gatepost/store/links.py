@@ -36,7 +36,7 @@ async def get_link(db: Database, channel_id: UUID) -> LinkRow:
     return LinkRow(**dict(row.items())) if row else LinkRow()
 
 
-async def wish_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
+async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
     """Notes what people want of a link, and calls for an owner."""
     assert wishes.keys() <= _WISHES
     async with db.transaction(wakes=channel_id) as conn:
@@ -49,7 +49,7 @@ async def wish_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any
         )
 
 
-async def show_link(db: Database, lease: Lease, **values: Any) -> None:
+async def update_link(db: Database, lease: Lease, **values: Any) -> None:
     """Notes what the link shows now; only its owner may."""
     assert values.keys() <= set(LinkRow.__struct_fields__)
     async with db.transaction() as conn:

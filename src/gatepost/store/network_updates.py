@@ -10,11 +10,11 @@ import msgspec
 from gatepost.model import times
 from gatepost.model.person import Person
 from gatepost.store.channel_head import EventBuffer, Lease
-from gatepost.store.channels import note_connection
+from gatepost.store.channels import record_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
 from gatepost.store.pool import Connection, Database
-from gatepost.store.templates import TemplateReport, apply_template_news
+from gatepost.store.templates import TemplateReport, apply_template_reports
 
 STALE_TEMPLATES = "templates_stale_since"
 STALE_NUMBER = "number_stale_since"
@@ -76,11 +76,11 @@ async def write_reports(
     """Writes all news of a batch, and tells of what changed."""
     for about in news.persons:
         await _write_person(about, people)
-    people.tell_renewed(event_buffer)
+    people.emit_changes(event_buffer)
     labels = ChannelLabels(conn, channel_id, event_buffer, now)
     for label in news.labels:
         await _write_label(labels, label, people)
-    unknown = await apply_template_news(conn, channel_id, news.templates, now) if news.templates else []
+    unknown = await apply_template_reports(conn, channel_id, news.templates, now) if news.templates else []
     if unknown or news.stale_templates:
         await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
@@ -92,13 +92,13 @@ async def write_reports(
 async def _write_person(about: ContactReport, people: ContactResolver) -> None:
     if about.old_phone is not None:
         await people.renumber(about.old_phone, about.person, about.at)
-        await people.meet([about.person])
+        await people.resolve([about.person])
     if about.opted_out is not None:
         await people.opt_out(about.person, out=about.opted_out)
 
 
 async def _write_label(labels: ChannelLabels, about: LabelReport, people: ContactResolver) -> None:
-    label = await labels.find_known(about.network_id)
+    label = await labels.find_by_network_id(about.network_id)
     if about.action == "deleted":
         if label is not None:
             await labels.delete(label)
@@ -107,15 +107,15 @@ async def _write_label(labels: ChannelLabels, about: LabelReport, people: Contac
         return  # a label that nobody knows is on nobody
     label = await _named(labels, label, about)
     if about.person is not None and about.action == "assigned":
-        await labels.put_on(label, people.of(about.person))
+        await labels.assign(label, people.of(about.person))
     elif about.person is not None and about.action == "removed":
-        await labels.take_off(label, people.of(about.person))
+        await labels.unassign(label, people.of(about.person))
 
 
 async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelReport) -> LabelRow:
     """The label as the network has it now. One that people made here under the same name is the same label."""
     if label is None and about.name:
-        made_here = await labels.find_named(about.name)
+        made_here = await labels.find_by_name(about.name)
         if made_here is not None and made_here.network_id is None:
             label = await labels.adopt(made_here, about.network_id)
     if label is None:
@@ -136,7 +136,7 @@ async def _write_number(
             msgspec.json.encode(about.limits).decode(),
         )
     if about.connection is not None:
-        await note_connection(conn, channel_id, about.connection, about.reason, event_buffer)
+        await record_connection(conn, channel_id, about.connection, about.reason, event_buffer)
 
 
 async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
@@ -160,6 +160,6 @@ async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_T
         )
 
 
-def stamped(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def with_time(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Facts about a number, with the time that they were told."""
     return {**values, "at": times.show(now)}

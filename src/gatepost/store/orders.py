@@ -16,7 +16,7 @@ from gatepost.model.order import LINES_MAX, check_move
 from gatepost.model.person import shown_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.messages.amend import part
+from gatepost.store.messages.amend import json_object
 from gatepost.store.pool import Connection, Database
 
 
@@ -85,7 +85,7 @@ async def get_order(db: Database, channel_id: UUID, order_id: UUID) -> OrderRow 
         return await _get(conn, channel_id, order_id)
 
 
-async def move_order(
+async def set_order_status(
     db: Database, channel: ChannelRef, channel_id: UUID, order_id: UUID, status: str, now: datetime
 ) -> OrderRow | None:
     """Sets an order's status, and tells of it where that changes it; None when there is no such order."""
@@ -103,12 +103,12 @@ async def move_order(
         )
         after = msgspec.structs.replace(before, status=status, updated_at=now)
         change.event_buffer.add(
-            events.ORDER, "updated", order_shown(after) | {"previous": before.status}, after.contact_id
+            events.ORDER, "updated", order_view(after) | {"previous": before.status}, after.contact_id
         )
     return after
 
 
-def order_shown(order: OrderRow) -> dict[str, Any]:
+def order_view(order: OrderRow) -> dict[str, Any]:
     """An order as events and the API show it, money as decimal text."""
     fields = {
         "status": order.status,
@@ -147,7 +147,7 @@ async def write_order(
     now: datetime,
 ) -> None:
     """Notes an order, and tells of it."""
-    order = part(msgspec.json.decode(content), "order")
+    order = json_object(msgspec.json.decode(content), "order")
     if not order:
         return
     listed = order.get("items")
@@ -178,7 +178,7 @@ async def write_order(
         at,
         now,
     )
-    contact_shown = events.contact_ref(contact.id, contact.phone, contact.called)
+    contact_shown = events.contact_ref(contact.id, contact.phone, contact.display_name)
     event_buffer.add(events.ORDER, "created", events.order_data(id_, contact_shown, contact.id, shown, at), contact.id)
 
 

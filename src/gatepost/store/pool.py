@@ -140,7 +140,7 @@ class Database:
             yield conn
 
 
-def keys_and_span(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
+def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
     """Keys of a batch with the range that they lie in, by which partitions are left out."""
     return keys, min(keys), max(keys)
 

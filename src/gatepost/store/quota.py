@@ -71,9 +71,9 @@ async def spend(conn: "Connection[Any]", quota: Quota, held: QuotaSlice, count: 
 async def provide(db: Database, channel_id: UUID, quota: Quota, short: QuotaShort) -> None:
     """Does what a batch lacks before it is tried again."""
     if short.step is QuotaStep.RETURN:
-        await return_rest(db, channel_id, quota.account_id)
+        await return_remainder(db, channel_id, quota.account_id)
     elif short.step is QuotaStep.RECLAIM:
-        await reclaim_rests(db, quota.account_id, quota.month)
+        await reclaim_remainders(db, quota.account_id, quota.month)
     else:
         await take_slice(db, channel_id, quota, short.lacking)
 
@@ -82,7 +82,7 @@ async def refill(db: Database, channel_id: UUID, quota: Quota, held: QuotaSlice,
     """Gets a channel a slice that covers so many messages, where the month has room for slices; False where not."""
     left = held.left
     if left and not covers(quota, held, left):
-        await return_rest(db, channel_id, quota.account_id)
+        await return_remainder(db, channel_id, quota.account_id)
         left = 0
     async with db.connection() as conn:
         usage = await _read_usage(conn, quota)
@@ -129,7 +129,7 @@ _TAKE = f"""WITH head AS (
    FROM usage WHERE channel_id = $1 RETURNING {_UNFLUSHED}"""
 
 
-async def return_rest(db: Database, channel_id: UUID, account_id: UUID) -> None:
+async def return_remainder(db: Database, channel_id: UUID, account_id: UUID) -> None:
     """Gives back what a channel has not used of its slice, to the month that it is of."""
     async with db.connection() as conn:
         await conn.fetchval(_RETURN, channel_id, account_id)
@@ -144,7 +144,7 @@ _RETURN = f"""WITH head AS (
    UPDATE channel_heads h SET slice_left = 0 FROM head WHERE h.channel_id = $1 RETURNING {_UNFLUSHED}"""
 
 
-async def reclaim_rests(db: Database, account_id: UUID, month: date) -> None:
+async def reclaim_remainders(db: Database, account_id: UUID, month: date) -> None:
     """Takes back what the channels of an account hold of a month, one head at a time.
 
     Slices that are granted meanwhile may be missed; they have numbers beyond the one that is noted at the end.
@@ -160,7 +160,7 @@ async def reclaim_rests(db: Database, account_id: UUID, month: date) -> None:
             month,
         )
     for row in rows:
-        await return_rest(db, row["channel_id"], account_id)
+        await return_remainder(db, row["channel_id"], account_id)
     async with db.connection() as conn:
         await conn.fetchval(
             f"""UPDATE account_usage SET reclaimed = greatest(reclaimed, $3)

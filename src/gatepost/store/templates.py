@@ -286,7 +286,7 @@ async def _take_over(
     return len(new), len(changed)
 
 
-async def apply_template_news(
+async def apply_template_reports(
     conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateReport], now: datetime
 ) -> list[TemplateReport]:
     """Notes what the network says of templates, in its order; returns the news of those that are not known here.

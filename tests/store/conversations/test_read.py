@@ -14,7 +14,7 @@ from gatepost.model.errors import NotFound
 from gatepost.networks.base import Person
 from gatepost.services.conversations import list_history
 from gatepost.store.channel_head import channel_transaction
-from gatepost.store.conversations.changes import change_conversation, read_all
+from gatepost.store.conversations.changes import change_conversation, mark_read
 from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, list_conversations
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
@@ -87,9 +87,9 @@ async def fill(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID) -> 
 async def numbers(db: Database, wanted: InboxFilter, before: UUID | None = None) -> tuple[list[int], UUID | None]:
     """A page of conversations by their numbers, and where the next one begins."""
     page = await list_conversations(db, CHANNEL, wanted, before, PAGE)
-    found = [int(one.talk.phone) - 4_900_000_000 for one in page.conversations]
+    found = [int(one.conversation.phone) - 4_900_000_000 for one in page.conversations]
     assert [one.last_message.id for one in page.conversations if one.last_message] == [
-        one.talk.last_message_id for one in page.conversations
+        one.conversation.last_message_id for one in page.conversations
     ]
     return found, page.following
 
@@ -151,7 +151,7 @@ async def test_uses_of_a_label_are_read_at_once_for_a_large_page(watched: Watche
     ]
     assert looks == [1, 1]  # counted, and gathered; not one for each step
     second = await list_conversations(db, CHANNEL, InboxFilter(label_id=LOST), first.following, 100)
-    phones = [int(one.talk.phone) - 4_900_000_000 for one in second.conversations]
+    phones = [int(one.conversation.phone) - 4_900_000_000 for one in second.conversations]
     assert phones == down(RARE + 1, 100)
 
 
@@ -172,9 +172,9 @@ async def test_history_goes_by_the_contact(watched: Watched) -> None:
     db, plans = watched
     ((one,), _) = await page_of_one(db)
     plans.clear()
-    conversation = ids.show("cv", one.talk.contact_id)
+    conversation = ids.show("cv", one.conversation.contact_id)
     found = await list_history(db, CHANNEL, conversation, None, 100, NOW)
-    assert [message.id for message in found.messages] == [one.talk.last_message_id]
+    assert [message.id for message in found.messages] == [one.conversation.last_message_id]
     assert rows_of(plans[-1], "messages") == 1
     with pytest.raises(NotFound):
         await list_history(db, STRANGER, conversation, None, 100, NOW)
@@ -205,7 +205,7 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
         assert await blocks_read(db) - before <= 15 * PAGE + more, wanted
     ((one,), _) = await page_of_one(db)
     before = await blocks_read(db)
-    found = await list_history(db, CHANNEL, ids.show("cv", one.talk.contact_id), None, PAGE, NOW)
+    found = await list_history(db, CHANNEL, ids.show("cv", one.conversation.contact_id), None, PAGE, NOW)
     assert len(found.messages) == 1
     assert await blocks_read(db) - before <= 2 * PAGE
     await db.close()
@@ -235,7 +235,7 @@ async def test_nothing_is_told_when_nothing_changed(stage: Stage) -> None:
             assert await change_conversation(change, contact_id, wishes) is known
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
         assert await change_conversation(change, ids.ZERO, {"note": "x"}) is False
-        assert await read_all(change, ids.ZERO, NOW) is None
+        assert await mark_read(change, ids.ZERO, NOW) is None
     assert [event["changed"] for event in await data(stage, "chat", "updated")] == [["note"]]
 
 
@@ -245,7 +245,7 @@ async def test_reading_and_writing_at_once_lose_no_count(stage: Stage) -> None:
 
     async def read() -> None:
         async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-            assert await read_all(change, contact_id, NOW - timedelta(days=30)) is not None
+            assert await mark_read(change, contact_id, NOW - timedelta(days=30)) is not None
 
     await read()
     await asyncio.gather(*(hear(stage, said(stage, ANA)) for _ in range(30)))

@@ -21,7 +21,7 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.search import index as search_index
 from gatepost.store.search.index import forget_blocks
-from gatepost.store.search.query import read_closed, search_blocks
+from gatepost.store.search.query import read_indexed_end, search_blocks
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.watching import Plan, fill, filled_once, watched_copy
@@ -100,10 +100,10 @@ async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
     await stage.take_over()
     await say(stage, ["one"] * (search_index.BLOCK - 1))
     assert await index(stage) == 0
-    assert await read_closed(stage.db, stage.channel_id) == ids.ZERO
+    assert await read_indexed_end(stage.db, stage.channel_id) == ids.ZERO
     (last,) = await say(stage, ["one"])
     assert await index(stage) == 1
-    assert await read_closed(stage.db, stage.channel_id) == last
+    assert await read_indexed_end(stage.db, stage.channel_id) == last
 
 
 @pytest.mark.parametrize(("late", "expected"), [(72, [200]), (73, [128, 73])])

@@ -50,7 +50,7 @@ class ReadConversation(Conversation, frozen=True):
 
 
 def _fields(found: ConversationDetails, now: datetime, *, window: bool) -> dict[str, Any]:
-    row, message = found.talk, found.last_message
+    row, message = found.conversation, found.last_message
     return {
         "id": ids.show("cv", row.contact_id),
         "contact": ContactRef.of(row.contact_id, row.phone, row.name),

@@ -16,7 +16,7 @@ from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
-from gatepost.store.contacts.rows import add_forms, join_contacts
+from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
@@ -77,7 +77,7 @@ async def change_contact(
         before = await get_contact(conn, channel_id, contact_id)
         if before is None:
             return None
-        after = with_wish(before, wish, now)
+        after = with_changes(before, wish, now)
         changed = changed_fields(before, after)
         if not changed:
             return before
@@ -122,7 +122,7 @@ async def merge_contacts(
         goes = await get_contact(conn, channel_id, goes_id)
         if stays is None or goes is None:
             return None
-        await join_contacts(conn, channel_id, stays_id, goes_id, goes.phone)
+        await merge_contact_rows(conn, channel_id, stays_id, goes_id, goes.phone)
         if is_phone(goes.phone) and not is_phone(stays.phone):
             await _go_by(conn, channel_id, stays, goes.phone)
         after = await get_contact(conn, channel_id, stays_id)
@@ -174,7 +174,7 @@ def _put(
     """One line onto what is known; nothing is written yet."""
     before = known.get(line.phone)
     try:
-        after = new_row(line, now) if before is None else with_wish(before, line.wish, now)
+        after = new_row(line, now) if before is None else with_changes(before, line.wish, now)
     except GatepostError as error:
         return ImportResult("refused", refusal=error)
     if before is not None and not changed_fields(before, after):
@@ -195,10 +195,10 @@ def _put(
 def new_row(line: ImportLine, now: datetime) -> ContactRow:
     """A contact that nobody knew."""
     bare = ContactRow(ids.new_id(now), line.phone, None, None, None, None, {}, now, now)
-    return with_wish(bare, line.wish, now)
+    return with_changes(bare, line.wish, now)
 
 
-def with_wish(row: ContactRow, wish: ContactFields, now: datetime) -> ContactRow:
+def with_changes(row: ContactRow, wish: ContactFields, now: datetime) -> ContactRow:
     """The contact as wished. Of what stays as it was, the old value stays: since when somebody is opted out."""
     given = row.given_name if wish.name is msgspec.UNSET or wish.name == row.name else wish.name
     out = row.opted_out
@@ -243,7 +243,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         [_encode(row.custom).decode() for row in rows],
         now,
     )
-    await add_forms(conn, channel_id, {row.phone: row.id for row in rows})
+    await add_number_forms(conn, channel_id, {row.phone: row.id for row in rows})
 
 
 async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow]) -> None:

@@ -17,8 +17,8 @@ from gatepost.model import ids
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
 from gatepost.store.channel_head import EventBuffer
-from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, join_contacts
-from gatepost.store.conversations.changes import tell_made
+from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, merge_contact_rows
+from gatepost.store.conversations.changes import emit_created
 from gatepost.store.pool import Connection
 
 _SAME_OWNER = timedelta(days=1)  # nobody else gets a number so soon after it was given up
@@ -45,7 +45,7 @@ class ContactResolver:
         self._new: list[KnownContact] = []  # made, and not told of
         self._made: set[UUID] = set()  # nobody has heard of these yet, so nothing about them is a change
 
-    async def meet(self, persons: Sequence[Person]) -> None:
+    async def resolve(self, persons: Sequence[Person]) -> None:
         """Makes sure that everybody has a contact, and only one."""
         await self._meet(identities(persons))
 
@@ -57,10 +57,10 @@ class ContactResolver:
         """The contact of somebody whom the batch has met."""
         return self._by_address[addresses(person)[0]]
 
-    def tell_renewed(self, event_buffer: EventBuffer) -> None:
+    def emit_changes(self, event_buffer: EventBuffer) -> None:
         """Tells of contacts that are new or not what they were, each once."""
         now_known = {contact.id: contact for contact in self._by_address.values()}
-        tell_made([now_known[c.id] for c in self._new if c.id in now_known], event_buffer, self._now)
+        emit_created([now_known[c.id] for c in self._new if c.id in now_known], event_buffer, self._now)
         self._new = []
         for renewed in self._renewed.values():
             event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
@@ -148,7 +148,7 @@ class ContactResolver:
         return stays
 
     async def _take_in(self, stays: KnownContact, goes: KnownContact) -> KnownContact:
-        await join_contacts(self._conn, self._channel_id, stays.id, goes.id, goes.phone)
+        await merge_contact_rows(self._conn, self._channel_id, stays.id, goes.id, goes.phone)
         names = {field: getattr(stays, field) or getattr(goes, field) for field in ("name", "username", "given_name")}
         whole = msgspec.structs.replace(stays, **names)
         for address, contact in self._by_address.items():
@@ -214,7 +214,7 @@ class ContactResolver:
 
     def _note_names(self, before: KnownContact, after: KnownContact) -> None:
         """What the network calls somebody is no news where people here call them otherwise."""
-        if after.called != before.called:
+        if after.display_name != before.display_name:
             self._note(after, "name")
         if after.username != before.username:
             self._note(after, "username")
@@ -243,4 +243,4 @@ def _shown(renewed: ChangedContact) -> dict[str, Any]:
     fields: dict[str, Any] = {"username": contact.username, "changed": list(renewed.changes)}
     if renewed.opted_out is not None:
         fields["opted_out"] = renewed.opted_out
-    return events.contact_change_data(contact.id, contact.phone, contact.called, fields, joined=renewed.joined)
+    return events.contact_change_data(contact.id, contact.phone, contact.display_name, fields, joined=renewed.joined)

@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.store.labels import CONTACT, LabelRow, labels_of
+from gatepost.store.labels import CONTACT, LabelRow, read_labels_by_contact
 from gatepost.store.pool import Connection, Database
 
 _LAST = UUID(int=2**128 - 1)
@@ -188,7 +188,7 @@ async def search_contacts(
 async def labels_on(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[LabelRow]]:
     """The labels on each of these contacts, by name."""
     async with db.connection() as conn:
-        return await labels_of(conn, channel_id, contact_ids, CONTACT)
+        return await read_labels_by_contact(conn, channel_id, contact_ids, CONTACT)
 
 
 async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:

@@ -20,7 +20,7 @@ class KnownContact(msgspec.Struct, frozen=True):
     given_name: str | None = None  # as people call them here
 
     @property
-    def called(self) -> str | None:
+    def display_name(self) -> str | None:
         """The name that events and people use."""
         return self.given_name or self.name
 
@@ -64,7 +64,7 @@ async def add_missing(
     wanted = [KnownContact(ids.new_id(now), phone, names.get(phone)) for phone in _one_form_each(missing)]
     inserted = await _insert(conn, channel_id, wanted, now)
     made = [contact for contact in wanted if contact.phone in inserted]
-    await add_forms(conn, channel_id, {contact.phone: contact.id for contact in made})
+    await add_number_forms(conn, channel_id, {contact.phone: contact.id for contact in made})
     known.update((form, contact) for contact in made for form in forms_of(contact.phone))
     if len(made) < len(wanted):
         known.update(await find_contacts(conn, channel_id, set(missing) - known.keys()))
@@ -80,7 +80,7 @@ def _one_form_each(phones: Sequence[str]) -> list[str]:
     return list(firsts)
 
 
-async def add_forms(conn: "Connection[Any]", channel_id: UUID, owners: Mapping[str, UUID]) -> None:
+async def add_number_forms(conn: "Connection[Any]", channel_id: UUID, owners: Mapping[str, UUID]) -> None:
     """Makes each number's other form an alias of its contact, unless somebody goes by that already."""
     others = sorted((other, owner) for phone, owner in owners.items() if (other := other_form(phone)))
     if others:
@@ -115,7 +115,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Know
     return {row["phone"] for row in rows}
 
 
-async def join_contacts(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
+async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
     """Makes one person of two; `address` is what the second went by. The caller holds the channel's head."""
     await _join_messages(conn, channel_id, stays, goes)
     await _join_conversations(conn, channel_id, stays, goes)

@@ -14,9 +14,9 @@ from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.labels import CONVERSATION, LabelRow, labels_of
-from gatepost.store.messages.history import StoredMessage, stored
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.labels import CONVERSATION, LabelRow, read_labels_by_contact
+from gatepost.store.messages.history import StoredMessage, message_of_row
+from gatepost.store.pool import Connection, Database, keys_and_range
 
 OPEN, CLOSED = "open", "closed"
 STATUSES = (OPEN, CLOSED)
@@ -44,18 +44,21 @@ class ConversationRow(msgspec.Struct, frozen=True):
 class ConversationDetails(msgspec.Struct, frozen=True):
     """A conversation with all that is shown of it."""
 
-    talk: ConversationRow
+    conversation: ConversationRow
     labels: Sequence[LabelRow]
     last_message: StoredMessage | None
 
 
-TALK = ", ".join(ConversationRow.__struct_fields__)  # of a conversation with its person
-ROW = ", ".join(name for name in ConversationRow.__struct_fields__ if name not in ("phone", "name"))  # its own columns
+COLUMNS = ", ".join(ConversationRow.__struct_fields__)  # of a conversation with its person
+ROW_COLUMNS = ", ".join(
+    name for name in ConversationRow.__struct_fields__ if name not in ("phone", "name")
+)  # its own columns
 # Whom a conversation is with.
 PERSON = """(SELECT phone, COALESCE(given_name, name) AS name FROM contacts
              WHERE channel_id = $1 AND id = contact_id LIMIT 1) p"""
-_TALK = f"""SELECT {TALK} FROM (
-        SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = $2) v CROSS JOIN LATERAL {PERSON}"""
+_SELECT = f"""SELECT {COLUMNS} FROM (
+        SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = $1 AND contact_id = $2) v
+    CROSS JOIN LATERAL {PERSON}"""
 _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
 
 
@@ -78,24 +81,29 @@ async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
 
 async def read_conversation(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationDetails | None:
     """The same where a connection is at hand."""
-    talk = await _find(conn, channel_id, contact_id)
-    return (await complete(conn, channel_id, [talk]))[0] if talk else None
+    conversation = await _find(conn, channel_id, contact_id)
+    return (await with_details(conn, channel_id, [conversation]))[0] if conversation else None
 
 
-async def complete(
-    conn: "Connection[Any]", channel_id: UUID, talks: Sequence[ConversationRow]
+async def with_details(
+    conn: "Connection[Any]", channel_id: UUID, conversations: Sequence[ConversationRow]
 ) -> list[ConversationDetails]:
     """Conversations with their labels and newest messages."""
-    labels = await labels_of(conn, channel_id, [talk.contact_id for talk in talks], CONVERSATION)
-    newest = await _newest(conn, channel_id, talks)
-    return [ConversationDetails(talk, labels[talk.contact_id], newest.get(talk.contact_id)) for talk in talks]
+    labels = await read_labels_by_contact(
+        conn, channel_id, [conversation.contact_id for conversation in conversations], CONVERSATION
+    )
+    newest = await _newest(conn, channel_id, conversations)
+    return [
+        ConversationDetails(conversation, labels[conversation.contact_id], newest.get(conversation.contact_id))
+        for conversation in conversations
+    ]
 
 
 async def _newest(
-    conn: "Connection[Any]", channel_id: UUID, talks: Sequence[ConversationRow]
+    conn: "Connection[Any]", channel_id: UUID, conversations: Sequence[ConversationRow]
 ) -> dict[UUID, StoredMessage]:
     """The newest message of each conversation, by whole keys: either index of messages is right then."""
-    keys = {talk.last_message_id: talk.contact_id for talk in talks if talk.last_message_id}
+    keys = {row.last_message_id: row.contact_id for row in conversations if row.last_message_id}
     if not keys:
         return {}
     rows = await conn.fetch(
@@ -105,19 +113,19 @@ async def _newest(
                   AND id BETWEEN $4 AND $5 LIMIT 1) m""",
         channel_id,
         list(keys.values()),
-        *keys_and_span(list(keys)),
+        *keys_and_range(list(keys)),
     )
-    return {message.contact_id: message for message in map(stored, rows)}
+    return {message.contact_id: message for message in map(message_of_row, rows)}
 
 
-async def change_conversation(change: ChannelTransaction, contact_id: UUID, wishes: Mapping[str, Any]) -> bool:
+async def change_conversation(change: ChannelTransaction, contact_id: UUID, changes: Mapping[str, Any]) -> bool:
     """Sets what people wish, and tells which of it is new; False when there is no such conversation."""
-    talk = await _find(change.conn, change.channel_id, contact_id)
-    if talk is None:
+    conversation = await _find(change.conn, change.channel_id, contact_id)
+    if conversation is None:
         return False
-    new = {name: value for name, value in wishes.items() if value != getattr(talk, name)}
+    new = {name: value for name, value in changes.items() if value != getattr(conversation, name)}
     if new:
-        changed = msgspec.structs.replace(talk, **new)
+        changed = msgspec.structs.replace(conversation, **new)
         await change.conn.execute(
             """UPDATE conversations SET status = $3, archived = $4, muted = $5, assignee = $6, note = $7,
                       updated_at = $8
@@ -127,47 +135,49 @@ async def change_conversation(change: ChannelTransaction, contact_id: UUID, wish
             *(getattr(changed, name) for name in SETTINGS),
             change.now,
         )
-        _tell(change, changed, list(new))
+        _emit_updated(change, changed, list(new))
     return True
 
 
-async def read_all(change: ChannelTransaction, contact_id: UUID, since: datetime) -> LastIncoming | None:
+async def mark_read(change: ChannelTransaction, contact_id: UUID, since: datetime) -> LastIncoming | None:
     """Nothing is unread any more; returns the newest message of the person, which was read by that.
 
     Both in one commit: a message that comes later is neither counted as read nor shown as read.
     """
-    talk = await _find(change.conn, change.channel_id, contact_id)
-    if talk is None:
+    conversation = await _find(change.conn, change.channel_id, contact_id)
+    if conversation is None:
         return None
-    if talk.unread:
+    if conversation.unread:
         await change.conn.execute(
             "UPDATE conversations SET unread = 0, updated_at = $3 WHERE channel_id = $1 AND contact_id = $2",
             change.channel_id,
             contact_id,
             change.now,
         )
-        _tell(change, msgspec.structs.replace(talk, unread=0), ["unread"])
-    return await find_heard(change.conn, change.channel_id, contact_id, since)
+        _emit_updated(change, msgspec.structs.replace(conversation, unread=0), ["unread"])
+    return await find_last_incoming(change.conn, change.channel_id, contact_id, since)
 
 
-def _tell(change: ChannelTransaction, talk: ConversationRow, changed: Sequence[str]) -> None:
-    fields = {name: getattr(talk, name) for name in (*SETTINGS, "unread")}
-    data = events.chat_data(talk.contact_id, talk.phone, talk.name, {**fields, "changed": list(changed)})
-    change.event_buffer.add(events.CHAT, "updated", data, talk.contact_id)
+def _emit_updated(change: ChannelTransaction, conversation: ConversationRow, changed: Sequence[str]) -> None:
+    fields = {name: getattr(conversation, name) for name in (*SETTINGS, "unread")}
+    data = events.chat_data(
+        conversation.contact_id, conversation.phone, conversation.name, {**fields, "changed": list(changed)}
+    )
+    change.event_buffer.add(events.CHAT, "updated", data, conversation.contact_id)
 
 
 async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationRow | None:
-    row = await conn.fetchrow(_TALK, channel_id, contact_id)
+    row = await conn.fetchrow(_SELECT, channel_id, contact_id)
     return ConversationRow(*row) if row else None
 
 
-async def newest_heard(db: Database, channel_id: UUID, contact_id: UUID, since: datetime) -> LastIncoming | None:
+async def read_last_incoming(db: Database, channel_id: UUID, contact_id: UUID, since: datetime) -> LastIncoming | None:
     """The newest message of a conversation's person; None when the channel has no such conversation."""
     async with db.connection() as conn:
-        return await find_heard(conn, channel_id, contact_id, since)
+        return await find_last_incoming(conn, channel_id, contact_id, since)
 
 
-async def find_heard(
+async def find_last_incoming(
     conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, since: datetime
 ) -> LastIncoming | None:
     """The same inside of somebody's transaction."""
@@ -186,7 +196,7 @@ async def find_heard(
     return LastIncoming(row["network_id"], row["phone"]) if row else None
 
 
-def newest_of(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
+def newest_by_contact(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
     """Each contact once, in key order, with the newest of its messages."""
     newest: dict[UUID, UUID] = {}
     for contact_id, message_id in zip(contact_ids, message_ids, strict=True):
@@ -194,16 +204,14 @@ def newest_of(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple
     return sorted(newest), [newest[contact_id] for contact_id in sorted(newest)]
 
 
-def tell_made(made: Sequence[KnownContact], event_buffer: EventBuffer, now: datetime) -> None:
+def emit_created(made: Sequence[KnownContact], event_buffer: EventBuffer, now: datetime) -> None:
     """Tells of people whom the channel meets for the first time."""
     for contact in made:
-        event_buffer.add(
-            events.CONTACT, "created", events.contact_data(contact.id, contact.phone, contact.called, now), contact.id
-        )
+        data = events.contact_data(contact.id, contact.phone, contact.display_name, now)
+        event_buffer.add(events.CONTACT, "created", data, contact.id)
         fields = {"status": "open", "created_at": times.show(now)}
-        event_buffer.add(
-            events.CHAT, "created", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
-        )
+        data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
+        event_buffer.add(events.CHAT, "created", data, contact.id)
 
 
 class ConversationActivity(msgspec.Struct):
@@ -215,7 +223,7 @@ class ConversationActivity(msgspec.Struct):
     unread: int = 0
 
 
-async def tell_reopened(
+async def emit_reopened(
     conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity], event_buffer: EventBuffer
 ) -> None:
     """Tells of conversations that were closed or archived until now. The caller holds the head, so it stays true."""
@@ -233,12 +241,11 @@ async def tell_reopened(
         contact = speaking[row["contact_id"]]
         changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
         fields = {"status": "open", "archived": False, "changed": changed}
-        event_buffer.add(
-            events.CHAT, "updated", events.chat_data(contact.id, contact.phone, contact.called, fields), contact.id
-        )
+        data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
+        event_buffer.add(events.CHAT, "updated", data, contact.id)
 
 
-async def note_heard(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity]) -> None:
+async def record_activity(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity]) -> None:
     """Notes what came: the window counts from the newest message of the person, and what they wrote is unread."""
     await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
         """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3),

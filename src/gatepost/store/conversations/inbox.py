@@ -18,13 +18,13 @@ from gatepost.model.dates import LAST_ID, first_id
 from gatepost.store.contacts.rows import find_contacts
 from gatepost.store.conversations.changes import (
     CLOSED,
+    COLUMNS,
     PERSON,
-    ROW,
-    TALK,
+    ROW_COLUMNS,
     ConversationDetails,
     ConversationRow,
-    complete,
     read_conversation,
+    with_details,
 )
 from gatepost.store.labels import CONVERSATION
 from gatepost.store.pool import Connection, Database
@@ -64,11 +64,13 @@ async def list_conversations(
         following = found[-1]["last_message_id"] if len(found) == most else None
         if len(found) < most and drive is not _LABELLED:
             following = await _last_step(conn, channel_id, drive, wanted, before)
-        page = await complete(conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None])
+        page = await with_details(
+            conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None]
+        )
     return InboxPage(page, following)
 
 
-_WALK = f"""SELECT {ROW} FROM conversations
+_WALK = f"""SELECT {ROW_COLUMNS} FROM conversations
     WHERE channel_id = $1 AND last_message_id < $2 AND last_message_id >= $3 {{also}}
     ORDER BY last_message_id DESC LIMIT {STEPS}"""
 _RECENT = _WALK.format(also="")
@@ -79,7 +81,7 @@ _LABELLED = f"""SELECT v.* FROM (
         SELECT contact_id FROM label_uses
         WHERE channel_id = $1 AND label_id = $7 AND target = 'conversation' OFFSET 0) u
     CROSS JOIN LATERAL (
-        SELECT {ROW} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
+        SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
     WHERE v.last_message_id < $2 AND v.last_message_id >= $3"""
 
 # Not EXISTS: the planner might then rather read all uses of the label at once.
@@ -132,7 +134,7 @@ async def _pick(
     most: int,
 ) -> list[Any]:
     rows: list[Any] = await conn.fetch(
-        f"""SELECT {TALK} FROM (
+        f"""SELECT {COLUMNS} FROM (
                 SELECT * FROM ({drive}) w
                 WHERE ($4::text IS NULL OR w.status = $4) AND ($5::boolean IS NULL OR w.archived = $5)
                   AND ($6::boolean IS NULL OR (w.unread > 0) = $6)
@@ -174,12 +176,12 @@ async def _of_phone(
 
 def _fits(one: ConversationDetails, wanted: InboxFilter, before: UUID | None) -> bool:
     """The same conditions for a conversation that is here already."""
-    talk, (end, start) = one.talk, _span(wanted, before)
+    conversation, (end, start) = one.conversation, _span(wanted, before)
     return (
-        talk.last_message_id is not None
-        and start <= talk.last_message_id < end
-        and wanted.status in (None, talk.status)
-        and wanted.archived in (None, talk.archived)
-        and wanted.unread in (None, talk.unread > 0)
+        conversation.last_message_id is not None
+        and start <= conversation.last_message_id < end
+        and wanted.status in (None, conversation.status)
+        and wanted.archived in (None, conversation.archived)
+        and wanted.unread in (None, conversation.unread > 0)
         and (wanted.label_id is None or wanted.label_id in {label.id for label in one.labels})
     )

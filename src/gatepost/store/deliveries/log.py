@@ -17,7 +17,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.delivery import CANCELED, PENDING, state_now
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.pool import Connection, Database, keys_and_range
 
 Place = tuple[UUID, UUID]  # event and endpoint: what is before both is still to be read
 _DELETED = 100  # how many endpoints, deleted ones included, are looked for: the newest first
@@ -196,7 +196,7 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
     """Return deliveries with their event, endpoint and newest attempt; without those whose event is deleted."""
     if not rows:
         return []
-    keys, first, last = keys_and_span([row["event_id"] for row in rows])
+    keys, first, last = keys_and_range([row["event_id"] for row in rows])
     details = await conn.fetch(
         """SELECT e.type, e.seq, substring(left(e.body, 250) FROM '"action":"([^"]*)"') AS action, p.url,
                   p.state AS endpoint_state, p.probe_at, r.next_at AS due_at,
@@ -324,7 +324,7 @@ def _attempt(row: Any) -> DeliveryAttempt:
 
 
 async def _bodies(conn: "Connection[Any]", channel_id: UUID, event_ids: set[UUID]) -> dict[UUID, str]:
-    keys, first, last = keys_and_span(sorted(event_ids))
+    keys, first, last = keys_and_range(sorted(event_ids))
     rows: Sequence[Any] = await conn.fetch(
         """SELECT e.id, e.body FROM unnest($2::uuid[]) AS k (id) CROSS JOIN LATERAL (
                SELECT id, body FROM events WHERE channel_id = $1 AND id = k.id AND id BETWEEN $3 AND $4 LIMIT 1) e""",

@@ -11,7 +11,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL
-from gatepost.store.channel_head import Lease, hold_epoch
+from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 
@@ -237,7 +237,7 @@ async def save_cursors(db: Database, lease: Lease, cursors: Mapping[UUID, Delive
     """Save cursors and health. If a user has changed an endpoint meanwhile, only its cursor is saved."""
     order = sorted(cursors)
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         await conn.execute(
             """UPDATE endpoints p SET cursor = c.cursor,
                       failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.channel_head import Lease, StaleOwner, hold_epoch
+from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch
 from gatepost.store.deliveries.queue import DeliveryState, first_of_conversation, retry_by_key
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement, statement_rows
@@ -74,7 +74,7 @@ async def record_attempts(db: Database, lease: Lease, records: Sequence[Delivery
         if attempts:
             await _log_attempts(conn, lease, attempts, now)
         else:
-            await hold_epoch(conn, lease.channel_id, lease.epoch)
+            await fence_epoch(conn, lease.channel_id, lease.epoch)
         repeated = [
             RetryRow(
                 record.endpoint_id,
@@ -222,7 +222,7 @@ async def schedule_first(
 async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, *, limit: int) -> int:
     """Make deliveries due that wait for earlier ones, of an endpoint that is no longer ordered; return how many."""
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
             """UPDATE delivery_retries SET next_at = $3, conversation_id = NULL
                WHERE ctid = ANY (ARRAY(SELECT ctid FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2

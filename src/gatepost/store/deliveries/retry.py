@@ -14,10 +14,10 @@ from gatepost.model import ids
 from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
-from gatepost.store.channel_head import Lease, hold_epoch
+from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.deliveries.queue import retry_by_key
 from gatepost.store.deliveries.record import RetryRow, save_retries, schedule_first
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.pool import Connection, Database, keys_and_range
 from gatepost.store.statement import statement
 
 Key = tuple[UUID, UUID]  # endpoint and event
@@ -123,7 +123,7 @@ _CANDIDATES = f"""SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.conve
 
 
 async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> list[RetryCandidate]:
-    events, first, last = keys_and_span([event_id for _, event_id in keys])
+    events, first, last = keys_and_range([event_id for _, event_id in keys])
     rows = await conn.fetch(
         *statement(
             _CANDIDATES,
@@ -151,7 +151,7 @@ async def _reset(
 ) -> set[Key]:
     if not retries:
         return set()
-    events, first, last = keys_and_span([one.row.event_id for one in retries])
+    events, first, last = keys_and_range([one.row.event_id for one in retries])
     rows = await conn.fetch(
         *statement(
             """UPDATE deliveries d SET state = 0, begun = d.attempts, next_at = :now, settled_at = NULL
@@ -208,7 +208,7 @@ async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: d
     """
     channel_id = lease.channel_id
     async with db.transaction() as conn:
-        await hold_epoch(conn, channel_id, lease.epoch)
+        await fence_epoch(conn, channel_id, lease.epoch)
         rows = await conn.fetch(
             """SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                  AND next_at > $3 AND next_at < 'infinity' ORDER BY next_at DESC LIMIT $4""",
@@ -218,7 +218,7 @@ async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: d
             limit,
         )
         if rows:
-            events, first, last = keys_and_span(sorted(row["event_id"] for row in rows))
+            events, first, last = keys_and_range(sorted(row["event_id"] for row in rows))
             key = {"channel_id": channel_id, "endpoint_id": endpoint_id, "events": events}
             await conn.execute(
                 *statement(_DELIVERIES_DUE, **key, now=now, first=first, last=last, attempts_max=ATTEMPTS_MAX)

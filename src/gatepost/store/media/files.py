@@ -18,7 +18,7 @@ from gatepost.store.channel_head import (
     EventBuffer,
     Lease,
     append_events,
-    hold_epoch,
+    fence_epoch,
     lock_head,
     no_such_channel,
     with_events,
@@ -106,7 +106,7 @@ async def delete_media(db: Database, channel_id: UUID, media_id: UUID) -> bool:
     return found is not None
 
 
-async def note_network_id(
+async def save_network_id(
     db: Database, channel_id: UUID, media_id: UUID, network_id: str | None, until: datetime | None
 ) -> None:
     """Keeps the network's name of a file for as long as the network knows it; None: it knows it no more."""
@@ -226,7 +226,7 @@ async def mark_full(
     change = f"""UPDATE media SET error = $3, next_at = $4 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     if media.error == reason:
         async with db.transaction() as conn:
-            await hold_epoch(conn, lease.channel_id, lease.epoch)
+            await fence_epoch(conn, lease.channel_id, lease.epoch)
             await conn.execute(change, media.channel_id, media.id, reason, next_at)
         return False
     told = events.change_data("media_waiting", reason=reason)
@@ -234,10 +234,10 @@ async def mark_full(
     return await _settle(db, lease, channel, media, (change, reason, next_at), told, found, now)
 
 
-async def mark_again(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
+async def mark_retry(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
     """An attempt failed; the next one is at `next_at`."""
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         await conn.execute(
             f"""UPDATE media SET attempts = attempts + 1, error = $3, next_at = $4
                WHERE channel_id = $1 AND id = $2 AND {_WAITS}""",

@@ -15,7 +15,7 @@ from gatepost.model.message import Draft
 from gatepost.model.quota import NO_LIMIT
 from gatepost.store.channel_head import EventBuffer, no_such_channel
 from gatepost.store.contacts.rows import KnownContact, add_missing
-from gatepost.store.conversations.changes import tell_made
+from gatepost.store.conversations.changes import emit_created
 from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
 from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
 from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, refusal
@@ -38,7 +38,7 @@ class Submission(msgspec.Struct, frozen=True):
     any_document: bool = False  # whether a document may have any MIME type
 
     @property
-    def asks(self) -> bool:
+    def needs_checks(self) -> bool:
         """Whether the database has a say in it besides the plan."""
         draft = self.draft
         return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
@@ -190,7 +190,7 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
     head, people, chosen = group.opened.head, group.opened.people, group.chosen
     new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
     made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
-    tell_made(made, event_buffer, now)
+    emit_created(made, event_buffer, now)
     event_ids = [
         _tell_created(event_buffer, id_, s.draft, people[s.draft.phone], now)
         for id_, s in zip(new_ids, chosen, strict=True)
@@ -223,7 +223,7 @@ async def _refuse_unfit(
     asked = {
         i: CheckedItem(s.draft, s.any_document, s.window)
         for i, s in enumerate(submissions)
-        if s.asks and outcomes[i] is None
+        if s.needs_checks and outcomes[i] is None
     }
     if asked:
         grounds = await read_send_checks(conn, channel_id, list(asked.values()), last_in)
@@ -257,7 +257,7 @@ def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: K
         id_=id_,
         phone=draft.phone,
         contact_id=contact.id,
-        name=contact.called,
+        name=contact.display_name,
         incoming=False,
         type_=draft.type,
         content=draft.content,

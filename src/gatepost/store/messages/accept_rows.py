@@ -12,7 +12,7 @@ from gatepost.model.event import ChannelRef, NewEvent, render
 from gatepost.model.message import Draft
 from gatepost.store.channel_head import ChannelHead
 from gatepost.store.contacts.rows import FIND, KnownContact
-from gatepost.store.conversations.changes import newest_of
+from gatepost.store.conversations.changes import newest_by_contact
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import QuotaSlice
 from gatepost.store.statement import statement
@@ -130,7 +130,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
     newest = [
         (one.head.channel_id, contact_id, message_id)
         for one in written
-        for contact_id, message_id in zip(*newest_of(one.contact_ids, one.new_ids), strict=True)
+        for contact_id, message_id in zip(*newest_by_contact(one.contact_ids, one.new_ids), strict=True)
     ]
     await conn.execute(
         *statement(

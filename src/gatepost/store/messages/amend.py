@@ -49,7 +49,7 @@ class Amendment(msgspec.Struct, frozen=True):
 _KNOWN = ", ".join(AmendTarget.__struct_fields__)
 
 
-async def find_known(
+async def find_targets(
     conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], floor: UUID
 ) -> dict[str, AmendTarget]:
     """Earlier messages by the network's ids, not older than `floor`."""
@@ -66,7 +66,7 @@ async def find_known(
     return {row["network_id"]: _known(row) for row in rows}
 
 
-async def get_known(conn: "Connection[Any]", channel_id: UUID, message_id: UUID) -> AmendTarget | None:
+async def get_target(conn: "Connection[Any]", channel_id: UUID, message_id: UUID) -> AmendTarget | None:
     """An earlier message by our own id."""
     row = await conn.fetchrow(
         f"SELECT {_KNOWN} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
@@ -85,21 +85,21 @@ def _first_told(target: AmendTarget) -> datetime:
     return min(made, target.sent_at or made)
 
 
-def may_amend(touch: Amendment, target: AmendTarget) -> bool:
+def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
     """Anybody may react; nobody edits or deletes what another wrote. What comes late does not undo what came after."""
-    if touch.type == "reaction":
-        return touch.at >= _reacted_at(touch, target)
-    own = target.contact_id == touch.contact.id and target.incoming is not touch.from_me
-    return own and target.deleted_at is None and (target.edited_at is None or touch.at >= target.edited_at)
+    if amendment.type == "reaction":
+        return amendment.at >= _reacted_at(amendment, target)
+    own = target.contact_id == amendment.contact.id and target.incoming is not amendment.from_me
+    return own and target.deleted_at is None and (target.edited_at is None or amendment.at >= target.edited_at)
 
 
 async def apply_amendment(
-    conn: "Connection[Any]", channel_id: UUID, touch: Amendment, target: AmendTarget, event_buffer: EventBuffer
+    conn: "Connection[Any]", channel_id: UUID, amendment: Amendment, target: AmendTarget, event_buffer: EventBuffer
 ) -> tuple[UUID, AmendTarget]:
     """Changes the earlier message and tells of it; returns the event's id, and the message as it is now."""
-    changed = amended(touch, target)
+    changed = amended(amendment, target)
     event_id = event_buffer.add(
-        events.MESSAGE, "updated", _data(changed, touch.contact) | _what(touch), target.contact_id, target.id
+        events.MESSAGE, "updated", _data(changed, amendment.contact) | _what(amendment), target.contact_id, target.id
     )
     await conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
@@ -117,26 +117,26 @@ async def apply_amendment(
     return event_id, changed
 
 
-def amended(touch: Amendment, target: AmendTarget) -> AmendTarget:
+def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
     """An earlier message as it is after this."""
-    if touch.type == "revoke":
-        return msgspec.structs.replace(target, deleted_at=touch.at)
-    if touch.type == "edit":
-        type_, content = _edited(touch, target)
-        return msgspec.structs.replace(target, type=type_, content=content, edited_at=touch.at)
-    standing = {**_reactions(target), _who(touch): {"emoji": _emoji(touch), "at": times.show(touch.at)}}
+    if amendment.type == "revoke":
+        return msgspec.structs.replace(target, deleted_at=amendment.at)
+    if amendment.type == "edit":
+        type_, content = _edited(amendment, target)
+        return msgspec.structs.replace(target, type=type_, content=content, edited_at=amendment.at)
+    standing = {**_reactions(target), _who(amendment): {"emoji": _emoji(amendment), "at": times.show(amendment.at)}}
     return msgspec.structs.replace(target, reactions=_encode(standing))
 
 
-def _edited(touch: Amendment, target: AmendTarget) -> tuple[str, str]:
+def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
     """Type and content after an edit. It brings new words only: a file stays the one that is here."""
-    edit = part(touch.content, "edit")
-    type_, content = str(edit.get("type") or target.type), part(edit, "content")
-    file = part(msgspec.json.decode(target.content), "media")
+    edit = json_object(amendment.content, "edit")
+    type_, content = str(edit.get("type") or target.type), json_object(edit, "content")
+    file = json_object(msgspec.json.decode(target.content), "media")
     return type_, _encode({**content, "media": file} if file and type_ == target.type else content)
 
 
-def part(value: object, name: str) -> dict[str, Any]:
+def json_object(value: object, name: str) -> dict[str, Any]:
     """An object inside another; empty where there is none."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
@@ -147,24 +147,24 @@ def _reactions(target: AmendTarget) -> dict[str, dict[str, str]]:
     return msgspec.json.decode(target.reactions, type=dict[str, dict[str, str]]) if target.reactions else {}
 
 
-def _reacted_at(touch: Amendment, target: AmendTarget) -> datetime:
-    before = _reactions(target).get(_who(touch))
+def _reacted_at(amendment: Amendment, target: AmendTarget) -> datetime:
+    before = _reactions(target).get(_who(amendment))
     return datetime.fromisoformat(before["at"]) if before else datetime.min.replace(tzinfo=UTC)
 
 
-def _who(touch: Amendment) -> str:
-    return "me" if touch.from_me else ids.show("ct", touch.contact.id)
+def _who(amendment: Amendment) -> str:
+    return "me" if amendment.from_me else ids.show("ct", amendment.contact.id)
 
 
-def _emoji(touch: Amendment) -> str:
-    return str(part(touch.content, "reaction").get("emoji") or "")
+def _emoji(amendment: Amendment) -> str:
+    return str(json_object(amendment.content, "reaction").get("emoji") or "")
 
 
-def _what(touch: Amendment) -> dict[str, Any]:
+def _what(amendment: Amendment) -> dict[str, Any]:
     """What an `updated` event says besides the message as it is now."""
-    if touch.type == "reaction":
-        return events.change_data("reaction", reaction={"emoji": _emoji(touch), "from": _who(touch)})
-    return events.change_data(CHANGES[touch.type])
+    if amendment.type == "reaction":
+        return events.change_data("reaction", reaction={"emoji": _emoji(amendment), "from": _who(amendment)})
+    return events.change_data(CHANGES[amendment.type])
 
 
 def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
         id_=target.id,
         phone=target.phone,
         contact_id=target.contact_id,
-        name=contact.called if contact.id == target.contact_id else None,
+        name=contact.display_name if contact.id == target.contact_id else None,
         incoming=target.incoming,
         type_=target.type,
         content=target.content,
@@ -200,7 +200,7 @@ async def amend_own(
     """Notes an edit or a revoke of an outgoing message, and tells of it; False when there is nothing to change."""
     async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
-        target = await get_known(conn, channel_id, message_id)
+        target = await get_target(conn, channel_id, message_id)
         if target is None:
             return False
         row = await conn.fetchrow(
@@ -209,9 +209,9 @@ async def amend_own(
             target.contact_id,
         )
         contact = KnownContact(**dict(row.items())) if row else KnownContact(target.contact_id, target.phone, None)
-        touch, event_buffer = Amendment(type_, content, contact, True, now), EventBuffer(head, now)
-        if not may_amend(touch, target):
+        amendment, event_buffer = Amendment(type_, content, contact, True, now), EventBuffer(head, now)
+        if not may_amend(amendment, target):
             return False
-        await apply_amendment(conn, channel_id, touch, target, event_buffer)
+        await apply_amendment(conn, channel_id, amendment, target, event_buffer)
         await append_events(conn, head, channel, event_buffer.events, now)
     return True

@@ -22,7 +22,7 @@ from gatepost.model.message import State, may_follow
 from gatepost.store.channel_head import lock_head
 from gatepost.store.messages.send import unschedule
 from gatepost.store.messages.status import StatusChange, write_changes
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.pool import Connection, Database, keys_and_range
 
 PIECE = 500  # rows that one piece looks at, and at most cancels in one commit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -81,7 +81,7 @@ async def cancel_messages(
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming
                ORDER BY id FOR NO KEY UPDATE""",  # their owner may be sending them
             channel_id,
-            *keys_and_span(message_ids),
+            *keys_and_range(message_ids),
         )
         waiting = [row for row in rows if may_follow(State(row["state"]), State.CANCELED)]
         await write_changes(conn, head, channel, [_canceled(row, now) for row in waiting], now)
@@ -191,7 +191,7 @@ async def _find_scheduled(
             WHERE channel_id = $1 AND id = ANY ($9::uuid[]) AND id BETWEEN $10 AND $11 ORDER BY id""",
         channel_id,
         *_filters(chosen),
-        *keys_and_span([row["message_id"] for row in due]),
+        *keys_and_range([row["message_id"] for row in due]),
     )
     last = CancelCursor(due[-1]["message_id"], (due[-1]["send_at"] - _EPOCH) // timedelta(microseconds=1))
     return _found(rows, last if len(due) == piece else None)

@@ -17,7 +17,7 @@ import msgspec
 from gatepost.model.dates import IdRange
 from gatepost.model.message import State
 from gatepost.store.contacts.rows import find_contacts
-from gatepost.store.pool import Database, keys_and_span
+from gatepost.store.pool import Database, keys_and_range
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
     """The events of a message with their deliveries and attempts."""
     async with db.connection() as conn:
         endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
-        keys = (channel_id, *keys_and_span(event_ids), [row["id"] for row in endpoints])
+        keys = (channel_id, *keys_and_range(event_ids), [row["id"] for row in endpoints])
         events = await conn.fetch(
             """SELECT id, body FROM events
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 ORDER BY id""",
@@ -247,7 +247,7 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
     """What the given messages say."""
     if not chosen:
         return []
-    keys, first, last = keys_and_span(chosen)
+    keys, first, last = keys_and_range(chosen)
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
@@ -261,13 +261,13 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
     return [(row["id"], row["content"]) for row in rows]
 
 
-async def read_chosen(
+async def read_messages(
     db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: HistoryFilter, now: datetime
 ) -> HistoryPage:
     """Those of the given messages that fit, the newest first; of long ones only the first, and where to go on."""
     if not chosen:
         return HistoryPage([], None)
-    keys, first, last = keys_and_span(chosen)
+    keys, first, last = keys_and_range(chosen)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_LIGHT} FROM (SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
@@ -303,10 +303,10 @@ async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
 
 def _light(rows: Sequence[Any]) -> tuple[list[StoredMessage], bool]:
     """The messages that were small enough together, and whether those are all."""
-    return [stored(row) for row in rows], not rows or rows[0]["found"] == len(rows)
+    return [message_of_row(row) for row in rows], not rows or rows[0]["found"] == len(rows)
 
 
-def stored(row: Any) -> StoredMessage:
+def message_of_row(row: Any) -> StoredMessage:
     """A row that begins with exactly a message's columns as a message: by their order, for a page has many."""
     values = list(row)[:_WIDTH]
     values[_STATE] = _STATES[values[_STATE]]

@@ -20,7 +20,15 @@ from gatepost.model.person import Person
 from gatepost.store.channel_head import EventBuffer
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.messages.amend import CHANGES, Amendment, AmendTarget, apply_amendment, find_known, may_amend, part
+from gatepost.store.messages.amend import (
+    CHANGES,
+    Amendment,
+    AmendTarget,
+    apply_amendment,
+    find_targets,
+    json_object,
+    may_amend,
+)
 from gatepost.store.orders import write_order
 from gatepost.store.pool import Connection
 
@@ -92,18 +100,18 @@ class IncomingWriter:
         if not messages:
             return
         named = {name for m in messages for name in (m.reply_to, m.target) if name}
-        known = await find_known(self._conn, self._channel_id, named, self._floor)
+        known = await find_targets(self._conn, self._channel_id, named, self._floor)
         places = {m.network_id: m.id for m in messages} | {name: found.id for name, found in known.items()}
         await self._insert([await self._row(m, known, places.get(m.reply_to or "")) for m in messages])
 
     async def _row(self, message: IncomingMessage, known: dict[str, AmendTarget], reply_to: UUID | None) -> _Row:
         contact, target = self._people.of(message.person), known.get(message.target or "")
-        touch = _touch(message, contact, target)
-        media_id = await self._expect_file(message, message.file) if message.file and not touch else None
-        content = finished(message, target, media_id, touches=touch is not None)
-        if touch and target:
+        amendment = _amendment(message, contact, target)
+        media_id = await self._expect_file(message, message.file) if message.file and not amendment else None
+        content = complete_content(message, target, media_id, amends=amendment is not None)
+        if amendment and target:
             event_id, known[message.target or ""] = await apply_amendment(
-                self._conn, self._channel_id, touch, target, self._event_buffer
+                self._conn, self._channel_id, amendment, target, self._event_buffer
             )
         else:
             event_id = self._created(message, content, contact, reply_to)
@@ -118,7 +126,7 @@ class IncomingWriter:
             id_=message.id,
             phone=contact.phone,
             contact_id=contact.id,
-            name=contact.called,
+            name=contact.display_name,
             incoming=not message.from_me,
             type_=message.type,
             content=content,
@@ -184,26 +192,28 @@ def keeps_file(message: IncomingMessage, target: AmendTarget | None) -> bool:
     return message.type == "edit" and target is not None and "media" in msgspec.json.decode(target.content)
 
 
-def _touch(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:
+def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:
     """What a message does to an earlier one; None where it changes nothing."""
     if target is None or message.type not in CHANGES:
         return None
-    touch = Amendment(message.type, msgspec.json.decode(message.content), contact, message.from_me, message.at)
-    return touch if may_amend(touch, target) else None
+    amendment = Amendment(message.type, msgspec.json.decode(message.content), contact, message.from_me, message.at)
+    return amendment if may_amend(amendment, target) else None
 
 
-def finished(message: IncomingMessage, target: AmendTarget | None, media_id: UUID | None, *, touches: bool) -> str:
+def complete_content(
+    message: IncomingMessage, target: AmendTarget | None, media_id: UUID | None, *, amends: bool
+) -> str:
     """The content with what only we know: the id of its file, of the message it is about, and that one's old words."""
     if media_id is None and message.type not in _ABOUT:
         return message.content
     content: dict[str, Any] = msgspec.json.decode(message.content)
     if media_id is not None:
-        holder = part(part(content, "edit"), "content") if message.type == "edit" else content
-        holder["media"] = {"id": ids.show("med", media_id), **part(holder, "media")}
+        holder = json_object(json_object(content, "edit"), "content") if message.type == "edit" else content
+        holder["media"] = {"id": ids.show("med", media_id), **json_object(holder, "media")}
     if message.type in ("reaction", "poll_vote"):
-        about = part(content, _ABOUT[message.type])
+        about = json_object(content, _ABOUT[message.type])
         about["message_id"] = ids.message_id(target.id) if target else None
-    if touches and target and message.type == "edit":
+    if amends and target and message.type == "edit":
         content["previous"] = msgspec.json.decode(target.content)
     return msgspec.json.encode(content).decode()
 

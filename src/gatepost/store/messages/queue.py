@@ -10,7 +10,7 @@ from gatepost.model.message import State
 from gatepost.store.channel_head import Lease, lock_head, no_such_channel
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.send import ITS_CONVERSATION
-from gatepost.store.pool import Database, keys_and_span
+from gatepost.store.pool import Database, keys_and_range
 
 
 class QueueMarks(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequen
             f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
                 WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4""",
             channel_id,
-            *keys_and_span(message_ids),
+            *keys_and_range(message_ids),
         )
     return [QueuedState(**{**dict(row.items()), "state": State(row["state"])}) for row in rows]
 

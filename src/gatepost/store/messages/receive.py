@@ -12,12 +12,12 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.channel_head import EventBuffer, lock_head
 from gatepost.store.contacts.identify import ContactResolver
-from gatepost.store.conversations.changes import ConversationActivity, note_heard, tell_reopened
-from gatepost.store.messages.amend import CHANGES, find_known
+from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
+from gatepost.store.messages.amend import CHANGES, find_targets
 from gatepost.store.messages.incoming import IncomingMessage, IncomingWriter
 from gatepost.store.messages.status import StatusChange, park, take_parked, write_changes
 from gatepost.store.network_updates import NetworkReports, write_reports
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.pool import Connection, Database, keys_and_range
 
 _NETWORK_MEMORY = timedelta(days=30)
 _LATE = timedelta(minutes=5)
@@ -55,16 +55,16 @@ async def receive_updates(
         event_buffer, people = EventBuffer(head, now), ContactResolver(conn, channel_id, now)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
         if fresh or reports.news:
-            await people.meet([m.person for m in fresh] + reports.news.people())
-            people.tell_renewed(event_buffer)
+            await people.resolve([m.person for m in fresh] + reports.news.people())
+            people.emit_changes(event_buffer)
             await IncomingWriter(conn, channel_id, people, event_buffer, _floor(now), now).write(fresh)
             await write_reports(conn, channel_id, reports.news, people, event_buffer, now)
         heard = _heard(fresh, people)
-        await tell_reopened(conn, channel_id, heard, event_buffer)
+        await emit_reopened(conn, channel_id, heard, event_buffer)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
         changes = await _apply(conn, channel_id, statuses, now)
         await write_changes(conn, head, channel, changes, now, told=event_buffer.events)
-        await note_heard(conn, channel_id, heard)
+        await record_activity(conn, channel_id, heard)
 
 
 async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[IncomingMessage]) -> list[StatusReport]:
@@ -113,7 +113,7 @@ async def _changes_by_id(
         """SELECT id, contact_id, state, attempt, phone, client_ref, network_id FROM messages
            WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming""",
         channel_id,
-        *keys_and_span(message_ids),
+        *keys_and_range(message_ids),
     )
     return {row["id"]: StatusChange.of(row) for row in rows}
 
@@ -162,7 +162,7 @@ async def _unknown_messages(
     known = await _known_in_their_second(conn, channel_id, [m for m in unique.values() if not _by_network(m, now)])
     known |= await _own_echoes(conn, channel_id, [m.network_id for m in unique.values() if m.from_me], now)
     named = {message.network_id for message in unique.values() if _by_network(message, now)}
-    known |= (await find_known(conn, channel_id, named, _floor(now))).keys()
+    known |= (await find_targets(conn, channel_id, named, _floor(now))).keys()
     return [message for name, message in unique.items() if name not in known]
 
 
@@ -196,7 +196,7 @@ async def _own_echoes(conn: "Connection[Any]", channel_id: UUID, network_ids: Se
     rows = await conn.fetch(
         "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
         channel_id,
-        *keys_and_span([*ours]),
+        *keys_and_range([*ours]),
     )
     return {ours[row["id"]] for row in rows}
 

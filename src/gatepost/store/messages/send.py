@@ -13,7 +13,7 @@ from gatepost.store.channel_head import EventBuffer, Lease, StaleOwner, lock_hea
 from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
-from gatepost.store.pool import Connection, Database, keys_and_span
+from gatepost.store.pool import Connection, Database, keys_and_range
 
 _DAY = timedelta(hours=24)
 
@@ -100,7 +100,7 @@ async def read_scheduled(
                 WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4 AND m.state IN (0, 1)
                 ORDER BY m.send_at, m.id""",
             channel_id,
-            *keys_and_span(wanted),
+            *keys_and_range(wanted),
         )
         await _forget_settled(conn, channel_id, until, set(wanted) - {row["id"] for row in rows})
         return await _queued(conn, channel_id, rows)
@@ -143,7 +143,7 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
             """SELECT id, state FROM messages
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
             channel_id,
-            *keys_and_span(message_ids),
+            *keys_and_range(message_ids),
         )
     return {row["id"]: State(row["state"]) for row in rows}
 
@@ -280,7 +280,7 @@ async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[
                   EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
            FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
         channel_id,
-        *keys_and_span([result.message_id for result in results]),
+        *keys_and_range([result.message_id for result in results]),
     )
     return {row["id"]: row for row in rows}
 
@@ -324,7 +324,7 @@ async def _note_aliases(
     aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
     for alias, phone in aliases:
         await people.same(alias, phone)
-    people.tell_renewed(event_buffer)
+    people.emit_changes(event_buffer)
     return bool(aliases)
 
 
@@ -349,7 +349,7 @@ async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequen
         """SELECT id, network_id, incoming, type, content FROM messages
            WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
         channel_id,
-        *keys_and_span(message_ids),
+        *keys_and_range(message_ids),
     )
     return {
         row["id"]: QuotedMessage(row["network_id"], row["incoming"], _words(row["type"], row["content"]))

@@ -18,7 +18,7 @@ from gatepost.model.media import check_media
 from gatepost.model.message import Draft
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
-from gatepost.store.pool import Connection, keys_and_span
+from gatepost.store.pool import Connection, keys_and_range
 from gatepost.store.templates import find_templates
 
 
@@ -109,7 +109,7 @@ async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[
     rows = await conn.fetch(
         "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
         channel_id,
-        *keys_and_span(sorted(named)),
+        *keys_and_range(sorted(named)),
     )
     return frozenset(row["id"] for row in rows)
 

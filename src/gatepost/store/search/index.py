@@ -17,9 +17,9 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.store.channel_head import Lease, hold_epoch
+from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.pool import UNFIT_DATA, Connection, Database
-from gatepost.store.search.query import mark_of
+from gatepost.store.search.query import channel_prefix
 
 BLOCK = 128  # messages of a block
 FULL = 200  # with latecomers
@@ -67,11 +67,11 @@ class WordBlock(msgspec.Struct, frozen=True):
     places: str
 
 
-def pack(channel_id: UUID, last_id: UUID, found: Mapping[UUID, set[str]]) -> WordBlock:
+def build_block(channel_id: UUID, last_id: UUID, found: Mapping[UUID, set[str]]) -> WordBlock:
     """The block of these messages, in the order of their ids."""
     places = places_of(found.values())
     lines = "".join(f"{word}:{','.join(at)}\n" for word, at in places.items())
-    return WordBlock(last_id, list(found), [mark_of(channel_id) + word for word in places], "\n" + lines)
+    return WordBlock(last_id, list(found), [channel_prefix(channel_id) + word for word in places], "\n" + lines)
 
 
 def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
@@ -90,7 +90,7 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
     """What is to be indexed, in one snapshot: a message in it that changes later has an event that is not in it."""
     channel_id = lease.channel_id
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
-        closed, seen = await _ends(conn, channel_id)
+        closed, seen = await _progress(conn, channel_id)
         told, late = await _latecomers(conn, channel_id, seen, closed)
         spans = await _spans_of(conn, channel_id, late)
         again = [StaleBlock(upper, await _covered(conn, channel_id, lower, upper)) for lower, upper in spans]
@@ -102,7 +102,7 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
     return PendingIndex(closed, told[-1] if told else seen, bool(told), behind, again, fresh, set_aside)
 
 
-async def _ends(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
+async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
     """How far it is; before the first block nobody is late, whatever has been told."""
     row = await conn.fetchrow("SELECT closed, seen FROM search_progress WHERE channel_id = $1", channel_id)
     if row is not None and row["closed"] != ids.ZERO:
@@ -179,7 +179,7 @@ async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequen
 async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Sequence[WordBlock]) -> None:
     """Writes a block again, as one or as several. Only the owner of the channel may."""
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         await _delete(conn, lease.channel_id, last_id)
         for block in blocks:
             await _insert(conn, lease.channel_id, block)
@@ -188,11 +188,11 @@ async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Seque
 async def write_block(db: Database, lease: Lease, pending: PendingIndex, new: WordBlock | None) -> None:
     """Writes the new block, if there is one, and how far it is. Only the owner of the channel may."""
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         if new:
             await _insert(conn, lease.channel_id, new)
         if pending.told or new:
-            await _note_ends(conn, lease.channel_id, new.last_id if new else pending.closed, pending.seen)
+            await _save_progress(conn, lease.channel_id, new.last_id if new else pending.closed, pending.seen)
 
 
 async def _delete(conn: "Connection[Any]", channel_id: UUID, last_id: UUID) -> None:
@@ -212,7 +212,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, block: WordBlock) -
     )
 
 
-async def _note_ends(conn: "Connection[Any]", channel_id: UUID, closed: UUID, seen: UUID) -> None:
+async def _save_progress(conn: "Connection[Any]", channel_id: UUID, closed: UUID, seen: UUID) -> None:
     await conn.execute(
         """INSERT INTO search_progress (channel_id, closed, seen) VALUES ($1, $2, $3)
            ON CONFLICT (channel_id) DO UPDATE SET closed = $2, seen = $3""",
@@ -222,7 +222,7 @@ async def _note_ends(conn: "Connection[Any]", channel_id: UUID, closed: UUID, se
     )
 
 
-async def fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
+async def block_fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
     """Whether PostgreSQL takes a block; it is not kept."""
     try:
         async with db.connection() as conn:
@@ -241,7 +241,7 @@ async def fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
 async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -> list[UUID]:
     """Counts a failure for each of the messages; returns those that are set aside from now on."""
     async with db.transaction() as conn:
-        await hold_epoch(conn, lease.channel_id, lease.epoch)
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
             """INSERT INTO search_failures AS f (channel_id, message_id, failures)
                SELECT $1, id, 1 FROM unnest($2::uuid[]) AS failed (id) ORDER BY id

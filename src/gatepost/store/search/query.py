@@ -35,7 +35,7 @@ class SearchHits(msgspec.Struct, frozen=True):
     reached: UUID | None
 
 
-async def read_closed(db: Database, channel_id: UUID) -> UUID:
+async def read_indexed_end(db: Database, channel_id: UUID) -> UUID:
     """The newest message whose words are in a block."""
     async with db.connection() as conn:
         closed = await conn.fetchval("SELECT closed FROM search_progress WHERE channel_id = $1", channel_id)
@@ -220,10 +220,10 @@ def _id_at(sent: bytes, place: int) -> UUID:
 
 def query_text(channel_id: UUID, sought: SearchQuery) -> str:
     """The search in PostgreSQL's words; ours hold letters and digits only."""
-    mark = mark_of(channel_id)
+    mark = channel_prefix(channel_id)
     return " & ".join([*(f"'{mark}{word}'" for word in sorted(sought.whole)), f"'{mark}{sought.begun}':*"])
 
 
-def mark_of(channel_id: UUID) -> str:
+def channel_prefix(channel_id: UUID) -> str:
     """What each word of a channel begins with in the index, which knows no other key."""
     return channel_id.hex[-10:] + ":"
