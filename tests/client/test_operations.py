@@ -12,7 +12,7 @@ from gatepost_client import AsyncGatepost, Gatepost, compose
 from gatepost_client.files import File
 from gatepost_client.operation import Listed, Operation
 from gatepost_client.operations import Operations
-from gatepost_client.retry import NEVER, play
+from gatepost_client.retry import NEVER, run_steps
 from gatepost_client.wire import Listing, Request
 from tests.client.driver import Kind, driving
 from tests.conftest import Answer, Received, Receiver
@@ -38,7 +38,7 @@ def request_of(describe: Callable[..., Any]) -> Request:
     made = describe(*(SAMPLES.get(p.name, "one") for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD))
     if isinstance(made, Listing):
         return made.call.request
-    request = next(play(made, NEVER, lambda: 0.0))
+    request = next(run_steps(made, NEVER, lambda: 0.0))
     assert isinstance(request, Request)
     return request
 
@@ -65,7 +65,7 @@ def test_every_route_has_an_operation() -> None:
 
 def test_operations_keep_their_words() -> None:
     with Gatepost("http://127.0.0.1:1", "gpk_x") as gp:
-        assert "A text." in (gp.send_text.__doc__ or "")
+        assert "Send a text message." in (gp.send_text.__doc__ or "")
         assert list(inspect.signature(gp.send_text).parameters)[:3] == ["phone", "body", "preview_url"]
     for name, operation in vars(Operations).items():
         if isinstance(operation, Operation | Listed):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gatepost_client.errors import GatepostError, NoAnswer, QuotaExceeded, RateLimited, Unavailable
-from gatepost_client.retry import NEVER, PATIENT, Retry, back_off, carry
+from gatepost_client.retry import NEVER, PATIENT, Retry, back_off, send_with_retries
 from gatepost_client.wire import Answer, Lost, Outcome, Request, Wait
 
 GET = Request("GET", "/x", repeatable=True)
@@ -24,7 +24,7 @@ def refusal(status: int, code: str, *, retryable: bool = True, after: int | str 
 def run(request: Request, outcomes: list[Outcome], retry: Retry = PATIENT) -> tuple[int, list[float], Any]:
     """Tries, waits, and the result or the error, where only waits take time."""
     waits: list[float] = []
-    steps = carry(request, retry, lambda: sum(waits), lambda: 1.0)
+    steps = send_with_retries(request, retry, lambda: sum(waits), lambda: 1.0)
     tries, outcome = 0, None
     try:
         while True:

@@ -2,7 +2,7 @@
 
 
 def main() -> None:
-    """Runs the command that was asked for."""
+    """Run the command that was asked for."""
     from gatepost.cli.root import app
 
     app(prog_name="gatepost")

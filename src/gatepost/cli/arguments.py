@@ -14,7 +14,7 @@ _THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we":
 
 
 def read_id(prefix: str, text: str) -> UUID:
-    """An id in the form in which it is shown."""
+    """Parse an id such as ch_… ."""
     id_ = ids.read(prefix, text)
     if id_ is None:
         thing = _THINGS[prefix]
@@ -23,7 +23,7 @@ def read_id(prefix: str, text: str) -> UUID:
 
 
 def read_duration(text: str, field: str) -> timedelta:
-    """A stretch of time: 90s, 30m, 24h, 7d, or 0."""
+    """Parse a duration: 90s, 30m, 24h, 7d, or 0."""
     if text == "0":
         return timedelta(0)
     match = _DURATION.fullmatch(text)
@@ -33,7 +33,7 @@ def read_duration(text: str, field: str) -> timedelta:
 
 
 def read_moment(text: str | None, field: str, now: datetime) -> datetime | None:
-    """A moment: 2027-01-31, 2027-01-31T10:00:00Z, or from now on, 90d."""
+    """Parse a time: 2027-01-31, 2027-01-31T10:00:00Z, or relative to now, 90d."""
     if text is None:
         return None
     if _DURATION.fullmatch(text):

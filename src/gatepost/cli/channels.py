@@ -168,7 +168,7 @@ async def delete(
 
 
 async def find_channel(session: CommandSession, channel: str) -> "ChannelConfig":
-    """A channel of whatever account: the operator may reach all."""
+    """Return a channel of any account."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.channels import get_config
@@ -208,7 +208,7 @@ def gateway_url(settings: "Settings") -> str:
 
 
 def official_limits(settings: "Settings") -> dict[str, float]:
-    """What the settings say about a new official number."""
+    """Return what the settings say about a new official number."""
     pace = settings.pace
     return {
         "throughput": pace.throughput,

@@ -36,7 +36,7 @@ PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": C
 
 
 def new_group(help_: str) -> typer.Typer:
-    """A group of commands in the style of the house."""
+    """Return a new group of commands."""
     return typer.Typer(
         help=help_,
         no_args_is_help=True,
@@ -85,7 +85,7 @@ Run = Callable[[Given, dict[str, Any], bool], None]
 
 
 def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable[[Action[P]], Action[P]]:
-    """Makes a command of a function that works on the database.
+    """Make a command of a function that works on the database.
 
     Only one that `creates` makes a database in the default folder where there is none.
     """
@@ -104,7 +104,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
 
 
 def stream_command(group: typer.Typer, name: str) -> Callable[[StreamAction[P]], StreamAction[P]]:
-    """Makes a command of a function that tells, line by line, what a running gateway makes of a wish."""
+    """Make a command of a function that yields lines of progress and needs a running gateway."""
 
     def register(action: StreamAction[P]) -> StreamAction[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
@@ -119,7 +119,7 @@ def stream_command(group: typer.Typer, name: str) -> Callable[[StreamAction[P]],
 
 
 def settings_command(group: typer.Typer, name: str) -> Callable[[SettingsAction[P]], SettingsAction[P]]:
-    """Makes a command of a function that needs the settings alone."""
+    """Make a command of a function that needs only the settings."""
 
     def register(action: SettingsAction[P]) -> SettingsAction[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
@@ -134,7 +134,7 @@ def settings_command(group: typer.Typer, name: str) -> Callable[[SettingsAction[
 def load_settings(
     data: Path | None, database_url: str | None, config: Path | None, overrides: dict[str, Any] | None = None
 ) -> "Settings":
-    """The settings in force, with what the command line says on top."""
+    """Load the settings, with the options of the command line on top."""
     from gatepost.settings import load
 
     places = {"data": str(data) if data else None, "database.url": database_url}
@@ -142,7 +142,7 @@ def load_settings(
 
 
 def check_database(settings: "Settings", places: Given) -> None:
-    """Refuses to make a database in a folder that nobody named: it is probably in another one."""
+    """Refuse to create a database in the default folder: the gateway's data is probably elsewhere."""
     from gatepost.model.errors import NotFound
     from gatepost.store.embedded import find_cluster
 
@@ -187,7 +187,7 @@ async def _session(settings: "Settings") -> AsyncIterator[CommandSession]:
 
 
 def _check_gateway(settings: "Settings") -> None:
-    """Refuses where it is certain that nobody can grant the wish: we would hold the database that a gateway needs."""
+    """Refuse when no gateway can be running: this command would hold the embedded database that a gateway needs."""
     from gatepost.model.errors import Conflict
     from gatepost.store.embedded import is_locked, running_dsn
 
@@ -200,7 +200,7 @@ def _check_gateway(settings: "Settings") -> None:
 
 
 def with_options(action: Callable[..., Any], shared: Given, run: Run, *, logs: bool = True) -> Callable[..., None]:
-    """A function for typer: the action's own parameters, and after them the shared options and --json."""
+    """Return a function for typer: the action's own parameters, and after them the shared options and --json."""
 
     def wrapped(*, as_json: bool, **given: Any) -> None:
         with failing(as_json=as_json, logs=logs):

@@ -29,7 +29,7 @@ _WIDTH = 30
 
 
 def register(group: typer.Typer) -> None:
-    """Adds these commands to those of webhooks."""
+    """Add these commands to those of webhooks."""
     command(group, "deliveries")(deliveries)
     command(group, "delivery")(delivery)
     command(group, "retry")(retry)
@@ -126,7 +126,7 @@ async def recover(
 
 
 async def _watch(session: CommandSession, endpoint: "Endpoint", begun: "RecoveryRow") -> AsyncIterator[ProgressLine]:
-    """How far a recovery is, whenever that has changed, until it is done."""
+    """Yield how far a recovery is, whenever that has changed, until it is done."""
     from gatepost.store.channel_notifier import notify_now
     from gatepost.store.deliveries.recover import get_recovery
 
@@ -228,7 +228,7 @@ async def _channel_of(session: CommandSession, endpoint_id: "UUID", channel: str
 
 
 def _ago(text: str, now: "datetime") -> str:
-    """A moment as the desk reads it; a stretch of time counts back from now."""
+    """Return a time as the API reads it; a duration counts back from now."""
     import re
 
     from gatepost.cli.arguments import read_duration

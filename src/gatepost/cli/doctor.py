@@ -36,7 +36,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     app.command("doctor")(with_options(doctor, PLACES, _run))
 
 
@@ -87,7 +87,7 @@ def _disk(settings: "Settings") -> Finding:
 
 
 async def _database(settings: "Settings") -> AsyncIterator[Finding]:
-    """Looks and changes nothing: a database that does not run is not started, and none is migrated."""
+    """Check the database without changing it: it is neither started nor migrated."""
     from gatepost.model.errors import GatepostError
     from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
     from gatepost.store.migrate import MigrationError
@@ -135,7 +135,7 @@ async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding
 
 
 async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
-    """Whether the key at hand opens what is stored; none is made."""
+    """Check that the secret key decrypts what is stored; no key is created."""
     from gatepost.admin.unlock import open_vault
     from gatepost.admin.vault import VaultError
     from gatepost.store.checks import read_key_proof
@@ -170,7 +170,7 @@ async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Findi
 
 
 def _is_loopback(url: str) -> bool:
-    """Whether a gateway is reached from this machine only: one to try things out."""
+    """Return whether the gateway can be reached from this machine only."""
     from ipaddress import ip_address
     from urllib.parse import urlsplit
 

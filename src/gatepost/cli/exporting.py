@@ -19,7 +19,7 @@ FORMATS = ("ndjson", "csv")
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     command(app, "export")(export)
 
 

@@ -88,7 +88,7 @@ def _shown_once(made: "NewKey") -> CommandResult:
 
 
 async def _find(session: CommandSession, key: str) -> "ApiKey":
-    """A key of whatever channel: the operator may reach all."""
+    """Return a key of any channel."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.keys import find_key

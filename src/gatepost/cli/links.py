@@ -33,7 +33,7 @@ _HOW = "On the phone: Linked devices, then Link a device."
 
 
 def register(group: typer.Typer) -> None:
-    """Adds these commands to those of channels."""
+    """Add these commands to those of channels."""
     stream_command(group, "link")(link)
     command(group, "logout")(logout)
 
@@ -77,7 +77,7 @@ async def logout(session: CommandSession, channel: ChannelId) -> CommandResult:
 
 
 async def _wish(session: CommandSession, channel: "ChannelConfig", pair_phone: str | None) -> None:
-    """Asks the gateway to link; with a phone, by a code that is typed on it."""
+    """Ask the gateway to link; with a phone, by a code that is typed on it."""
     from gatepost.model.phone import check_phone
     from gatepost.services import link as desk
     from gatepost.store.links import request_link
@@ -132,7 +132,7 @@ async def _again(session: CommandSession, channel: "ChannelConfig") -> "ChannelC
 
 
 def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bool) -> ProgressLine | None:
-    """What there is to tell, if anything; the same news has the same words."""
+    """Return the line to print, or None; an unchanged state gives the same text."""
     state = {"event": "connection", "state": config.connection, "reason": config.reason}
     if config.connection in _UP:
         more = f" {cell(config.reason)}" if config.reason and config.connection == "limited" else ""
@@ -156,7 +156,7 @@ def _code_line(code: str, until: "datetime") -> ProgressLine:
 
 
 def draw(code: str) -> str:
-    """The code in half blocks: light on dark, which on a terminal is said in so many words."""
+    """Draw the code in half blocks; on a terminal with explicit black and white."""
     import segno
 
     out = io.StringIO()

@@ -63,7 +63,7 @@ def print_answer(answer: CommandResult, *, as_json: bool) -> None:
 
 @contextmanager
 def _reader() -> Iterator[None]:
-    """Ends without a word when whoever reads has seen enough, as `| head` and `| grep -q` do: nothing went wrong."""
+    """Exit quietly when the reader closes the pipe, as `| head` and `| grep -q` do."""
     try:
         yield
         sys.stdout.flush()
@@ -74,7 +74,7 @@ def _reader() -> Iterator[None]:
 
 
 def confirm(question: str) -> None:
-    """Asks on stderr, since stdout is for answers; anything but a yes is a refusal."""
+    """Ask on stderr, since stdout is for results; anything but yes raises Conflict."""
     from gatepost.model.errors import Conflict
 
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -89,7 +89,7 @@ def to_json(data: Any) -> str:
 
 @contextmanager
 def failing(*, as_json: bool = False, logs: bool = True) -> Iterator[None]:
-    """Turns what can go wrong into one line on stderr and exit code 1; mistakes of our own stay loud.
+    """Turn expected errors into one line on stderr and exit code 1; bugs keep their traceback.
 
     What logs nothing does without the log: setting it up takes a quarter of a short command's time.
     """
@@ -106,7 +106,7 @@ def failing(*, as_json: bool = False, logs: bool = True) -> Iterator[None]:
 
 
 def _explain(error: Exception) -> dict[str, Any] | None:
-    """The error as a record, or None when it is none that a user can mend."""
+    """Return the error as a record, or None for a bug."""
     from gatepost.model.errors import GatepostError
     from gatepost.settings import BadSettings
     from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
@@ -171,7 +171,7 @@ def _print_table(rows: Sequence[Mapping[str, Any]], answer: CommandResult) -> No
 
 
 def cell(value: Any, name: str = "") -> str:
-    """A value for a person. What a stranger could have put into it cannot control the terminal."""
+    """Format a value for a terminal, without control characters."""
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -19,7 +19,7 @@ _ENDS = ("DELIVERED", "READ", "PLAYED", "FAILED", "EXPIRED", "CANCELED")
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     command(app, "send")(send)
 
 
@@ -96,7 +96,7 @@ async def _accept(session: CommandSession, channel_id: "UUID", request: "SendReq
 async def _until_delivered(
     session: CommandSession, channel_id: "UUID", message_id: str, seconds: float
 ) -> dict[str, Any]:
-    """The message as it is when it has arrived or ended, or when the time is over."""
+    """Return the message once it is delivered or final, or when the time is over."""
     import msgspec
 
     from gatepost.api.contract.messages import Message

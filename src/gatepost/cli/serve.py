@@ -22,7 +22,7 @@ Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to liste
 
 
 def register(app: typer.Typer) -> None:
-    """Adds these commands to the program."""
+    """Add these commands to the program."""
     app.command("serve")(serve)
     command(app, "migrate", creates=True)(migrate)
 
@@ -78,7 +78,7 @@ def run_gateway(
     on_ready: OnReady | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    """Runs the gateway to its end."""
+    """Run the gateway to its end."""
     from gatepost.serving import CannotGoOn, CannotStart
     from gatepost.serving import serve as serve_gateway
 
@@ -89,7 +89,7 @@ def run_gateway(
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Runs a server to its end."""
+    """Run a server to its end."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -97,7 +97,7 @@ def run_loop(work: Coroutine[Any, Any, None]) -> None:
 
 
 def check_role(role: str) -> None:
-    """Refuses a role that there is not."""
+    """Reject an unknown role."""
     from gatepost.model.errors import invalid_field
 
     if role not in ROLES:
@@ -105,7 +105,7 @@ def check_role(role: str) -> None:
 
 
 def check_port(host: str, port: int, option: str) -> int:
-    """The port, or a free one for 0. Says so at once, and in a sentence, when it cannot be had."""
+    """Check the port, or a free one for 0. Says so at once, and in a sentence, when it cannot be had."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -119,5 +119,5 @@ def check_port(host: str, port: int, option: str) -> int:
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of a server of ours."""
+    """Return the URL of a host and port."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -21,7 +21,7 @@ _PAGE = 100
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     stream_command(app, "tail")(tail)
 
 
@@ -79,7 +79,7 @@ _BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "
 
 
 def _brief(data: dict[str, Any]) -> dict[str, Any]:
-    """The few fields that tell a person what happened."""
+    """Return the fields that summarise an event."""
     brief = {"who": _who(data)} | {name: data[name] for name in _BRIEF if data.get(name) not in (None, [], "")}
     if isinstance(data.get("content"), dict) and "body" in data["content"]:
         brief["body"] = data["content"]["body"]

@@ -31,7 +31,7 @@ _browser = request.build_opener(request.ProxyHandler({}))
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     app.command("up")(up)
 
 
@@ -58,7 +58,7 @@ def up(
 
 
 def sandbox_folder(data: Path) -> Path:
-    """Where the sandbox keeps its network; waits for one to leave whose gateway was killed a moment ago."""
+    """Return the sandbox's folder once it is free: the sandbox of a killed gateway may still be stopping."""
     from gatepost.store.embedded.lock import make_data_folder
     from gatepost_sandbox.storage import wait_until_free
 
@@ -70,7 +70,7 @@ def sandbox_folder(data: Path) -> Path:
 def settings_for(
     sandbox_url: str, port: int, data: Path | None, database_url: str | None, config: Path | None
 ) -> "Settings":
-    """The settings, with the sandbox for a network and webhooks allowed to this machine."""
+    """Return the settings with the sandbox as the network, and with webhooks to this machine allowed."""
     allowed = load_settings(data, database_url, config).webhooks.allow
     overrides = {
         "server.host": HOST,
@@ -84,7 +84,7 @@ def settings_for(
 
 
 def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
-    """One call to a server on this machine; a refusal becomes an OSError with its words."""
+    """Call a server on this machine; an error response becomes an OSError with its text."""
     content = None if body is None else json.dumps(body).encode()
     named = {"Content-Type": "application/json", **(headers or {})}
     asked = request.Request(url, content, named)  # noqa: S310 - our own address
@@ -108,7 +108,7 @@ def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
 
 
 async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -> "Quickstart":
-    """Makes the demo, or finds it, and makes its number and its present address known to the sandbox."""
+    """Create the demo account unless it exists, and register its number and callback address with the sandbox."""
     from gatepost.admin import channels, demo
 
     told = await demo.make_demo(
@@ -140,7 +140,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
 
 
 def describe(told: "Quickstart", folder: Path) -> str:
-    """What a person who has just started it wants to know."""
+    """Return the text that is printed when everything runs."""
     official, qr = told.channels
     api = f"{told.base_url}/api/v1"
     bearer = f"-H 'Authorization: Bearer {official.api_key}'"

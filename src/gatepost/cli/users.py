@@ -71,7 +71,7 @@ async def delete(session: CommandSession, user: Who) -> CommandResult:
 
 
 async def _find(session: CommandSession, who: str) -> "User":
-    """The user behind an address or an id, of whatever account: the operator may reach all."""
+    """Return the user with an e-mail address or id, of any account."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store import accounts as users

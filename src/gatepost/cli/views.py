@@ -126,7 +126,7 @@ def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
 
 
 def trial_view(trial: EndpointTest) -> View:
-    """A test event: what was sent, and what came back."""
+    """Return a test event: what was sent, and what came back."""
     answer = trial.response
     return {
         "delivered": trial.delivered,
@@ -143,7 +143,7 @@ def trial_view(trial: EndpointTest) -> View:
 
 
 def verdict_view(verdict: VerificationResult) -> View:
-    """Whether a delivery is genuine; the keys are counted in the order in which they were given."""
+    """Return the result of a verification; secrets are counted from 1 in the order given."""
     at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)
     return {
         "valid": verdict.valid,

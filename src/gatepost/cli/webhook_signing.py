@@ -107,7 +107,7 @@ def verify(
 
 
 def _ask(file: str) -> str:
-    """The secret as somebody types it, unseen, or as another program writes it."""
+    """Read the secret from the terminal without echo, or from standard input."""
     from gatepost.model.errors import invalid_field
 
     if sys.stdin.isatty():
@@ -135,7 +135,7 @@ def _print_verdict(_places: Any, arguments: dict[str, Any], as_json: bool) -> No
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands to those of webhooks."""
+    """Add the commands to those of webhooks."""
     command(group, "rotate-secret")(rotate_secret)
     command(group, "seal-headers")(seal_headers)
     command(group, "test")(try_)

@@ -166,7 +166,7 @@ async def attempts(
 
 
 def _switches(before: "Sequence[str]", events: str | None, operational: bool | None) -> "Sequence[str] | None":
-    """The switches that are to be on; None: as they are."""
+    """Return the switches that are to be on; None: as they are."""
     from gatepost.cli.arguments import read_words
     from gatepost.model.event import OPERATIONAL
 
@@ -200,7 +200,7 @@ def _options(
 
 
 def _check_allowed(session: CommandSession, url: str) -> None:
-    """Refuses at once what would be refused at every delivery."""
+    """Refuse at once what would be refused at every delivery."""
     from gatepost.model.errors import invalid_field
     from gatepost.webhooks.guard import Guard, UrlRefused
 
@@ -211,7 +211,7 @@ def _check_allowed(session: CommandSession, url: str) -> None:
 
 
 async def find_webhook(session: CommandSession, webhook: str) -> "Endpoint":
-    """A webhook of whatever channel: the operator may reach all."""
+    """Return a webhook of whatever channel: the operator may reach all."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store.endpoints import find_endpoint

@@ -57,7 +57,7 @@ async def test_a_piece_has_its_limit(linked: Peer) -> None:
 
 
 async def test_a_file_has_its_limit(linked: Peer) -> None:
-    assert (await put(linked, b"x", size=FILE_MAX))["error"]["details"].endswith("1 came")
+    assert (await put(linked, b"x", size=FILE_MAX))["error"]["details"].endswith("1 received")
     assert "at most" in (await put(linked, b"x", size=FILE_MAX + 1))["error"]["details"]
 
 

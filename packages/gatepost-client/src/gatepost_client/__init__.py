@@ -1,4 +1,4 @@
-"""A client of the REST API, blocking or awaiting, from one source.
+"""A client of the REST API, blocking or asynchronous.
 
 with Gatepost("https://gateway.example.com", "gpk_…") as gp:
     sent = gp.send_text("5511999998888", "Hello")
@@ -10,8 +10,8 @@ async with AsyncGatepost("https://gateway.example.com", "gpk_…") as gp:
 """
 
 from gatepost_client import compose, errors, types
-from gatepost_client.awaiting import Awaiting
-from gatepost_client.blocking import Blocking
+from gatepost_client.async_transport import AsyncTransport
+from gatepost_client.blocking_transport import BlockingTransport
 from gatepost_client.errors import BadWebhook, GatepostApiError, GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.files import File
@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 
-class Gatepost(Operations, Blocking):
-    """A gateway and one key, for programs that wait for each answer."""
+class Gatepost(Operations, BlockingTransport):
+    """A blocking client of a gateway, with one API key."""
 
 
-class AsyncGatepost(Operations, Awaiting):
-    """A gateway and one key, for programs with an event loop."""
+class AsyncGatepost(Operations, AsyncTransport):
+    """An asynchronous client of a gateway, with one API key."""

@@ -1,4 +1,4 @@
-"""Messages to be sent, one function for each type. They only put a message together; the gateway checks it.
+"""Messages to be sent, one function for each type. They only build a message; the gateway validates it.
 
 gp.send_text("5511999998888", "Hello")                     composes and sends
 gp.batch([compose.text("5511999998888", "Hello"), …])      sends many at once
@@ -19,7 +19,7 @@ Attachment: TypeAlias = str | Path | File
 
 
 class Options(TypedDict, total=False):
-    """What may go with every type of message."""
+    """Options of every type of message."""
 
     reply_to: str
     client_ref: str
@@ -31,39 +31,39 @@ class Options(TypedDict, total=False):
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message to be sent, perhaps with a file that has to be uploaded before."""
+    """A message to be sent, with a file to upload first if it has one."""
 
     fields: dict[str, Any]
     idempotency_key: str | None = None
     file: File | None = None
 
     def with_media(self, media_id: str) -> "Outgoing":
-        """The same message with its file uploaded."""
+        """Return the same message with its file uploaded."""
         return Outgoing(self.fields | {"media": {"id": media_id}}, self.idempotency_key)
 
 
 def message(phone: str, body: str | None = None, *, type: str = "text", **fields: Any) -> Outgoing:
-    """Any message, by the fields that the API takes."""
+    """Compose any message by the fields of the API."""
     return _made(phone, type, {"body": body} | fields, {})
 
 
 def text(phone: str, body: str, *, preview_url: bool | None = None, **options: Unpack[Options]) -> Outgoing:
-    """A text."""
+    """Compose a text message."""
     return _made(phone, "text", given(body=body, preview_url=preview_url), options)
 
 
 def image(phone: str, media: Attachment, *, caption: str | None = None, **options: Unpack[Options]) -> Outgoing:
-    """A picture: the id of an upload, a link, or a file of yours."""
+    """Compose an image: the id of an upload, a link, or a file of yours."""
     return _with_file(phone, "image", media, given(caption=caption), options)
 
 
 def video(phone: str, media: Attachment, *, caption: str | None = None, **options: Unpack[Options]) -> Outgoing:
-    """A film: the id of an upload, a link, or a file of yours."""
+    """Compose a video: the id of an upload, a link, or a file of yours."""
     return _with_file(phone, "video", media, given(caption=caption), options)
 
 
 def audio(phone: str, media: Attachment, *, voice: bool | None = None, **options: Unpack[Options]) -> Outgoing:
-    """A sound; with `voice`, shown as a voice message."""
+    """Compose an audio message; with `voice`, a voice message."""
     return _with_file(phone, "audio", media, given(voice=voice), options)
 
 
@@ -75,12 +75,12 @@ def document(
     filename: str | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """A document; `filename` is the name that it is shown with."""
+    """Compose a document; `filename` is its displayed name."""
     return _with_file(phone, "document", media, given(caption=caption, filename=filename), options)
 
 
 def sticker(phone: str, media: Attachment, **options: Unpack[Options]) -> Outgoing:
-    """A sticker."""
+    """Compose a sticker."""
     return _with_file(phone, "sticker", media, {}, options)
 
 
@@ -93,13 +93,13 @@ def location(
     address: str | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """A place on the map."""
+    """Compose a location."""
     place = given(latitude=latitude, longitude=longitude, name=name, address=address)
     return _made(phone, "location", {"location": place}, options)
 
 
 def contacts(phone: str, contacts: Sequence[Fields], **options: Unpack[Options]) -> Outgoing:
-    """Cards of people."""
+    """Compose contact cards."""
     return _made(phone, "contacts", {"contacts": contacts}, options)
 
 
@@ -113,7 +113,7 @@ def buttons(
     fallback: Literal["text"] | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """A text with up to three buttons: `{"yes": "Yes, please"}`, the id that comes back and what it says."""
+    """Compose a text with up to three buttons: `{"yes": "Yes, please"}`, the id that comes back and what it says."""
     choices = [{"id": id, "title": title} for id, title in buttons.items()]
     extras = given(header=_header(header), footer=footer, fallback=fallback)
     return _made(phone, "buttons", {"body": body, "buttons": choices} | extras, options)
@@ -130,7 +130,7 @@ def list_choice(
     fallback: Literal["text"] | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """A text with a button that opens a list: sections with `title` and `rows` of `id`, `title`, `description`."""
+    """Compose a text with a list: sections with `title` and `rows` (`id`, `title`, `description`)."""
     extras = given(header=_header(header), footer=footer, fallback=fallback)
     return _made(phone, "list", {"body": body, "button": button, "sections": sections} | extras, options)
 
@@ -146,7 +146,7 @@ def link_button(
     fallback: Literal["text"] | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """A text with a button that opens a page."""
+    """Compose a text with a button that opens a URL."""
     extras = given(header=_header(header), footer=footer, fallback=fallback)
     return _made(phone, "cta_url", {"body": body, "cta": {"text": text, "url": url}} | extras, options)
 
@@ -160,7 +160,7 @@ def product(
     footer: str | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """One product of a catalogue."""
+    """Compose a product message."""
     shown = {"product": {"catalog_id": catalog_id, "retailer_id": retailer_id}}
     return _made(phone, "product", shown | given(body=body, footer=footer), options)
 
@@ -175,7 +175,7 @@ def product_list(
     footer: str | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """Several products: sections with `title` and `products`, your ids of them."""
+    """Compose a list of products: sections with `title` and `products`, which are your product ids."""
     fields = given(body=body, header=_header(header), catalog_id=catalog_id, sections=sections, footer=footer)
     return _made(phone, "product_list", fields, options)
 
@@ -183,7 +183,7 @@ def product_list(
 def catalog(
     phone: str, body: str, *, thumbnail: str | None = None, footer: str | None = None, **options: Unpack[Options]
 ) -> Outgoing:
-    """The whole catalogue."""
+    """Compose a link to the catalog."""
     return _made(phone, "catalog", given(body=body, thumbnail=thumbnail, footer=footer), options)
 
 
@@ -198,7 +198,7 @@ def template(
     components: Sequence[Fields] | None = None,
     **options: Unpack[Options],
 ) -> Outgoing:
-    """An approved template with its variables."""
+    """Compose a template message with its variables."""
     used = given(
         name=name, language=language, variables=variables, header=header, buttons=buttons, components=components
     )
@@ -206,14 +206,14 @@ def template(
 
 
 def reaction(phone: str, message_id: str, emoji: str, **options: Unpack[Options]) -> Outgoing:
-    """An emoji on a message; an empty one takes it back."""
+    """Compose a reaction to a message; an empty emoji removes it."""
     return _made(phone, "reaction", {"reaction": {"message_id": message_id, "emoji": emoji}}, options)
 
 
 def poll(
     phone: str, question: str, choices: Sequence[str], *, multiple: bool = False, **options: Unpack[Options]
 ) -> Outgoing:
-    """A question with 2 to 12 answers; QR channels."""
+    """Compose a poll with 2 to 12 options; QR channels only."""
     return _made(
         phone, "poll", {"poll": {"question": question, "options": list(choices), "multiple": multiple}}, options
     )

@@ -1,10 +1,10 @@
-"""What can go wrong, as one tree.
+"""All errors, as one tree.
 
 GatepostError
-├── NoAnswer              the gateway could not be reached, or its answer was lost
-├── BadAnswer             what answered was not a gateway
+├── NoAnswer              the gateway could not be reached, or its response was lost
+├── BadAnswer             the response is not from a gateway
 ├── BadWebhook            a delivery is not genuine, or too old
-└── GatepostApiError      the gateway said no: code, fields, request_id, retryable, network
+└── GatepostApiError      the gateway refused the request: code, fields, request_id, retryable, network
     ├── BadRequest        400
     ├── BadKey            401
     ├── NoAccess          402, 403   (no add-on, suspended, a scope is missing)
@@ -12,9 +12,9 @@ GatepostError
     ├── WrongState        409
     ├── TooLarge          413, 431
     ├── Refused           415, 416, 422
-    │   ├── WindowClosed      free text after the 24 hours
-    │   ├── TemplateProblem   not approved, or variables that do not fit
-    │   └── NetworkRefused    the network said no
+    │   ├── WindowClosed      free text outside of the 24-hour window
+    │   ├── TemplateProblem   not approved, or wrong variables
+    │   └── NetworkRefused    the network refused the message
     ├── RateLimited       429
     │   └── QuotaExceeded     the month's plan is used up
     └── Unavailable       408, 500, 502, 503, 504
@@ -28,11 +28,11 @@ from gatepost_client.wire import Answer
 
 
 class GatepostError(Exception):
-    """Whatever goes wrong between this client and a gateway."""
+    """The base of all errors of this client."""
 
 
 class NoAnswer(GatepostError):
-    """No answer came. `sent` tells whether the request may have been carried out all the same."""
+    """No response arrived. `sent` says whether the request may have been carried out."""
 
     def __init__(self, reason: str, *, sent: bool) -> None:
         advice = "it may have been carried out" if sent else "nothing was sent"
@@ -41,11 +41,11 @@ class NoAnswer(GatepostError):
 
 
 class BadAnswer(GatepostError):
-    """What answered does not speak like a gateway; is the address right?"""
+    """The response is not one of a gateway; check the address."""
 
 
 class BadWebhook(GatepostError):
-    """A delivery that must not be trusted."""
+    """A webhook delivery that is not genuine."""
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class NetworkProblem(msgspec.Struct, frozen=True):
-    """The network's own words."""
+    """The error as the network reported it."""
 
     code: int | str | None = None
     title: str | None = None
@@ -65,7 +65,7 @@ class NetworkProblem(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """The `error` of an answer."""
+    """The `error` object of a response."""
 
     code: str
     fields: list[FieldProblem] = []
@@ -81,7 +81,7 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 class GatepostApiError(GatepostError):
-    """The gateway said no, and why."""
+    """The gateway refused the request."""
 
     def __init__(self, status: int, message: str, failure: Failure, retry_after: float | None = None) -> None:
         super().__init__(f"{failure.code}: {message}")
@@ -101,7 +101,7 @@ class BadRequest(GatepostApiError):
 
 
 class BadKey(GatepostApiError):
-    """The key is missing, wrong, revoked or past its time."""
+    """The API key is missing, invalid, revoked or expired."""
 
 
 class NoAccess(GatepostApiError):
@@ -109,11 +109,11 @@ class NoAccess(GatepostApiError):
 
 
 class NotFound(GatepostApiError):
-    """There is no such thing on this channel."""
+    """The object does not exist on this channel."""
 
 
 class WrongState(GatepostApiError):
-    """What is asked does not fit how things stand."""
+    """The object's present state does not allow the request."""
 
 
 class TooLarge(GatepostApiError):
@@ -121,19 +121,19 @@ class TooLarge(GatepostApiError):
 
 
 class Refused(GatepostApiError):
-    """A field, a file or a message that cannot be taken; `fields` names it."""
+    """A field, file or message is invalid; `fields` names it."""
 
 
 class WindowClosed(Refused):
-    """Free text outside of the 24 hours after the person's last message."""
+    """Free text is not allowed more than 24 hours after the person's last message."""
 
 
 class TemplateProblem(Refused):
-    """The template is not approved, or its variables do not fit."""
+    """The template is not approved, or its variables do not match."""
 
 
 class NetworkRefused(Refused):
-    """The network said no; `network` has its words."""
+    """The network refused the message; `network` has its error."""
 
 
 class RateLimited(GatepostApiError):
@@ -141,7 +141,7 @@ class RateLimited(GatepostApiError):
 
 
 class QuotaExceeded(RateLimited):
-    """The month's plan is used up."""
+    """The plan's messages of this month are used up."""
 
 
 class Unavailable(GatepostApiError):
@@ -180,7 +180,7 @@ _body = msgspec.json.Decoder(_Body)
 
 
 def error_of(answer: Answer) -> GatepostApiError:
-    """The error that an answer tells of. A proxy's page has no code of ours; then the status speaks."""
+    """Return the error of a response. A proxy's page has no error code; then the HTTP status decides."""
     try:
         body = _body.decode(answer.body)
     except msgspec.DecodeError:
@@ -191,13 +191,13 @@ def error_of(answer: Answer) -> GatepostApiError:
 
 
 def retry_after(answer: Answer) -> float | None:
-    """The seconds that an answer asks to wait."""
+    """Return the seconds of a Retry-After header."""
     text = answer.headers.get("retry-after", "")
     return float(text) if text.isascii() and text.isdigit() else None
 
 
 def read_data(answer: Answer, kind: Any) -> Any:
-    """The body of a success, as a value of its type."""
+    """Decode the body of a successful response."""
     try:
         return msgspec.json.decode(answer.body, type=kind)
     except msgspec.DecodeError as error:

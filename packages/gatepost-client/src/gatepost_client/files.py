@@ -7,7 +7,7 @@ import msgspec
 
 
 class File(msgspec.Struct, frozen=True):
-    """Bytes, or the path to them, with the type and the name that they are stored under."""
+    """A file to upload: its bytes or path, its type and its name."""
 
     content: Path | bytes
     mime_type: str | None = None
@@ -20,12 +20,12 @@ class File(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str | None:
-        """The name given, or the path's own."""
+        """The given name, or that of the path."""
         return self.filename or (self.content.name if isinstance(self.content, Path) else None)
 
     @property
     def type(self) -> str:
-        """The type given, or what the name suggests."""
+        """The given type, or a guess by the name."""
         guessed = mimetypes.guess_type(self.name)[0] if self.name else None
         kind = self.mime_type or guessed
         if kind is None:

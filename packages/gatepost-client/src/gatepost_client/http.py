@@ -1,4 +1,4 @@
-"""What both transports share: how the HTTP client is set up, how a request is dressed, what a failure means."""
+"""What both transports share: building the HTTP client and requests, interpreting failures."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -19,36 +19,36 @@ Dressed = TypeVar("Dressed", RequestBuilder, SyncRequestBuilder)
 _PIECE = 1 << 18
 
 
-class Line(msgspec.Struct, frozen=True):
-    """Where the gateway is, and how long one try may take. Shown without the key."""
+class GatewayConfig(msgspec.Struct, frozen=True):
+    """The gateway's address and the timeout of one attempt. Its repr does not show the key."""
 
     url: str
     timeout: float
     use_proxy: bool
 
     def target(self, request: Request) -> str:
-        """The whole address of a request."""
+        """Return the whole address of a request."""
         return self.url + request.target
 
 
-def open_line(url: str, timeout: float, use_proxy: bool) -> Line:
+def open_line(url: str, timeout: float, use_proxy: bool) -> GatewayConfig:
     """Check the address of a gateway: `https://host`, perhaps with a port and a folder."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError("the gateway's address looks like https://gateway.example.com")
-    return Line(url.rstrip("/"), timeout, use_proxy)
+    return GatewayConfig(url.rstrip("/"), timeout, use_proxy)
 
 
-def set_up(builder: Builder, line: Line, key: str) -> Builder:
-    """An HTTP client for one gateway and one key. A redirect is an answer: the key goes nowhere else."""
+def set_up(builder: Builder, line: GatewayConfig, key: str) -> Builder:
+    """Return an HTTP client for one gateway and key. Redirects are not followed: the key must not leak."""
     seconds = timedelta(seconds=line.timeout)
     builder = builder.default_headers({"authorization": f"Bearer {key}"}).user_agent("gatepost-client")
     builder = builder.follow_redirects(False).connect_timeout(seconds).read_timeout(seconds)
     return builder if line.use_proxy else builder.no_proxy()
 
 
-def dress(builder: Dressed, request: Request, line: Line) -> Dressed:
-    """A request with its headers and its body. Files take as long as they take, as long as bytes flow."""
+def dress(builder: Dressed, request: Request, line: GatewayConfig) -> Dressed:
+    """Return a request with headers and body. Uploads and downloads time out only when no bytes flow."""
     if request.key is not None:
         builder = builder.header("idempotency-key", request.key)
     if isinstance(request.body, Path):
@@ -61,25 +61,25 @@ def dress(builder: Dressed, request: Request, line: Line) -> Dressed:
 
 
 def read_pieces(path: Path) -> Iterator[bytes]:
-    """A file, a piece at a time."""
+    """Yield a file, a piece at a time."""
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
             yield piece
 
 
 def headers_of(response: Response | SyncResponse) -> dict[str, str]:
-    """The headers of an answer, with names in lower case."""
+    """Return the headers of an answer, with names in lower case."""
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-class Opened(Answer, frozen=True):
-    """An answer whose body is still to be read, piece by piece."""
+class OpenResponse(Answer, frozen=True):
+    """A response whose body is read in chunks."""
 
     reader: Any = None
 
 
 def explain(error: PyreqwestError) -> Lost:
-    """What a failed exchange means for the request: had it left already?"""
+    """Return the error of a failed exchange, which says whether the request may have been sent."""
     details = error.details if isinstance(error, DetailedPyreqwestError) else {"causes": None}
     causes = [cause["message"] for cause in details["causes"] or ()]
     # The class of the error does not tell: a deadline while waiting for the answer counts as connecting there.

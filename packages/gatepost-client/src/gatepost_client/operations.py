@@ -1,4 +1,4 @@
-"""Everything that the clients can do, listed once for both."""
+"""All operations, listed once for both clients."""
 
 from gatepost_client import compose
 from gatepost_client.calls import batch as of_batch

@@ -8,7 +8,7 @@ from gatepost_client.types import ContactRef, ConversationRef, Result
 
 
 class Item(Result, frozen=True):
-    """One line of an order."""
+    """An item of an order."""
 
     retailer_id: str
     quantity: int
@@ -17,7 +17,7 @@ class Item(Result, frozen=True):
 
 
 class Order(Result, frozen=True):
-    """What somebody ordered. `total` is None where items are in several currencies."""
+    """An order. `total` is None if its items have several currencies."""
 
     id: str
     message: str
@@ -34,7 +34,7 @@ class Order(Result, frozen=True):
 
 
 class PlanUsage(Result, frozen=True):
-    """The month against the plan; without a limit, `limit` and `left` are None."""
+    """This month's usage of the plan; without a limit, `limit` and `left` are None."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class PlanUsage(Result, frozen=True):
 
 
 class StorageUsage(Result, frozen=True):
-    """Bytes of files against the plan; without a limit, `limit` and `left` are None."""
+    """Bytes of stored files; without a limit, `limit` and `left` are None."""
 
     used: int
     limit: int | None = None
@@ -54,14 +54,14 @@ class StorageUsage(Result, frozen=True):
 
 
 class Count(Result, frozen=True):
-    """Messages of a day, in all and by type."""
+    """Messages of a day, in total and by type."""
 
     total: int
     types: dict[str, int]
 
 
 class Day(Result, frozen=True, rename={"day": "date", "incoming": "in", "outgoing": "out"}):
-    """A day's messages, both ways."""
+    """A day's messages, incoming and outgoing."""
 
     day: date
     incoming: Count
@@ -83,14 +83,14 @@ class Usage(Result, frozen=True):
 
 
 class AttemptedDelivery(Result, frozen=True):
-    """How a delivery stands."""
+    """The state of a delivery."""
 
     state: str
     next_at: datetime | None = None
 
 
 class Attempt(Result, frozen=True):
-    """One try to tell an endpoint of an event."""
+    """One attempt to deliver an event to an endpoint."""
 
     event: str
     number: int

@@ -1,4 +1,4 @@
-"""How a request is carried until it is answered: what is tried again, when, and for how long.
+"""Retries: what is sent again, when, and for how long.
 
         ┌──────────── Wait ◄── room left? ◄──┐
         ▼                                    │ no answer and repeatable, or nothing was sent
@@ -7,7 +7,7 @@
                 ▼                            └─ otherwise, or no room left ─► error
              success
 
-A request that creates carries one idempotency key through all tries, which is what makes it repeatable.
+A request that creates carries one idempotency key through all attempts, which makes it repeatable.
 """
 
 import random
@@ -24,7 +24,7 @@ _PROXY_GAVE_UP = (502, 504)
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """How much patience there is: tries in all, and seconds in all from the first try to the start of the last."""
+    """Limits of retries: attempts in total, and seconds from the first attempt to the start of the last."""
 
     attempts: int = 5
     seconds: float = 60.0
@@ -40,10 +40,10 @@ PATIENT = Retry()
 NEVER = Retry(attempts=1)
 
 
-def carry(
+def send_with_retries(
     request: Request, retry: Retry, now: Callable[[], float], jitter: Callable[[], float] = random.random
 ) -> Generator[Step, Outcome, Answer]:
-    """Give the steps of a request until it has its answer; raise the error of the last try."""
+    """Yield the steps of a request until it has a response; raise the error of the last attempt."""
     started = now()
     attempt = 1
     while True:
@@ -60,7 +60,7 @@ def carry(
 
 
 def judge(request: Request, outcome: Answer | Lost) -> tuple[GatepostError, bool, float]:
-    """The error of a try, whether to try again, and the seconds that the gateway asks to wait."""
+    """Return the error of an attempt, whether to retry, and the seconds to wait that the gateway asks for."""
     if isinstance(outcome, Lost):
         return NoAnswer(outcome.reason, sent=outcome.sent), request.repeatable or not outcome.sent, 0.0
     error = error_of(outcome)
@@ -73,15 +73,15 @@ def judge(request: Request, outcome: Answer | Lost) -> tuple[GatepostError, bool
 
 
 def back_off(retry: Retry, attempt: int, jitter: float) -> float:
-    """The wait after a failed attempt: twice as long each time, and between half of it and all of it."""
+    """Return the wait after a failed attempt: doubled each time, with jitter between half and all of it."""
     longest: float = min(retry.first_wait * 2 ** (attempt - 1), retry.longest_wait)
     return longest * (1 + jitter) / 2
 
 
-def play(plan: Call[T] | Plan[T], retry: Retry, now: Callable[[], float]) -> Generator[Step, Outcome, T]:
-    """Give the steps of a call, or of a plan of several calls; return what it comes to."""
+def run_steps(plan: Call[T] | Plan[T], retry: Retry, now: Callable[[], float]) -> Generator[Step, Outcome, T]:
+    """Yield the steps of a call, or of a plan of several calls; return its result."""
     if isinstance(plan, Call):
-        answer = yield from carry(plan.request, retry, now)
+        answer = yield from send_with_retries(plan.request, retry, now)
         return plan.read(answer)
     result: Any = None
     while True:
@@ -90,5 +90,5 @@ def play(plan: Call[T] | Plan[T], retry: Retry, now: Callable[[], float]) -> Gen
         except StopIteration as end:
             value: T = end.value
             return value
-        answer = yield from carry(call.request, retry, now)
+        answer = yield from send_with_retries(call.request, retry, now)
         result = call.read(answer)

@@ -1,4 +1,4 @@
-"""Server-sent events as they come off the wire, cut anywhere: bytes in, events out, and where to go on after a cut."""
+"""A parser of server-sent events: bytes in, events out, and where to resume after a disconnect."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ _decode = msgspec.json.Decoder(Event).decode
 
 
 class EventReader:
-    """Reads one stream, however often it has to be opened again."""
+    """Reads one stream across reconnects."""
 
     def __init__(self) -> None:
         self.last: str | None = None  # the id to go on behind
@@ -18,7 +18,7 @@ class EventReader:
         self._rest = b""
 
     def resume(self, call: Call[None]) -> Call[None]:
-        """The call that goes on where the stream was cut."""
+        """Return the call that resumes the stream after its last event."""
         self._rest, self.silent = b"", True
         if self.last is None:
             return call
@@ -26,7 +26,7 @@ class EventReader:
         return msgspec.structs.replace(call, request=request)
 
     def read(self, piece: bytes) -> list[Event]:
-        """The events that this piece completes."""
+        """Return the events that this chunk completes."""
         self.silent = False
         *blocks, self._rest = (self._rest + piece).split(b"\n\n")
         return [event for block in blocks if (event := self._block(block)) is not None]
@@ -42,6 +42,6 @@ class EventReader:
 
 
 def _field(line: bytes) -> tuple[bytes, bytes]:
-    """A line of a block; a comment has no name."""
+    """Return name and value of a line; a comment has no name."""
     name, _, value = line.partition(b":")
     return name, value.removeprefix(b" ")

@@ -1,4 +1,4 @@
-"""Is a delivery genuine? Standard Webhooks over `id.timestamp.body`, one signature for each live secret.
+"""Verification of webhook deliveries: Standard Webhooks over `id.timestamp.body`, one signature for each live secret.
 
 `v1,…` is HMAC-SHA256 with a secret (whsec_…), `v1a,…` is ed25519 and is verified with a public key (whpk_…).
 """
@@ -97,7 +97,7 @@ def _is_signed(key: Ed25519PublicKey, given: bytes, signed: bytes) -> bool:
 
 
 def _signed(headers: Mapping[str, str], body: bytes, tolerance: float, now: float) -> bytes:
-    """The bytes that were signed, if they were signed just now: an old delivery may be a replayed one."""
+    """Return the signed bytes, if the timestamp is recent: an old delivery may be a replay."""
     stamp = _header(headers, "webhook-timestamp")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 20):
         raise BadWebhook("webhook-timestamp is not a time.")
@@ -107,7 +107,7 @@ def _signed(headers: Mapping[str, str], body: bytes, tolerance: float, now: floa
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:
-    """A header whatever the case of its name, as frameworks differ."""
+    """Return a header, ignoring case."""
     found = headers.get(name) or next((value for key, value in headers.items() if key.lower() == name), "")
     if not found:
         raise BadWebhook(f"The header {name} is missing.")

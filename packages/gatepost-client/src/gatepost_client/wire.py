@@ -1,9 +1,9 @@
-"""What goes over the wire, as values: a request, its answer, and a call that knows how to read the answer.
+"""Requests, responses, and calls (a request with a decoder of its response), as plain values.
 
-describe (calls/)  ─►  Call[T] = Request + how to read  ─►  carry (retry.py)  ─►  Step  ─►  a transport runs it
-                                                                          ◄── Answer │ Lost
+calls/ ─► Call[T] = Request + decoder ─► retry.py ─► Step ─► a transport runs it
+                                             ◄── Answer │ Lost
 
-Nothing in here opens a connection; both clients, the blocking and the awaiting one, are made of the same calls.
+Nothing in here opens a connection; the blocking and the asynchronous client share the same calls.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ Query: TypeAlias = Mapping[str, str | int | bool | date | datetime | Iterable[st
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request; `repeatable` says that it does no harm twice, so that it may be repeated after a lost answer."""
+    """One request; a `repeatable` one is idempotent and may be sent again after a lost response."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def brief(self) -> bool:
-        """Whether both bodies are small, so that the whole exchange has a time limit."""
+        """Whether both bodies are small, so that the whole exchange has a timeout."""
         return not self.streamed and self.content_type == "application/json"
 
     @property
@@ -45,7 +45,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back; header names are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -53,20 +53,20 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """No answer came. `sent` tells whether the request may have arrived."""
+    """No response arrived. `sent` says whether the request may have arrived."""
 
     reason: str
     sent: bool
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """A pause before the next try."""
+    """A pause before the next attempt."""
 
     seconds: float
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True):
-    """A request, and how to read its answer."""
+    """A request, and a decoder of its response."""
 
     request: Request
     read: Callable[[Answer], T]
@@ -80,28 +80,28 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Listing(msgspec.Struct, Generic[T], frozen=True):
-    """A list that is read page by page; `cursor` is the parameter that asks for the next one."""
+    """A list that is read page by page; `cursor` is the query parameter of the next page."""
 
     call: Call[Page[T]]
     cursor: str = "cursor"
     endless: bool = False  # waits for what comes after the end
 
     def after(self, cursor: str) -> Call[Page[T]]:
-        """The call for the page after a cursor."""
+        """Return the call for the page after a cursor."""
         request = self.call.request
         moved = msgspec.structs.replace(request, query=request.query | {self.cursor: cursor})
         return msgspec.structs.replace(self.call, request=moved)
 
     @property
     def start(self) -> str | None:
-        """The cursor that the first page is asked with."""
+        """The cursor of the first page."""
         return self.call.request.query.get(self.cursor)
 
 
 def following(listing: Listing[T], page: Page[Any], cursor: str | None) -> tuple[Call[Page[T]], str | None] | None:
-    """How to read on after a page that was asked for with a cursor; None at the end.
+    """Return the call for the page after this one, with its cursor; None at the end.
 
-    A page of a search may be empty and still have a next one. A feed answers the cursor itself when nothing is new.
+    A page of a search may be empty and still have a next one. A feed returns the same cursor when nothing is new.
     """
     if listing.endless:
         known = page.next or cursor
@@ -115,7 +115,7 @@ Outcome: TypeAlias = Answer | Lost | None
 
 
 def path_of(*parts: str) -> str:
-    """The path of a resource. An id that would change the path is refused here, before it asks for something else."""
+    """Return the path of a resource. An id that would change the path is rejected."""
     for part in parts:
         if part in ("", ".", ".."):
             raise ValueError(f"{part!r} is not an id")
@@ -123,7 +123,7 @@ def path_of(*parts: str) -> str:
 
 
 def show_query(query: Query) -> dict[str, str]:
-    """Query parameters as text, without those that are None."""
+    """Return the query parameters as strings, without those that are None."""
     return {name: _show(value) for name, value in query.items() if value is not None}
 
 
@@ -140,22 +140,22 @@ def _show(value: str | int | bool | date | datetime | Iterable[str]) -> str:
 
 
 def show_time(moment: datetime) -> str:
-    """A time as the API takes it. Without a zone it could mean anything, so that is refused."""
+    """Return a time in the API's format. A time without a zone is ambiguous and rejected."""
     if moment.tzinfo is None:
         raise ValueError("a time needs its zone, such as datetime.now(UTC)")
     return moment.isoformat()
 
 
 def given(**fields: Any) -> dict[str, Any]:
-    """The fields that are not None."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def changed(**fields: Any) -> dict[str, Any]:
-    """The fields that were given; here None is a wish, to take something away."""
+    """Return the fields that are not UNSET; None clears a value."""
     return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
 
 
 def identity(*parts: str) -> str:
-    """A key for a request that belongs to another one: the same parts give the same key."""
+    """Return an idempotency key derived from these parts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The sandbox: a simulated WhatsApp-like business network, a program of its own that knows nothing of the gateway."""
+"""The sandbox: a simulated WhatsApp-like business network. It is independent of the gateway."""
 
 import gc
 import socket
@@ -13,7 +13,7 @@ __all__ = ["SandboxSettings", "create_app", "serve"]
 
 
 def create_app(settings: SandboxSettings, data: Path | None = None, allow_hosts: Collection[str] = ()) -> SandboxApp:
-    """The sandbox as an ASGI application with its lifespan; with a folder, it goes on where it stopped."""
+    """Return the sandbox as an ASGI application with its lifespan; with a folder, it restores its state from there."""
     return SandboxApp(settings, data, allow_hosts)
 
 
@@ -29,12 +29,12 @@ async def serve(
 ) -> None:
     """Serve until SIGINT, SIGTERM or cancellation, then stop gracefully; `ready` gets the port once it listens.
 
-    With `signals=False` the process is somebody else's: signals and garbage collection are left alone, and
-    cancelling is the way to end the sandbox.
+    With `signals=False` the sandbox runs inside another program: it leaves signals and garbage collection alone, and
+    stops when it is cancelled.
     """
     app = create_app(settings or SandboxSettings(), data, allow_hosts)
     if signals:
-        _calm_collector()
+        _tune_garbage_collection()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=2048)
     # Connections inherit it; plain asyncio would not set it on them, and each answer would wait 40 ms for an ACK.
@@ -49,7 +49,7 @@ async def serve(
     await run_server(server, listener)
 
 
-def _calm_collector() -> None:
-    """Collect garbage less often: what flies by here has no cycles, and looking for them took a fifth of the time."""
+def _tune_garbage_collection() -> None:
+    """Collect garbage less often: requests leave no cycles, and searching for them took a fifth of the time."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 1000)

@@ -17,7 +17,7 @@ from gatepost_sandbox.storage import wait_until_free
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line."""
+    """Parse the command line and run the sandbox."""
     parser = argparse.ArgumentParser("gatepost-sandbox", description="Runs the simulated network until it is stopped.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8081, help="port to listen on; 0 takes a free one (8081)")
@@ -36,11 +36,11 @@ def main(arguments: list[str] | None = None) -> None:
 def run(
     host: str, port: int, seed: int, data: Path | None, allow_hosts: list[str], *, with_parent: bool = False
 ) -> None:
-    """Serves until it is stopped; `with_parent`: also until the program that started it ends."""
+    """Serve until it is stopped; `with_parent`: also until the program that started it ends."""
     if with_parent:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     if data is not None:
-        wait_until_free(data)  # first: the process that releases the folder releases its port as well
+        wait_until_free(data)  # first: a process that releases the folder also releases its port
     check_port(host, port)
     work = serve(
         host,
@@ -55,7 +55,7 @@ def run(
 
 
 def check_port(host: str, port: int) -> None:
-    """Fails with a clear message when the port cannot be used."""
+    """Fail with a clear message when the port cannot be used."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -73,7 +73,7 @@ def _report(host: str, port: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends this program when the one that started it has ended: its end of the pipe closes."""
+    """End this program when the one that started it has ended: its end of the pipe closes."""
     while os.read(0, 4096):  # not sys.stdin: a thread inside it would break the end of the interpreter
         pass
     os.kill(os.getpid(), signal.SIGTERM)

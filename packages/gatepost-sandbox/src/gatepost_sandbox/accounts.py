@@ -1,4 +1,4 @@
-"""What the management side keeps: files on numbers, business accounts and apps, and where callbacks go.
+"""The settings of numbers, business accounts and apps, and the address of their callbacks.
 
 callback address of a number: its own override ─► its account's override ─► its registration ─► its app
 """
@@ -17,14 +17,14 @@ BLOCKED = Refusal(130403, details="The business has blocked this user.")
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """Where an app wants its callbacks, and of which fields."""
+    """The callback address of an app and the fields it subscribed to."""
 
     callback_url: str
     fields: tuple[str, ...]
 
 
 class NumberFile:
-    """Everything a business has set on one of its numbers."""
+    """The settings of one number."""
 
     def __init__(self) -> None:
         self.registered = True
@@ -46,7 +46,7 @@ class NumberFile:
 
 
 class AccountFile:
-    """Everything that is set on one business account."""
+    """The settings of one business account."""
 
     def __init__(self) -> None:
         self.subscribed = True
@@ -56,7 +56,7 @@ class AccountFile:
 
 
 class Accounts:
-    """The files of one network; one is begun the first time it is asked for."""
+    """The settings of all numbers and accounts of one network, created on first use."""
 
     def __init__(self) -> None:
         self.numbers: defaultdict[str, NumberFile] = defaultdict(NumberFile)
@@ -64,7 +64,7 @@ class Accounts:
         self.apps: dict[str, Subscription] = {}
 
     def address(self, spec: NumberSpec, field: str = "messages") -> str | None:
-        """Where callbacks of this field go for this number; None when nobody wants them."""
+        """Return the callback address of a number for a field; None when none is set."""
         number, waba = self.numbers.get(spec.phone_number_id), self.wabas.get(spec.waba_id)
         if waba is not None and not waba.subscribed:
             return None
@@ -75,7 +75,7 @@ class Accounts:
         return app.callback_url if app is not None and field in app.fields else None
 
     def refuse_send(self, phone_number_id: str, person: str) -> Refusal | None:
-        """Why this number may not send to this person, as far as its file says."""
+        """Return why this number may not send to this person, according to its settings."""
         number = self.numbers.get(phone_number_id)
         if number is None:
             return None
@@ -84,12 +84,12 @@ class Accounts:
         return BLOCKED if person in number.blocked else None
 
     def blocks(self, phone_number_id: str, person: str) -> bool:
-        """Whether this number wants to hear nothing of this person."""
+        """Return whether this number has blocked this person."""
         number = self.numbers.get(phone_number_id)
         return number is not None and person in number.blocked
 
     def take_call(self, waba_id: str, now: float, per_hour: int | None) -> bool:
-        """Count one call to the management side of an account; False when there were too many."""
+        """Count one call to the management API of an account; return False over the limit."""
         calls = self.wabas[waba_id].calls
         while calls and now - calls[0] >= HOUR:
             calls.popleft()

@@ -1,4 +1,4 @@
-"""The sandbox as one ASGI application: the network's door, the control door, and the front page."""
+"""The sandbox as one ASGI application: the network API, the control API, and the web page."""
 
 from collections.abc import Collection
 from functools import cache
@@ -34,7 +34,7 @@ Control (JSON, no key: keep it on this machine)
 
 
 class SandboxApp:
-    """Sends each request to its door."""
+    """Routes each request to the network API, the control API or the page."""
 
     def __init__(self, settings: SandboxSettings, data: Path | None = None, allow_hosts: Collection[str] = ()) -> None:
         self.world = World(settings)
@@ -60,7 +60,7 @@ class SandboxApp:
             await _framework()(scope, receive, send)  # type: ignore[arg-type]
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """The server's start and stop, in ASGI's words."""
+        """Handle the ASGI lifespan: start and stop."""
         await receive()
         try:
             await self.world.open()
@@ -79,7 +79,7 @@ class SandboxApp:
 
 @cache
 def _framework() -> Litestar:
-    """The control door and the pages. They know of no world, each request brings its own: so one is enough."""
+    """Return the control API and the pages. They hold no state: one instance serves all sandboxes of a process."""
     return Litestar(
         route_handlers=[front, healthz, page.get_file, *control.ROUTES],
         dependencies={"world": Provide(_world, sync_to_thread=False)},
@@ -104,7 +104,7 @@ def _route_line(route: Any) -> str:
 
 @get("/", sync_to_thread=False)
 def front(request: Request[Any, Any, Any]) -> Response[Any]:
-    """What this is and what it can do: a page for browsers, text for everybody else."""
+    """Show what the sandbox can do: a page for browsers, text for other clients."""
     if page.wants_page(request.headers.get("accept", "")):
         told: Response[Any] = page.show("index.html")
     else:

@@ -7,13 +7,13 @@ from pyreqwest.exceptions import PyreqwestError
 
 
 class CallbackClient:
-    """One client, its connections kept alive."""
+    """An HTTP client with persistent connections."""
 
     def __init__(self) -> None:
         self._client = ClientBuilder().no_proxy().follow_redirects(False).user_agent("gatepost-sandbox").build()
 
     async def post(self, url: str, body: bytes, signature: str, timeout: float) -> tuple[int | None, str | None]:
-        """Post one callback; returns the HTTP status, or the sort of failure that kept it from getting one."""
+        """Post one callback; return the HTTP status, or the kind of failure."""
         try:
             request = (
                 self._client.post(url)
@@ -28,7 +28,7 @@ class CallbackClient:
             return None, type(error).__name__
 
     async def verify(self, url: str, verify_token: str, challenge: str, timeout: float) -> str | None:
-        """Ask an address to prove that it expects callbacks; returns what went wrong, or None."""
+        """Make the verification handshake with an address; return what went wrong, or None."""
         query = {"hub.mode": "subscribe", "hub.challenge": challenge, "hub.verify_token": verify_token}
         try:
             request = self._client.get(url).query(query).timeout(timedelta(seconds=timeout)).build()

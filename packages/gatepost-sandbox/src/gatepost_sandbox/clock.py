@@ -16,19 +16,19 @@ _GRAIN = 0.004  # real seconds; timers due within one grain fire together: one w
 
 
 class Recorder(Protocol):
-    """Keeps every input of the network, in order, so that a restart can replay them."""
+    """Records every input of the network, in order, so that a restart can replay them."""
 
     inline_max: int  # bytes of a body that are recorded with its request
 
     async def keep_file(self, content: bytes) -> str:
-        """Keep a large body; returns its name."""
+        """Store a large body; return its name."""
 
     def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
-        """Keep one input; when this returns, it survives the end of the process."""
+        """Record one input; when this returns, it survives a crash of the process."""
 
 
 class _SleepTimer:
-    """The timer of a request that waits. It belongs to a connection: no restart brings it back."""
+    """The timer of a waiting request. It belongs to a connection and is not restored after a restart."""
 
     def __init__(self, woken: asyncio.Event) -> None:
         self._woken = woken
@@ -40,8 +40,8 @@ class _SleepTimer:
 class Clock:
     """Sandbox time in Unix seconds, and everything that waits for it.
 
-    With a recorder, every input begins with `begin` and is kept by `record`. Time then stands still until the event
-    loop goes on, so that a replay of the record computes what was computed the first time.
+    With a recorder, every input starts with `begin` and is written by `record`. Time is constant until the event
+    loop continues, so that a replay computes the same results.
     """
 
     def __init__(self, start: float | None = None, *, frozen: bool = False, speed: float = 1.0) -> None:
@@ -58,11 +58,11 @@ class Clock:
         self._closed = False
         self._held: float | None = None
         self.recorder: Recorder | None = None
-        self.replaying = False  # no timer fires by itself
+        self.replaying = False  # timers do not fire on their own
 
     @property
     def frozen(self) -> bool:
-        """Whether time stands still."""
+        """Whether the clock is stopped."""
         return self._frozen
 
     @property
@@ -72,11 +72,11 @@ class Clock:
 
     @property
     def waiting(self) -> int:
-        """How many timers have not fired."""
+        """The number of pending timers."""
         return len(self._heap)
 
     def now(self) -> float:
-        """The sandbox time."""
+        """Return the sandbox time."""
         if self._held is not None:
             return self._held
         return self._running()
@@ -87,45 +87,45 @@ class Clock:
         return self._base + (time.monotonic() - self._anchor) * self._speed
 
     def begin(self) -> None:
-        """Start to work on one input: its time is now."""
+        """Start processing an input: fix its time."""
         if self.recorder is not None:
             if self._held is None:
                 asyncio.get_running_loop().call_soon(self._release_time)
             self._held = self._running()
 
     def record(self, kind: str, *values: object) -> None:
-        """Keep one input, with its time."""
+        """Record one input with its time."""
         if self.recorder is not None:
             self.recorder.write(self.now(), kind, values)
 
     def replay_at(self, now: float) -> None:
-        """Be at the time of a recorded input."""
+        """Set the time to that of a recorded input."""
         self.replaying, self._held = True, now
 
     def replay_timer(self) -> None:
-        """Fire the timer that was next."""
+        """Fire the next timer."""
         heapq.heappop(self._heap)[2]()
 
     def replay_pace(self, *, frozen: bool, speed: float) -> None:
-        """Take on the pace that was recorded."""
+        """Set the recorded speed."""
         self._frozen, self._speed = frozen, speed
 
     def resume(self, elapsed: float) -> None:
-        """Go on after a replay, so many real seconds after its end; what fell due in between fires now."""
+        """Continue after a replay that ended `elapsed` real seconds ago; timers that fell due since then fire now."""
         now = self.now()
         self.replaying = False
         self._rebase(now if self._frozen else now + max(elapsed, 0.0) * self._speed)
         self._arm()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The time and the timers, without what belongs to this process."""
+        """Return the time and the timers, without what belongs to this process."""
         heap = [
             entry for entry in sorted(self._heap, key=lambda entry: entry[:2]) if not isinstance(entry[2], _SleepTimer)
         ]
         return {"now": self.now(), "frozen": self._frozen, "speed": self._speed, "heap": heap}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A clock that waits for its replay to end."""
+        """Restore a clock that waits for its replay to end."""
         Clock.__init__(self, state["now"], frozen=state["frozen"], speed=state["speed"])
         self._heap = [(due, next(self._order), fire) for due, _, fire in state["heap"]]
         self.replay_at(state["now"])
@@ -145,16 +145,16 @@ class Clock:
         self._sleepers.discard(woken)
 
     def run_at(self, *, frozen: bool, speed: float) -> None:
-        """Change the pace of time without moving it."""
+        """Change the speed without moving the time."""
         self._rebase(self._running())
         self._frozen, self._speed = frozen, speed
         self.record("pace", frozen, speed)
         self._arm()
 
     async def move_to(self, target: float, settle: Callable[[], Awaitable[None]], *, ordered: bool = True) -> int:
-        """Move time forward and fire all that falls due on the way; returns how many timers fired.
+        """Move time forward and fire the timers that fall due; return how many fired.
 
-        With `ordered`, each timer's work is settled before the next one fires, so that the outside sees one order.
+        With `ordered`, each timer's work is settled before the next one fires, so that the order is deterministic.
         """
         try:
             async with self._moving:
@@ -177,7 +177,7 @@ class Clock:
         return fired
 
     def close(self) -> None:
-        """Forget all timers and wake whoever sleeps."""
+        """Drop all timers and wake all waiting requests."""
         self._closed = True
         self._disarm()
         self._heap.clear()

@@ -1,7 +1,7 @@
-"""Programs that go by the sandbox's clock: they wait for a change, and a change waits until they have taken it.
+"""Programs that follow the sandbox's clock: they wait for a change, and a change waits for them to apply it.
 
 follower: wait(seen) ────────── change ──► answer ─► sets its clock ─► wait(seen: the new one)
-whoever moves the clock: changed() ──────────────────────────────────────► returns
+caller that moves it:     changed() ──────────────────────────────────────► returns
 """
 
 import asyncio
@@ -13,7 +13,7 @@ _GONE_AFTER = 60.0
 
 
 class ClockFollowers:
-    """Everybody who follows the clock of one sandbox."""
+    """The followers of the clock of one sandbox."""
 
     def __init__(self) -> None:
         self.version = _new_version()
@@ -23,7 +23,7 @@ class ClockFollowers:
         self._closed = False
 
     async def wait(self, follower: str, seen: str | None, seconds: float) -> None:
-        """Wait until the clock is no longer as this follower saw it, or until the time is up."""
+        """Wait until the clock differs from what this follower saw, or until the timeout."""
         self._seen[follower] = (seen, time.monotonic())
         self._news.set()
         if seen == self.version and not self._closed:
@@ -34,7 +34,7 @@ class ClockFollowers:
                 return
 
     async def changed(self) -> None:
-        """Tell of a change of pace or place, and wait until every follower has taken it, or does not answer."""
+        """Report a change of the clock, and wait until every follower has applied it or timed out."""
         self.version = _new_version()
         self._changed.set()
         self._changed = asyncio.Event()
@@ -48,7 +48,7 @@ class ClockFollowers:
                 del self._seen[follower]
 
     def close(self) -> None:
-        """Answer everybody who waits, and let nobody wait any more."""
+        """Release all waiting followers, and refuse new ones."""
         self._closed = True
         self._changed.set()
         self._seen.clear()

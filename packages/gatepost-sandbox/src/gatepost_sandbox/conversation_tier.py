@@ -1,32 +1,32 @@
-"""To whom a number has opened conversations lately: what its tier counts, and what makes it rise."""
+"""The conversations that a number opened: its tier limits them, and their number raises it."""
 
 DAY = 24 * 3600.0
 WEEK = 7 * DAY
 
 
 class OpenedConversations:
-    """The people a number wrote to first, each at the last time it did, within a day and within a week."""
+    """The people that a number wrote to outside of a window in the last day and week, with the last time."""
 
     def __init__(self) -> None:
         self._day: dict[str, float] = {}
         self._week: dict[str, float] = {}
 
     def may_open(self, person: str, now: float, tier: int) -> bool:
-        """Whether the tier leaves room for this person; 0 is a tier without limit."""
+        """Return whether the tier allows a conversation with this person; 0 is unlimited."""
         return tier == 0 or self.in_day(now) < tier or person in self._day
 
     def note(self, person: str, now: float) -> None:
-        """The number wrote to a person outside of any window."""
+        """Record that the number wrote to a person outside of a window."""
         for kept in (self._day, self._week):
             kept.pop(person, None)  # to the end: the dictionaries are in the order of time
             kept[person] = now
 
     def in_day(self, now: float) -> int:
-        """How many people in the last 24 hours."""
+        """Return the number of people in the last 24 hours."""
         return _count_after(self._day, now - DAY)
 
     def in_week(self, now: float) -> int:
-        """How many people in the last 7 days."""
+        """Return the number of people in the last 7 days."""
         return _count_after(self._week, now - WEEK)
 
 
@@ -40,14 +40,14 @@ def _count_after(kept: dict[str, float], cutoff: float) -> int:
 
 
 def next_tier(tier: int, ladder: tuple[int, ...]) -> int | None:
-    """The step above a tier; None when there is none. The step without limit, 0, is above all others."""
+    """Return the next higher tier, or None. The unlimited tier, 0, is the highest."""
     higher = sorted(step for step in ladder if step > tier) if tier else []
     steps = [*higher, 0] if tier and 0 in ladder else higher
     return steps[0] if steps else None
 
 
 def tier_name(tier: int | None) -> str:
-    """A tier as the network writes it; none at all where tiers are switched off."""
+    """Return a tier as the network writes it; TIER_NOT_SET where tiers are disabled."""
     if tier is None:
         return "TIER_NOT_SET"
     if tier == 0:

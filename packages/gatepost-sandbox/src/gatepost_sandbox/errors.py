@@ -72,7 +72,7 @@ OUTSIDE_WINDOW = "Message failed to send because more than 24 hours have passed 
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """One refusal before it is written: what the network says and how."""
+    """A refusal: its code, message and HTTP status."""
 
     code: int
     details: str | None = None
@@ -85,27 +85,27 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def missing(name: str) -> Refusal:
-    """A required parameter is not there."""
+    """Return the refusal of a request that lacks a required parameter."""
     return Refusal(131008, details=f"Parameter '{name}' is required.")
 
 
 def invalid(name: str, why: str) -> Refusal:
-    """A parameter has a value the network does not take."""
+    """Return the refusal of a parameter with an invalid value."""
     return Refusal(131009, details=f"Parameter '{name}' {why}.")
 
 
 def parameter(text: str) -> Refusal:
-    """The Graph API's own check of shape and length, which has no details."""
+    """Return the refusal of the Graph API's own checks of shape and length, which has no details."""
     return Refusal(100, message=f"(#100) {text}")
 
 
 def bad_token(why: str) -> Refusal:
-    """No usable access token."""
+    """Return the refusal of a request without a valid access token."""
     return Refusal(190, message=f"Invalid OAuth access token - {why}")
 
 
 def unknown_object(method: str, object_id: str) -> Refusal:
-    """The object does not exist or the token may not see it: the network does not tell which."""
+    """Return the refusal of an object that does not exist or is forbidden; the network does not say which."""
     return Refusal(
         100,
         kind="GraphMethodException",
@@ -117,19 +117,19 @@ def unknown_object(method: str, object_id: str) -> Refusal:
 
 
 def http_status(refusal: Refusal, throttle_status: int) -> int:
-    """The HTTP status that goes with a refusal."""
+    """Return the HTTP status that goes with a refusal."""
     if refusal.status is not None:
         return refusal.status
     return throttle_status if refusal.code in THROTTLES else TABLE.get(refusal.code, (400, ""))[0]
 
 
 def title(code: int) -> str:
-    """The short name of a code."""
+    """Return the short name of a code."""
     return TABLE.get(code, (400, "Something went wrong"))[1]
 
 
 def refusal_body(refusal: Refusal, trace_id: str) -> bytes:
-    """The JSON body of a refused request."""
+    """Return the JSON body of a refused request."""
     error: dict[str, Any] = {
         "message": refusal.message or f"(#{refusal.code}) {title(refusal.code)}",
         "type": refusal.kind,
@@ -147,7 +147,7 @@ def refusal_body(refusal: Refusal, trace_id: str) -> bytes:
 
 
 def status_error(code: int, details: str) -> dict[str, Any]:
-    """The error object inside a `failed` status."""
+    """Return the error object inside a `failed` status."""
     return {
         "code": code,
         "title": title(code),

@@ -1,4 +1,4 @@
-"""Faults on demand: which send or callback goes wrong, and how.
+"""Fault injection: which send or callback fails, and how.
 
 a send     ─► refuse · http_error · drop              (not accepted)
            ─► accept_drop · accept_hang               (accepted; the answer is lost or late)
@@ -40,7 +40,7 @@ Held = tuple[Callable[[Update], None], Update]
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One fault and what it strikes; everything left out matches everything."""
+    """A fault and what it applies to; an omitted field matches everything."""
 
     fault: Fault
     id: str = ""
@@ -52,33 +52,33 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     nth: int | None = None  # only the nth match, counted from 1
     every: int | None = None  # each nth match
     probability: float | None = None
-    times: int | None = None  # strikes before the rule is spent
+    times: int | None = None  # how often the rule applies at most
     code: int | None = None
     status: int | None = None
     details: str | None = None
     seconds: float | None = None
     copies: int = 2
     hold: int = 2
-    drop: bool = False  # what becomes of a template that is held: dropped, or released
+    drop: bool = False  # a held template is dropped in the end, not released
 
 
 class SendTraits(msgspec.Struct, frozen=True, gc=False):
-    """What a send looks like to a rule, besides from whom and to whom."""
+    """The properties of a send that rules can match, besides sender and recipient."""
 
     type: str = ""
     links: tuple[str, ...] = ()
 
 
 def check_rule(rule: Rule) -> str | None:
-    """What is wrong with a rule, in words, or None."""
+    """Return what is wrong with a rule, in words, or None."""
     if rule.fault in ("refuse", "fail") and rule.code is None:
         return f"{rule.fault} needs a code"
     if rule.fault in ("accept_hang", "delay") and rule.seconds is None:
         return f"{rule.fault} needs seconds"
     if rule.fault not in ON_UPDATES and rule.labels is not None:
-        return f"labels are of updates; {rule.fault} strikes a send"
+        return f"labels apply to updates only; {rule.fault} is a fault of sends"
     if rule.fault in ON_UPDATES and (rule.types is not None or rule.link is not None):
-        return f"types and link are of sends; {rule.fault} strikes an update"
+        return f"types and link apply to sends only; {rule.fault} is a fault of updates"
     counts = {"nth": rule.nth, "every": rule.every, "times": rule.times, "copies": rule.copies, "hold": rule.hold}
     for name, value in counts.items():
         if value is not None and value < 1:
@@ -93,7 +93,7 @@ def check_rule(rule: Rule) -> str | None:
 def concerns(
     rule: Rule, phone_number_id: str, person: str, label: str | None = None, look: SendTraits | None = None
 ) -> bool:
-    """Whether a rule is about this send or update at all."""
+    """Return whether a rule matches this send or update."""
     seen = look or SendTraits()
     return (
         (rule.phone_number_id is None or rule.phone_number_id == phone_number_id)
@@ -105,7 +105,7 @@ def concerns(
 
 
 def strikes(rule: Rule, seen: int, struck: int, draw: float) -> bool:
-    """Whether a rule strikes its `seen`-th match, having struck `struck` times before."""
+    """Return whether a rule applies to its `seen`-th match, having applied `struck` times before."""
     return (
         (rule.times is None or struck < rule.times)
         and (rule.nth is None or seen == rule.nth)
@@ -115,7 +115,7 @@ def strikes(rule: Rule, seen: int, struck: int, draw: float) -> bool:
 
 
 class ActiveRule:
-    """A rule in force: how often it matched and struck, and the updates it holds back."""
+    """An active rule with its counts and the updates that it holds."""
 
     def __init__(self, rule: Rule, random: Random) -> None:
         self.rule = rule
@@ -127,7 +127,7 @@ class ActiveRule:
     def strike(
         self, phone_number_id: str, person: str, label: str | None = None, look: SendTraits | None = None
     ) -> bool:
-        """Count a match, and say whether the fault happens."""
+        """Count a match; return whether the fault applies."""
         if not concerns(self.rule, phone_number_id, person, label, look):
             return False
         self.seen += 1
@@ -136,7 +136,7 @@ class ActiveRule:
         return hit
 
     def release(self, group: list[Held] | None = None) -> None:
-        """Let go of what is held back, last come first; with `group`, only if that very group is still held."""
+        """Release the held updates, newest first; with `group`, only if it is still the one that is held."""
         if group is not None and group is not self.held:
             return
         held, self.held = self.held, []
@@ -145,7 +145,7 @@ class ActiveRule:
 
 
 class Faults:
-    """All rules in force, in the order they were made."""
+    """All active rules, oldest first."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -157,7 +157,7 @@ class Faults:
         self.on_updates: list[ActiveRule] = []
 
     def add(self, rule: Rule) -> ActiveRule:
-        """Put a rule in force, with an id of its own if it has none."""
+        """Add a rule, with a new id if it has none."""
         if not rule.id:
             self._serial += 1
             rule = msgspec.structs.replace(rule, id=f"f{self._serial}")
@@ -166,7 +166,7 @@ class Faults:
         return active
 
     def remove(self, rule_id: str) -> ActiveRule | None:
-        """Take a rule out of force and let go of what it holds back."""
+        """Remove a rule and release the updates that it holds."""
         active = self._armed.pop(rule_id, None)
         if active is not None:
             active.release()
@@ -174,7 +174,7 @@ class Faults:
         return active
 
     def all(self) -> list[ActiveRule]:
-        """The rules in force."""
+        """Return the active rules."""
         return list(self._armed.values())
 
     def _sort(self) -> None:
@@ -187,7 +187,7 @@ class Faults:
 def first_strike(
     rules: Iterable[ActiveRule], phone_number_id: str, person: str, look: SendTraits | None = None
 ) -> Rule | None:
-    """The first rule that strikes this send."""
+    """Return the first rule that applies to this send."""
     for active in rules:
         if active.strike(phone_number_id, person, look=look):
             return active.rule

@@ -7,7 +7,7 @@ _OUTBOUND, _INBOUND = b"\x11", b"\x12"
 
 
 def stream(seed: int, *names: str) -> Random:
-    """A random stream of its own, so that one kind of draw never shifts another."""
+    """Return a separate random stream, so that one kind of draw never shifts another."""
     return Random("/".join((str(seed), *names)))
 
 
@@ -20,20 +20,20 @@ def _wamid(phone: str, direction: bytes, hex_id: str) -> str:
 
 
 def outbound_wamid(random: Random, phone: str) -> str:
-    """The id of a message a business sends to a person."""
+    """Return the id of a message a business sends to a person."""
     return _wamid(phone, _OUTBOUND, f"{random.getrandbits(72):018X}")
 
 
 def inbound_wamid(random: Random, phone: str) -> str:
-    """The id of a message a person sends from a phone."""
+    """Return the id of a message a person sends from a phone."""
     return _wamid(phone, _INBOUND, f"3A{random.getrandbits(72):018X}")
 
 
 def trace_id(random: Random) -> str:
-    """The id of one request, as in `fbtrace_id`."""
+    """Return the id of one request, as in `fbtrace_id`."""
     return "A" + urlsafe_b64encode(random.getrandbits(128).to_bytes(16, "big")).decode().rstrip("=")
 
 
 def node_id(random: Random) -> str:
-    """The id of an object: a file, a template, a number."""
+    """Return the id of an object: a file, a template, a number."""
     return str(random.randrange(10**14, 10**16))

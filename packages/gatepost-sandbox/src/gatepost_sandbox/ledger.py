@@ -1,4 +1,4 @@
-"""What really happened: every send, refusal, incoming message, read mark and callback attempt, in one numbering.
+"""The ledger: every send, refusal, incoming message, read mark and callback attempt, numbered in order.
 
 Rows are kept as packed bytes: a million of them stay small, and the garbage collector never looks at them.
 """
@@ -26,18 +26,18 @@ _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class RowBuffer:
-    """The rows of one kind, oldest first, the oldest falling off beyond the cap."""
+    """The rows of one kind, oldest first; the oldest are dropped beyond the cap."""
 
     def __init__(self, kind: str, cap: int) -> None:
         self._kind = kind
         self._names = FIELDS[kind]
         self._cap = cap
-        self._trim_at = cap + max(cap // 8, 1)  # in lumps, so that one row does not cost a shift of all
+        self._trim_at = cap + max(cap // 8, 1)  # in batches, so that appending stays cheap
         self._numbers = array("Q")
         self._rows: list[bytes] = []
 
     def put(self, number: int, values: tuple[Any, ...]) -> None:
-        """Keep one row."""
+        """Append one row."""
         self._numbers.append(number)
         self._rows.append(_encode(values))
         if len(self._rows) >= self._trim_at:
@@ -46,14 +46,14 @@ class RowBuffer:
             del self._rows[:surplus]
 
     def after(self, number: int) -> Iterator[dict[str, Any]]:
-        """The rows with a higher number."""
+        """Yield the rows with a higher number."""
         for index in range(bisect_right(self._numbers, number), len(self._rows)):
             row = dict(zip(self._names, _decode(self._rows[index]), strict=True))
             yield {"seq": self._numbers[index], "kind": self._kind, **row}
 
 
 class Ledger:
-    """The sandbox's memory, and the counts that never fall off."""
+    """The rows of all kinds, and counts that are never dropped."""
 
     def __init__(self, cap: int, attempts_cap: int) -> None:
         self._buffers = {kind: RowBuffer(kind, attempts_cap if kind == "callback" else cap) for kind in FIELDS}
@@ -61,18 +61,18 @@ class Ledger:
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def put(self, kind: str, values: tuple[Any, ...]) -> None:
-        """Write down one row; its values are in the order of FIELDS."""
+        """Append one row; its values are in the order of FIELDS."""
         self._last += 1
         self._buffers[kind].put(self._last, values)
 
     def count(self, phone_number_id: str, what: str) -> None:
-        """Count one thing of one number."""
+        """Increment a counter of a number."""
         self.counts[phone_number_id, what] += 1
 
     def read(
         self, kind: str | None, phone_number_id: str | None, to: str | None, after: int, limit: int
     ) -> list[dict[str, Any]]:
-        """Rows in the order they happened, from after a sequence number on."""
+        """Return the rows after a sequence number, oldest first."""
         buffers = [self._buffers[kind]] if kind else self._buffers.values()
         rows = heapq.merge(*(buffer.after(after) for buffer in buffers), key=lambda row: row["seq"])
         wanted = (
@@ -84,7 +84,7 @@ class Ledger:
         return list(islice(wanted, limit))
 
     def summary(self) -> dict[str, Any]:
-        """All counts, in total and by number."""
+        """Return all counts, in total and by number."""
         total: Counter[str] = Counter()
         numbers: dict[str, dict[str, int]] = {}
         for (number, what), times in sorted(self.counts.items()):

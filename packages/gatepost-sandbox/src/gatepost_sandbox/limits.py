@@ -1,4 +1,4 @@
-"""The network's two pace limits as pure arithmetic, and the memory that applies them to one number.
+"""The network's two rate limits as pure arithmetic, and the state that applies them to one number.
 
 Throughput: at most N messages, in and out together, in any one second.
 
@@ -27,7 +27,7 @@ class Burst(NamedTuple):
 
 
 def next_burst(burst: Burst | None, now: float, interval: float, limit: int) -> Burst | None:
-    """The state after one more message to this person, or None when it comes too soon."""
+    """Return the state after one more message to this person, or None when it comes too soon."""
     if burst is None or now >= burst.start + interval * burst.size:
         return Burst(now, 1)
     if now < burst.start + interval and burst.size < limit:
@@ -42,7 +42,7 @@ def forget_before(times: deque[float], cutoff: float) -> None:
 
 
 class Pace:
-    """What one number has sent lately."""
+    """The recent sends of one number."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque()
@@ -50,7 +50,7 @@ class Pace:
         self._sweep_at = _SWEEP_AT
 
     def take(self, to: str, now: float, limits: Limits) -> int | None:
-        """Count one message out, or say the code that refuses it; a refused message counts for nothing."""
+        """Count one outgoing message, or return the error code of its refusal; a refused message is not counted."""
         if limits.throughput is not None:
             forget_before(self._times, now - 1.0)
             if len(self._times) >= limits.throughput:
@@ -67,7 +67,7 @@ class Pace:
         return None
 
     def note_incoming(self, now: float) -> None:
-        """Count one message in: it uses throughput and is never refused."""
+        """Count one incoming message: it uses throughput and is never refused."""
         forget_before(self._times, now - 1.0)
         self._times.append(now)
 

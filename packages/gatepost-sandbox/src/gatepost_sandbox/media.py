@@ -2,7 +2,7 @@
 
 put ─► id ─► url (5 minutes, signed) ─► bytes
        │
-       └─ gone when its time is up, when it is deleted, or when the shelf is full and it is the oldest
+       └─ removed when it expires, when it is deleted, or when space is needed and it is the oldest
 """
 
 import hashlib
@@ -34,7 +34,7 @@ MAX_BY_TYPE: dict[str, int] = {
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One file with everything the network knows of it."""
+    """A stored file."""
 
     id: str
     mime_type: str
@@ -47,12 +47,12 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 def bare_type(mime_type: str) -> str:
-    """A MIME type without its parameters."""
+    """Return a MIME type without its parameters."""
     return mime_type.partition(";")[0].strip().lower()
 
 
 def largest(mime_type: str, content: bytes) -> int | None:
-    """How many bytes a file of this type may have; None when the network does not take the type."""
+    """Return how many bytes a file of this type may have; None when the network does not take the type."""
     kind = bare_type(mime_type)
     if kind == "image/webp" and b"ANIM" not in content[:64]:
         return STATIC_STICKER_MAX
@@ -60,10 +60,10 @@ def largest(mime_type: str, content: bytes) -> int | None:
 
 
 class Media:
-    """All files of one network, in memory; the oldest give way when there is no more room."""
+    """All files of one network, in memory; the oldest are removed when the capacity is reached."""
 
     def __init__(self, seed: int, capacity: int) -> None:
-        self.root = "http://127.0.0.1"  # where the sandbox was last spoken to; callbacks carry addresses too
+        self.root = "http://127.0.0.1"  # the address that was last used; callbacks contain URLs too
         self.capacity = capacity
         self._ids = stream(seed, "media")
         self._key = f"media/{seed}".encode()
@@ -73,7 +73,7 @@ class Media:
     def put(
         self, phone_number_id: str, content: bytes, mime_type: str, filename: str | None, now: float, *, incoming: bool
     ) -> Stored:
-        """Keep a file."""
+        """Store a file."""
         stored = Stored(
             id=node_id(self._ids),
             mime_type=mime_type,
@@ -90,7 +90,7 @@ class Media:
         return stored
 
     def find(self, media_id: str, now: float) -> Stored | None:
-        """The file with this id, if there is one and its time is not up."""
+        """Return the file with this id, or None if it does not exist or has expired."""
         stored = self._stored.get(media_id)
         if stored is not None and now >= stored.expires:
             self.remove(media_id)
@@ -98,27 +98,27 @@ class Media:
         return stored
 
     def remove(self, media_id: str) -> bool:
-        """Forget a file."""
+        """Remove a file."""
         stored = self._stored.pop(media_id, None)
         if stored is not None:
             self._held -= stored.size
         return stored is not None
 
     def url(self, stored: Stored, now: float, root: str | None = None) -> str:
-        """An address of the file's bytes, good for five minutes."""
+        """Return a download URL of the file, valid for five minutes."""
         until = int(now + URL_SECONDS)
         query = {"mid": stored.id, "ext": until, "hash": self._sign(stored.id, str(until))}
         return f"{root or self.root}{DOWNLOAD_PATH}?{urlencode(query)}"
 
     def open_url(self, query: dict[str, str], now: float) -> Stored | None:
-        """The file that an address leads to; None when the address was made up or is too old."""
+        """Return the file of a download URL; None when the URL is forged or has expired."""
         media_id, until = query.get("mid", ""), query.get("ext", "")
         if not hmac.compare_digest(self._sign(media_id, until).encode(), query.get("hash", "").encode()):
             return None
         return self.find(media_id, now) if now < float(until) else None
 
     def all(self, now: float) -> list[Stored]:
-        """Every file whose time is not up, oldest first."""
+        """Return every file that has not expired, oldest first."""
         return [stored for stored in list(self._stored.values()) if self.find(stored.id, now) is not None]
 
     def _sign(self, media_id: str, until: str) -> str:

@@ -1,7 +1,7 @@
-"""The network itself, as its doors see it: numbers come and go, messages come in, answers go out.
+"""The network: registering numbers, receiving messages.
 
-sending.py    a business's message: checks, gate, pace, journey         incoming/    what people send
-standing.py   tier, throughput, quality, status                         switchboard.py    what they all share
+sending.py        messages of a business          incoming/           messages of people
+number_status.py  tier, throughput, quality …     network_state.py    the state that they share
 """
 
 from gatepost_sandbox.incoming import Incoming, deliver_incoming
@@ -18,14 +18,14 @@ class Network(NetworkState):
     """One simulated network with its clock, numbers, people, faults and ledger."""
 
     async def remove(self, phone_number_id: str) -> bool:
-        """Forget a number and whatever was on its way."""
+        """Remove a number and its pending callbacks."""
         number = self.numbers.pop(phone_number_id, None)
         if number is not None:
             await number.outbox.close()
         return number is not None
 
     def reconfigure(self, settings: SandboxSettings) -> None:
-        """Take on changed global settings."""
+        """Apply changed global settings."""
         self.settings = settings
         self.people.default_character = settings.default_character
         self.people.echo_suffix = settings.echo_suffix
@@ -35,7 +35,7 @@ class Network(NetworkState):
             number.configure(number.spec, settings)
 
     async def settled(self) -> None:
-        """Wait until no callback is queued or on the wire."""
+        """Wait until no callback is queued or in flight."""
         for number in list(self.numbers.values()):
             await number.outbox.settled()
 
@@ -48,22 +48,22 @@ class Network(NetworkState):
             await number.outbox.close()
 
     def resume(self, elapsed: float) -> None:
-        """Go on after a replay, so many real seconds after its end."""
+        """Continue after a replay that ended `elapsed` real seconds ago."""
         for number in self.numbers.values():
             number.outbox.resume()
         self.clock.resume(elapsed)
 
     def receive_mark(self, number: Number, mark: MarkRead, request_id: str) -> Answer:
-        """Take a read mark."""
+        """Handle a read mark."""
         self.ledger.count(number.id, "reads")
         self.ledger.put("read", (self.clock.now(), number.id, None, mark.message_id, mark.typing, request_id))
         return Answer(200, b'{"success":true}', request_id)
 
     def receive_send(self, number: Number, send: Send, request_id: str) -> Answer:
-        """Take a message, or refuse it."""
+        """Accept or refuse a message."""
         return receive_send(self, number, send, request_id)
 
     def say(self, number: Number, person: str, text: str, *, name: str | None = None, quote: str | None = None) -> str:
-        """A person writes to a number; returns the id of the message."""
+        """Send a text to a number as a person; return the id of the message."""
         said = Incoming(person=person, type="text", content={"body": text}, name=name, reply_to=quote)
         return deliver_incoming(self, number, said)

@@ -1,4 +1,4 @@
-"""What every part of the network shares: its clock, numbers, people, files and ledger, and the ways out of it.
+"""The state that all parts of the network share: clock, numbers, people, files and ledger.
 
 refuse ─► an answer and a row of the ledger        emit ─► faults on updates ─► the number's outbox
 announce ─► every callback address of an account
@@ -26,7 +26,7 @@ from gatepost_sandbox.uploads import Uploads
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """What goes back to the business, or how it is kept from getting there."""
+    """The response to a request, and whether a fault drops or delays it."""
 
     status: int
     body: bytes
@@ -58,7 +58,7 @@ class NetworkState:
         return self.settings.management
 
     def register(self, spec: NumberSpec) -> Number:
-        """Add a number, or change one; a changed number keeps its pace, windows and streams."""
+        """Add or change a number; a changed number keeps its counters, windows and random streams."""
         number = self.numbers.get(spec.phone_number_id)
         if number is None:
             number = Number(
@@ -70,38 +70,38 @@ class NetworkState:
         return number
 
     async def keep_body(self, body: bytes) -> bytes | str:
-        """The body of a request as it is to be recorded: a large one goes to a file of its own, off the event loop."""
+        """Return the body of a request for the log; a large one is written to a file, off the event loop."""
         recorder = self.clock.recorder
         return body if recorder is None or len(body) <= recorder.inline_max else await recorder.keep_file(body)
 
     def next_request_id(self) -> str:
-        """The id of the next request."""
+        """Return the id of the next request."""
         return trace_id(self._traces)
 
     def refuse(
         self, phone_number_id: str, refusal: Refusal, request_id: str, to: str | None = None, fault: str | None = None
     ) -> Answer:
-        """Refuse a request, and write it down."""
+        """Refuse a request, and record it in the ledger."""
         status = errors.http_status(refusal, self.settings.throttle_status)
         self.note_refusal(phone_number_id, to, refusal.code, status, refusal.details, fault, request_id)
         return Answer(status, errors.refusal_body(refusal, request_id), request_id)
 
     def note_refusal(self, phone_number_id: str, to: str | None, code: int | None, status: int, *rest: Any) -> None:
-        """Write down that something was refused."""
+        """Record a refusal in the ledger."""
         whose = phone_number_id if phone_number_id in self.numbers else "unknown"
         self.ledger.count(whose, "refused")
         self.ledger.count(whose, f"refused.{code or 'fault'}")
         self.ledger.put("refused", (self.clock.now(), phone_number_id, to, code, status, *rest))
 
     def emit(self, number: Number, update: wire.Update) -> None:
-        """Send an update on its way to a number's callback address."""
+        """Send an update to a number's callback address, subject to faults."""
         if self.faults.on_updates:
             self._update_faults.apply(number, update)
         else:
             number.outbox.put(update)
 
     def announce(self, waba_id: str, field: str, value: dict[str, Any]) -> None:
-        """Tell an account's callback addresses, each of them once, of news other than messages."""
+        """Send an account-level update once to each callback address of an account."""
         update, told = wire.account_update(field, value, self.clock.now()), set()
         for number in self.numbers.values():
             address = self.accounts.address(number.spec, field)

@@ -1,4 +1,4 @@
-"""How the network writes numbers that have two forms; either form reaches the same person.
+"""The network's spelling of numbers that have two forms; both forms reach the same person.
 
 country    form                    the network writes
 Brazil     55 DD [9] NNNN NNNN     the 9 for area codes 11 to 28, and none elsewhere
@@ -15,7 +15,7 @@ _LAST_WITH_NINE = 28
 
 
 def network_form(phone: str) -> str:
-    """A number as the network writes it: what it calls `wa_id`."""
+    """Return a number as the network writes it: what it calls `wa_id`."""
     if found := _BRAZIL.fullmatch(phone):
         country, area, number = found.groups()
         return f"{country}{area}{'9' if int(area) <= _LAST_WITH_NINE else ''}{number}"

@@ -1,4 +1,4 @@
-"""How a number stands with the network: its tier and throughput, which rise by the rule, its quality, status and name.
+"""The status of a number: tier and throughput, which rise by rules, and quality, status and name.
 
 write first to half a tier's people in 7 days ─► rise_after ─► next tier          (unless the quality is RED)
 no limit, and 100,000 people in 24 hours ─► maintenance (131057) ─► 1,000 messages per second
@@ -20,11 +20,11 @@ NUMBER_NEWS, CAPABILITY_NEWS = "phone_number_quality_update", "business_capabili
 ACCOUNT_NEWS, NAME_NEWS, ALERT_NEWS = "account_update", "phone_number_name_update", "account_alerts"
 RESTRICTION_SECONDS = 3 * 86_400
 _NUMBERS_PER_ACCOUNT = 25
-_TOLD_LIMITS = 25  # the version since which the news no longer tells the old and the new limit
+_TOLD_LIMITS = 25  # since this version the webhook no longer has the old and the new limit
 
 
 def note_opening(network: NetworkState, number: Number, person: str, now: float) -> None:
-    """The number wrote to a person outside of any window: count it, and see whether that earned something."""
+    """Count a conversation that the number opened, and raise its tier or throughput if due."""
     number.opened.note(person, now)
     plan_tier_rise(network, number, now)
     limits = number.limits
@@ -34,7 +34,7 @@ def note_opening(network: NetworkState, number: Number, person: str, now: float)
 
 
 def plan_tier_rise(network: NetworkState, number: Number, now: float) -> None:
-    """Plan the next tier for when it is due, if this one is half used."""
+    """Schedule the next tier, if half of the present one is used."""
     if not number.rising and _earned(number, now):
         number.rising = True
         network.clock.at(now + number.limits.rise_after, partial(_rise, network, number))
@@ -59,7 +59,7 @@ def _rise(network: NetworkState, number: Number) -> None:
 
 
 def set_tier(network: NetworkState, number: Number, tier: int) -> None:
-    """Give a number another tier."""
+    """Set the tier of a number."""
     old = number.limits.tier
     _retune(network, number, limits={**number.spec.limits, "tier": tier})
     rises = old is not None and (tier == 0 or (old != 0 and tier > old))
@@ -75,7 +75,7 @@ def set_tier(network: NetworkState, number: Number, tier: int) -> None:
 
 
 def upgrade(network: NetworkState, number: Number, seconds: float) -> None:
-    """Raise a number's throughput; until that is done, sends are refused with 131057."""
+    """Raise a number's throughput after a time in which sends are refused with 131057."""
     now = network.clock.now()
     if now < number.maintenance_until:
         return
@@ -89,7 +89,7 @@ def _finish_upgrade(network: NetworkState, number: Number) -> None:
 
 
 def set_quality(network: NetworkState, number: Number, rating: str, event: str | None = None) -> None:
-    """Think better or worse of a number; the network tells of it when a number is flagged, or no longer is."""
+    """Set a number's quality; a webhook reports when the number is flagged, or no longer is."""
     was = number.spec.quality_rating
     _retune(network, number, quality_rating=rating)
     if event is None and (was == "RED") != (rating == "RED"):
@@ -100,7 +100,7 @@ def set_quality(network: NetworkState, number: Number, rating: str, event: str |
 
 
 def set_status(network: NetworkState, number: Number, status: str) -> None:
-    """Change a number's status, with the news that goes with it."""
+    """Change a number's status and send the webhooks for it."""
     was = number.spec.status
     _retune(network, number, status=status)
     if "FLAGGED" in (was, status) and was != status:
@@ -131,7 +131,7 @@ def rename(network: NetworkState, number: Number, name: str, decision: str, reas
 
 
 def alert(network: NetworkState, number: Number, info: dict[str, Any]) -> None:
-    """Warn an account about one of its numbers."""
+    """Send an alert about a number."""
     value = {"entity_type": "PHONE_NUMBER", "entity_id": number.id, "alert_info": info}
     network.announce(number.spec.waba_id, ALERT_NEWS, value)
 

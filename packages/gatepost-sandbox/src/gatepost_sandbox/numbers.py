@@ -1,4 +1,4 @@
-"""A business number at work: its random streams, its pace, its open windows and its outbox."""
+"""A business number at run time: random streams, rate limits, open windows and outbox."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +16,9 @@ from gatepost_sandbox.settings import NumberSpec, SandboxSettings, merge
 WINDOW_SECONDS = 24 * 3600
 FREE_ENTRY_SECONDS = 72 * 3600
 HIGH_THROUGHPUT = 1000
-_WITHOUT_CONVERSATIONS = 24  # the version since which statuses no longer tell of conversations
+_WITHOUT_CONVERSATIONS = 24  # since this version statuses have no conversation
 
-# What a number in this state says to every send.
+# The refusal of every send, by status of the number.
 CLOSED = {
     "BANNED": Refusal(131031, details="The account has been locked."),
     **dict.fromkeys(
@@ -29,7 +29,7 @@ CLOSED = {
 
 
 class Number:
-    """A registered number at work."""
+    """A registered number at run time."""
 
     def __init__(
         self,
@@ -48,16 +48,16 @@ class Number:
         self.jitter = stream(settings.seed, self.id, "jitter")
         self.random = stream(settings.seed, self.id, "pacing")
         self.maintenance_until = 0.0
-        self.rising = False  # a higher tier has been earned and will come
-        self.stopped: set[str] = set()  # people who want no marketing
-        self.held: dict[str, Callable[[bool], None]] = {}  # messages to be judged; called with whether to drop
+        self.rising = False  # the next tier is scheduled
+        self.stopped: set[str] = set()  # people who stopped marketing messages
+        self.held: dict[str, Callable[[bool], None]] = {}  # held messages; called with whether to drop
         self._last_incoming: dict[str, float] = {}
         self._entries: dict[str, tuple[float, float]] = {}  # answer until, free until
         self.outbox = Outbox(clock, ledger, post, address)
         self.configure(spec, settings)
 
     def configure(self, spec: NumberSpec, settings: SandboxSettings) -> None:
-        """Take on a changed registration or changed global settings."""
+        """Apply a changed registration or changed global settings."""
         delays = merge(settings.delays, spec.delays)
         limits = merge(settings.limits, spec.limits)
         callbacks = merge(settings.callbacks, spec.callbacks)
@@ -69,20 +69,20 @@ class Number:
         self.outbox.configure(spec, callbacks)
 
     def note_incoming(self, person: str, now: float) -> None:
-        """A person wrote: the customer-service window opens anew."""
+        """Open the customer service window: a person wrote."""
         self._last_incoming[person] = now
 
     def window_open(self, person: str, now: float) -> bool:
-        """Whether free-form text may reach this person."""
+        """Return whether free-form text may reach this person."""
         heard = self._last_incoming.get(person)
         return heard is not None and now - heard < WINDOW_SECONDS
 
     def note_ad_referral(self, person: str, now: float) -> None:
-        """A person came from an advertisement: an answer within a day makes three days free."""
+        """Record that a person came from an ad: a reply within a day starts three free days."""
         self._entries[person] = (now + WINDOW_SECONDS, 0.0)
 
     def free_entry(self, person: str, now: float) -> float | None:
-        """Until when everything to this person is free, being answered now; None when it is not."""
+        """Return the end of the free entry point window with this person, opening it if due; or None."""
         if person not in self._entries:
             return None
         answer_until, free_until = self._entries[person]
@@ -92,7 +92,7 @@ class Number:
         return free_until if now < free_until else None
 
     def node(self) -> dict[str, Any]:
-        """The number as the network's own API shows it."""
+        """Return the number as the network's own API shows it."""
         return {
             "verified_name": self.spec.name,
             "code_verification_status": "VERIFIED",
@@ -107,7 +107,7 @@ class Number:
 
 
 def throughput_level(throughput: int | None) -> str:
-    """What a number may send, in the network's words; none at all where that limit is switched off."""
+    """Return the throughput level as the network writes it; NOT_APPLICABLE where the limit is disabled."""
     if throughput is None:
         return "NOT_APPLICABLE"
     return "HIGH" if throughput >= HIGH_THROUGHPUT else "STANDARD"

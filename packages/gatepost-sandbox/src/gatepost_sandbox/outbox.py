@@ -1,4 +1,4 @@
-"""The way of an update to the number's callback address, at least once.
+"""Delivery of updates to the number's callback address, at least once.
 
 put ─► gather (batch_max > 1) ─► queue ─► workers ─► POST ─► 200: done
                                    ▲                   │
@@ -24,7 +24,7 @@ Address = Callable[[NumberSpec, str], str | None]  # where a number's callbacks 
 
 
 class Delivery(msgspec.Struct, gc=False):
-    """One callback with its exact bytes, and how often it was tried."""
+    """One callback with its body and the number of attempts."""
 
     number: int
     updates: list[Update]
@@ -33,7 +33,7 @@ class Delivery(msgspec.Struct, gc=False):
 
 
 class Outbox:
-    """The callbacks of one number; a dead address holds back nobody else's."""
+    """The callbacks of one number; a failing address does not delay other numbers."""
 
     def __init__(self, clock: Clock, ledger: Ledger, post: Post, address: Address) -> None:
         self._clock = clock
@@ -50,12 +50,12 @@ class Outbox:
         self._closed = False
 
     def configure(self, spec: NumberSpec, callbacks: Callbacks) -> None:
-        """Set whose callbacks these are, where and how they go, from the next attempt on."""
+        """Set the registration and the callback settings, from the next attempt on."""
         self._spec, self._callbacks = spec, callbacks
         self._id, self._secret = spec.phone_number_id, spec.app_secret.encode()
 
     def put(self, update: Update) -> None:
-        """Send an update on its way."""
+        """Queue an update."""
         if self._closed:
             return
         self._ledger.count(self._id, f"updates.{update.label}")
@@ -69,23 +69,23 @@ class Outbox:
             self._clock.at(self._clock.now() + self._callbacks.batch_wait, partial(self._flush, self._batch))
 
     async def settled(self) -> None:
-        """Wait until nothing is queued or on the wire; retries that wait for their time do not count."""
+        """Wait until nothing is queued or in flight; scheduled retries do not count."""
         await self._idle.wait()
 
     def stop(self) -> None:
-        """Post nothing any more; what was on its way is lost, unless it was recorded."""
+        """Stop posting; pending callbacks are lost unless they were recorded."""
         self._closed = True
         self._queue.clear()
         for worker in self._workers:
             worker.cancel()
 
     async def close(self) -> None:
-        """Stop, and wait for the end of what was on the wire."""
+        """Stop, and wait for the requests in flight."""
         self.stop()
         await asyncio.gather(*self._workers, return_exceptions=True)
 
     def replay(self, number: int, status: int | None, error: str | None) -> None:
-        """Note the outcome of an attempt that was recorded."""
+        """Apply the recorded outcome of an attempt."""
         for delivery in self._queue:
             if delivery.number == number:
                 self._queue.remove(delivery)
@@ -93,23 +93,23 @@ class Outbox:
                 return
 
     def resume(self) -> None:
-        """Post what a replay left on its way."""
+        """Post what a replay left in the queue."""
         for _ in range(min(len(self._queue), 1 if self._clock.frozen else self._callbacks.connections)):
             self._start_worker()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the attempts themselves: what is on the wire is on its way again."""
+        """Return the state; callbacks in flight are queued again."""
         ours = ("_flying", "_workers", "_idle")
         kept = {name: value for name, value in vars(self).items() if name not in ours}
         return {**kept, "_queue": deque([*self._in_flight.values(), *self._queue])}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same outbox, with nothing on the wire."""
+        """Restore the state, with nothing in flight."""
         vars(self).update(state, _in_flight={}, _workers=set(), _idle=asyncio.Event())
         self._idle.set()
 
     def _flush(self, batch: list[Update]) -> None:
-        if batch is self._batch:  # else it has gone already, full before its time
+        if batch is self._batch:  # otherwise it was full and has been sent
             self._batch = []
             self._enqueue(self._wrap(batch))
 
@@ -144,7 +144,7 @@ class Outbox:
 
     def _worker_done(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
-        if self._queue and not self._workers:  # something came between the worker's last look and now
+        if self._queue and not self._workers:  # queued since the worker looked last
             self._start_worker()
         elif not self._workers:
             self._idle.set()

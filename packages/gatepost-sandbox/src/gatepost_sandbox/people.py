@@ -1,4 +1,4 @@
-"""The people at the other end: how each one treats a message, and what each one answers."""
+"""The people who receive messages: how each one reacts, and what each one replies."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ UserId = Annotated[str, Meta(pattern=r"^[A-Z]{2}\.[A-Za-z0-9.]+$", max_length=25
 
 
 class Character(msgspec.Struct, frozen=True):
-    """How a person's phone and thumb behave."""
+    """How a person and their phone react to messages."""
 
     pace: float = 1.0  # multiplies every delay
     delivered: bool = True
@@ -32,18 +32,18 @@ CHARACTERS: dict[CharacterName, Character] = {
     "silent": Character(read=False),  # read receipts are off
     "offline": Character(delivered=False, read=False),  # the phone never comes back
     "absent": Character(reachable=False),  # not on the network
-    "blocked": Character(reachable=False),  # the network does not tell it from absent
+    "blocked": Character(reachable=False),  # the network reports it as absent
 }
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of a person's script: when it applies, and the one thing the person then does.
 
-    `{text}` in `text` stands for what was received. A line that cannot be done, such as a tap on a button that is not
-    there, is passed over.
+    `{text}` in `text` is replaced by the received text. A line that is impossible, such as a tap on a button that does
+    not exist, is skipped.
     """
 
-    text: str = ""  # write this
+    text: str = ""  # the reply
     pattern: str = ""  # regular expression, searched for in the text; "" matches any text
     on: str = ""  # type of what was received, as "image", "interactive" or "interactive.list"; "" is any but a reaction
     delay: Seconds = 1.0  # seconds after the message was read (or delivered, by a silent person)
@@ -53,17 +53,17 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     react: str | None = None  # react with this emoji
     order: dict[str, Any] | None = None  # order the products that were shown: quantity, item_price, currency, text
     submit: dict[str, Any] | None = None  # fill in the flow or address form like this
-    send: dict[str, Any] | None = None  # send any message, as at the control door: type and content
+    send: dict[str, Any] | None = None  # send any message, as in the control API: type and content
 
 
 class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Somebody with a phone."""
+    """A person with a phone number."""
 
     phone: Phone
     name: str
     character: CharacterName = "normal"
     replies: tuple[Reply, ...] = ()
-    user_id: UserId | None = None  # what businesses know a person by who may hide the phone number
+    user_id: UserId | None = None  # identifies a person who may hide the phone number
     username: str | None = None
     phone_hidden: bool = False
     identity_hash: str | None = None
@@ -73,7 +73,7 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """A message as the person sees it: its type, its words, and what there is to tap, pick or buy."""
+    """A message as the person sees it: its type, its text, and its buttons, rows and products."""
 
     type: str
     text: str
@@ -86,7 +86,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 def check_person(person: Person) -> str | None:
-    """What is wrong with a person, in words, or None."""
+    """Return what is wrong with a person, in words, or None."""
     if person.phone_hidden and person.user_id is None:
         return "somebody with a hidden phone number needs a user_id"
     for reply in person.replies:
@@ -101,49 +101,49 @@ def check_person(person: Person) -> str | None:
 
 
 def matches(reply: Reply, received: Received) -> bool:
-    """Whether a line of a script is about this message."""
+    """Return whether a line of a script is about this message."""
     kind = received.type
     of_kind = kind != "reaction" if not reply.on else kind == reply.on or kind.startswith(f"{reply.on}.")
     return of_kind and re.search(reply.pattern, received.text) is not None
 
 
 def default_name(phone: str) -> str:
-    """The profile name of somebody nobody introduced."""
+    """Return the profile name of a person without a profile."""
     return f"Person {phone[-4:]}"
 
 
 def default_user_id(phone: str) -> str:
-    """The user id of somebody nobody introduced."""
+    """Return the user id of a person without a profile."""
     return f"US.{int(f'1{phone}') * 31}"
 
 
 def phone_behind(user_id: str) -> str | None:
-    """The phone number that a default user id was made from."""
+    """Return the phone number that a default user id was made from."""
     digits = user_id.removeprefix("US.")
     number, rest = divmod(int(digits), 31) if digits.isdigit() else (0, 1)
     return None if rest else str(number)[1:]
 
 
 class People:
-    """Everybody with a script or a character of their own; all others are strangers with the default one."""
+    """All people with a profile; anyone else has the default character."""
 
     def __init__(self, default_character: CharacterName, echo_suffix: str) -> None:
         self.default_character = default_character
         self.echo_suffix = echo_suffix
-        self.user_ids = False  # whether strangers have user ids
+        self.user_ids = False  # whether people without a profile have user ids
         self._known: dict[str, Person] = {}
         self._phones: dict[str, str] = {}  # by user id
         self._answered: Counter[tuple[str, int]] = Counter()
 
     def put(self, person: Person) -> None:
-        """Introduce a person, or change one; the script starts anew."""
+        """Create or replace a person's profile; the script starts over."""
         self.remove(person.phone)
         self._known[person.phone] = person
         if person.user_id is not None:
             self._phones[person.user_id] = person.phone
 
     def remove(self, phone: str) -> bool:
-        """Make a person a stranger again."""
+        """Delete a person's profile."""
         phone = network_form(phone)
         for key in [key for key in self._answered if key[0] == phone]:
             del self._answered[key]
@@ -153,15 +153,15 @@ class People:
         return person is not None
 
     def known(self) -> Iterable[Person]:
-        """Everybody who was introduced."""
+        """Return all people with a profile."""
         return self._known.values()
 
     def introduced(self, phone: str) -> Person | None:
-        """The person with this number, if anybody introduced them or strangers are as good as introduced."""
+        """Return the person with this number if they have a profile, or if every person has a user id."""
         return self.find(phone) if self.user_ids else self._known.get(phone)
 
     def find(self, phone: str) -> Person:
-        """The person with this number, stranger or not."""
+        """Return the person with this number, with the default profile if they have none."""
         phone = network_form(phone)
         person = self._known.get(phone)
         if person is None:
@@ -172,7 +172,7 @@ class People:
         return person
 
     def phone_of(self, user_id: str) -> str | None:
-        """The phone number behind a user id."""
+        """Return the phone number behind a user id."""
         return self._phones.get(user_id) or (phone_behind(user_id) if self.user_ids else None)
 
     def character(self, phone: str) -> Character:
@@ -181,15 +181,15 @@ class People:
         return CHARACTERS[self.default_character if person is None else person.character]
 
     def answers(self, phone: str) -> bool:
-        """Whether this person may say anything at all."""
+        """Return whether this person may reply at all."""
         return phone in self._known or self._echoes(phone)
 
     def reply_to(self, phone: str, text: str) -> Reply | None:
-        """The line this person's script has for a plain text, already filled in; None for silence."""
+        """Return the reply of this person's script to a plain text, or None."""
         return self.react_to(phone, Received("text", text), lambda reply, _: bool(reply.text))
 
     def react_to(self, phone: str, received: Received, possible: Callable[[Reply, Received], bool]) -> Reply | None:
-        """The first line of a person's script for a message that has times left and can be done; None for silence."""
+        """Return the first line of the person's script that matches, has repetitions left and is possible; or None."""
         if not self.answers(phone):
             return None
         for index, reply in enumerate(self.find(phone).replies):

@@ -1,4 +1,4 @@
-"""What a message costs, and the conversation it belongs to: the part of a status that is about money."""
+"""The pricing and conversation objects of statuses."""
 
 import hashlib
 from typing import Any
@@ -11,7 +11,7 @@ from gatepost_sandbox.wire import SERVICE_PRICING
 
 
 class Charge(msgspec.Struct, frozen=True, gc=False):
-    """The price of one message; the conversation only where statuses tell of it."""
+    """The price of one message, and its conversation where statuses include it."""
 
     pricing: dict[str, Any]
     conversation: dict[str, Any] | None = None
@@ -22,14 +22,14 @@ FREE = Charge(SERVICE_PRICING)
 
 
 def pricing_object(category: str, kind: str) -> dict[str, Any]:
-    """The pricing object of a status."""
+    """Return the pricing object of a status."""
     return {"billable": kind == "regular", "pricing_model": "PMP", "type": kind, "category": category}
 
 
 def charge_message(
     number: Number, person: str, template: StoredTemplate | None, wamid: str, now: float, *, service_billed: bool
 ) -> Charge:
-    """What this message costs to this person now."""
+    """Return what this message costs to this person now."""
     free_until = number.free_entry(person, now)
     if free_until is None and template is None and not service_billed and not number.reports_conversations:
         return FREE
@@ -53,7 +53,7 @@ def _pricing(
 
 
 def conversation_of(charge: Charge, label: str) -> dict[str, Any] | None:
-    """The conversation as a status shows it: only `sent` tells when it ends."""
+    """Return the conversation object of a status; only `sent` has the expiration."""
     if charge.conversation is None or label != "sent":
         return charge.conversation
     return {

@@ -1,4 +1,4 @@
-"""Who may write to whom now: what refuses a message of good form, and what lets it fail after it was accepted."""
+"""Why a valid message is refused now, or fails after it was accepted."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _TIER_REACHED = "The number has opened conversations with as many people in 24 h
 
 
 def check_sendable(number: Number, send: Send, now: float) -> Refusal | None:
-    """Why this number cannot send this now, or None."""
+    """Return why this number cannot send this now, or None."""
     if number.closed is not None:
         return number.closed
     if now < number.maintenance_until:
@@ -34,7 +34,7 @@ def check_sendable(number: Number, send: Send, now: float) -> Refusal | None:
 
 
 def _check_opening(number: Number, send: Send, now: float) -> Refusal | None:
-    """What stands against writing to somebody who has not written within a day."""
+    """Return why the number may not write to a person outside of the 24-hour window, or None."""
     if number.limits.window == "sync" and send.type != "template":
         return _OUTSIDE
     if number.restricted:
@@ -53,9 +53,9 @@ def find_failure(
     template: StoredTemplate | None,
     now: float,
 ) -> dict[str, Any] | None:
-    """The error of a message that was accepted and cannot arrive, or None."""
+    """Return the error of a message that was accepted and cannot arrive, or None."""
     limits = number.limits
-    stranger = send.user_id is not None and person is None  # a user id that nobody has
+    stranger = send.user_id is not None and person is None  # an unknown user id
     if stranger or not character.reachable:
         return status_error(131026, UNDELIVERABLE)
     if template is None and limits.window in (True, "async") and not number.window_open(send.to, now):

@@ -1,8 +1,8 @@
-"""The way of a message out: refused, accepted, or accepted and then failed.
+"""An outgoing message: refused, accepted, or accepted and then failed.
 
-send ─► who? ─► file, faults that refuse ─► media and template ─► gate: state, window, tier ─► pace ─► accepted
+send ─► sender ─► refusing faults ─► media and template ─► send_checks: state, window, tier ─► rate ─► accepted
                                                                                                   │
-        statuses ◄── journey ◄──────────────────────── held? released or dropped ◄────────────────┤
+        statuses ◄── status_plan ◄──────────────────── held? released or dropped ◄────────────────┤
         failed   ◄── unreachable, outside the window, stopped, a fault … ◄────────────────────────┘
 """
 
@@ -45,18 +45,18 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     charge: Charge
     template: Template | None
     user_id: str | None
-    wa_id: str  # empty for somebody whose phone number is hidden
+    wa_id: str  # empty if the phone number is hidden
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """A template that waits to be judged."""
+    """How long a template message is held, and its outcome."""
 
     seconds: float
     drop: bool
 
 
 def receive_send(network: NetworkState, number: Number, send: Send, request_id: str) -> Answer:
-    """Take a message, or refuse it."""
+    """Accept or refuse a message."""
     if send.user_id is not None:
         send = msgspec.structs.replace(send, to=network.people.phone_of(send.user_id) or send.user_id)
     refusal = _SENDER if send.to == number.spec.phone else network.accounts.refuse_send(number.id, send.to)
@@ -117,7 +117,7 @@ def _accept(
 def _set_out(
     network: NetworkState, number: Number, send: Send, template: Template | None, wamid: str, now: float
 ) -> str | None:
-    """Send a message on its journey; gives what the answer says of it."""
+    """Schedule the statuses of a message, or hold it; return its `message_status`."""
     charge = charge_message(number, send.to, template, wamid, now, service_billed=network.settings.service_billed)
     person = network.people.introduced(send.to)
     user_id = send.user_id if person is None else person.user_id
@@ -133,7 +133,7 @@ def _set_out(
 
 
 def _shown(network: NetworkState, phone: str) -> str:
-    """The phone number of somebody with a user id, as far as a business may see it."""
+    """Return the phone number of a person with a user id; empty if it is hidden from businesses."""
     person = network.people.introduced(phone)
     return "" if person is None or person.phone_hidden else phone
 
@@ -148,7 +148,7 @@ def _find_hold(network: NetworkState, number: Number, template: Template, rule: 
 
 
 def settle_held(number: Number, wamid: str, *, drop: bool) -> bool:
-    """Release or drop a message that is held; False when it no longer is."""
+    """Release or drop a held message; return False when it is no longer held."""
     judge = number.held.pop(wamid, None)
     if judge is not None:
         judge(drop)

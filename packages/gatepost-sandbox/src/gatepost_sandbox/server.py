@@ -1,4 +1,4 @@
-"""The server: uvicorn with a connection a fault can cut, a stop that waits for nobody, and a word when it is ready."""
+"""The server: uvicorn with connections that faults can drop, an immediate stop, and a callback when it is ready."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ _FRAME_MAX = 1024 * 1024
 
 
 class JoinedWrites:
-    """A connection that sends what is written in one go of the loop as one packet: head and body of an answer."""
+    """A connection that joins the writes of one loop iteration, so that head and body of a response share a packet."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -27,7 +27,7 @@ class JoinedWrites:
         self._parts: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Send, at the end of this go."""
+        """Send at the end of this loop iteration."""
         self._parts.append(data)
         if len(self._parts) == 1:
             self._loop.call_soon(self._flush)
@@ -38,7 +38,7 @@ class JoinedWrites:
         self._transport.close()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the connection's own."""
+        """Delegate everything else to the connection."""
         return getattr(self._transport, name)
 
     def _flush(self) -> None:
@@ -48,30 +48,30 @@ class JoinedWrites:
 
 
 class CuttableProtocol(HttpToolsProtocol):
-    """HTTP/1.1 whose application can reach the connection."""
+    """HTTP/1.1 with the connection available to the application."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, with fewer system calls."""
         super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
 
     def on_message_begin(self) -> None:
-        """Put the connection where the application finds it."""
+        """Make the connection available to the application."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
 
 
 class CuttableLink(WebSocketsSansIOProtocol):
-    """A WebSocket whose application can reach the connection."""
+    """A WebSocket with the connection available to the application."""
 
     def handle_connect(self, event: Request) -> None:
-        """Put the connection where the application finds it, before it first runs."""
+        """Make the connection available to the application before it runs."""
         super().handle_connect(event)
         if not self.close_sent:
             self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
 
 
 class SandboxServer(uvicorn.Server):
-    """One server from its first listening to its graceful end."""
+    """The server, from start to graceful stop."""
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class SandboxServer(uvicorn.Server):
         self._signals = signals
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell."""
+        """Start, and report readiness."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Wake the requests that hang on purpose, then stop."""
+        """Wake delayed requests, then stop."""
         await self._on_stop()
         await super().shutdown(sockets)
 
@@ -109,12 +109,12 @@ class SandboxServer(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def stop(self) -> None:
-        """Ask for the end."""
+        """Request the stop."""
         self.should_exit = True
 
 
 async def run_server(server: SandboxServer, listener: socket.socket) -> None:
-    """Run until told to stop; being cancelled is being told, and still ends gracefully."""
+    """Run until stopped; cancellation also stops gracefully."""
     running = asyncio.ensure_future(server.serve(sockets=[listener]))
     try:
         await asyncio.shield(running)
@@ -125,7 +125,7 @@ async def run_server(server: SandboxServer, listener: socket.socket) -> None:
 
 
 def server_config(app: Callable[..., Awaitable[None]]) -> uvicorn.Config:
-    """Uvicorn as the sandbox wants it: quiet and quick."""
+    """Return the configuration of uvicorn."""
     return uvicorn.Config(
         app,
         http=CuttableProtocol,

@@ -1,4 +1,4 @@
-"""Every knob of the sandbox with its default, and what is registered of a number."""
+"""All settings of the sandbox with their defaults, and the registration of a number."""
 
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -27,7 +27,7 @@ class Delays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one number may send; None switches a limit off."""
+    """Limits of one number; None disables a limit."""
 
     throughput: Positive | None = 80
     pair_interval: Seconds | None = 6.0
@@ -35,11 +35,11 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Free-form messages need a message from the person in the last 24 hours: "async" accepts and then fails,
     # "sync" refuses; true is "async".
     window: bool | Literal["async", "sync"] = False
-    tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is without limit
+    tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is unlimited
     tier_code: int = 131048  # the network documents no code of its own for the tier
     ladder: tuple[Count, ...] = (1000, 10_000, 100_000, 0)  # the tiers a number rises through
     rise_after: Seconds = 6 * 3600.0  # from the use of half a tier to the next tier
-    upgrade_users: Positive = 100_000  # opened in 24 hours, at the tier without limit, for a higher throughput
+    upgrade_users: Positive = 100_000  # opened in 24 hours, at the unlimited tier, for a higher throughput
     upgrade_seconds: Seconds = 60.0  # of maintenance while the throughput is raised
     unknown_context: Literal["ignore", "refuse", "fail"] = "ignore"  # a quoted message that is not known
 
@@ -56,7 +56,7 @@ class Callbacks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pacing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Marketing templates held back until their quality is known."""
+    """Holding marketing templates until their quality is known."""
 
     hold: Share = 0.0  # probability that a send is held
     seconds: Seconds = 3600.0
@@ -64,13 +64,13 @@ class Pacing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Management(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the management side allows, and who decides about templates."""
+    """Settings of the management API and of template reviews."""
 
     calls_per_hour: Positive | None = 5000  # of one business account
-    media_bytes: Positive = 512 * 1024 * 1024  # held in all; beyond it the oldest files go
-    templates: Positive = 250  # of one business account, each language for itself
+    media_bytes: Positive = 512 * 1024 * 1024  # in total; beyond it the oldest files are removed
+    templates: Positive = 250  # of one business account, each language counted
     template_creations_per_hour: Positive | None = 100
-    review: Literal["auto", "manual"] = "auto"  # manual: only the control door approves and rejects
+    review: Literal["auto", "manual"] = "auto"  # manual: only the control API approves and rejects
     review_delay: Seconds = 5.0
     reject_pattern: str = ""  # a regular expression; a template whose text it is found in is rejected
 
@@ -87,11 +87,11 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     callbacks: Callbacks = Callbacks()
     management: Management = Management()
     pacing: Pacing = Pacing()
-    service_billed: bool = False  # whether free-form messages inside the window cost something
+    service_billed: bool = False  # whether free-form messages inside the window are billed
     throttle_status: Literal[400, 429] = 429  # the network's own pages disagree: 400 or 429
     default_character: CharacterName = "normal"
-    echo_suffix: str = "5550123"  # people whose number ends so answer "echo: …"; "" for nobody
-    user_ids: bool = True  # strangers have user ids too, as people at the network do since 2026
+    echo_suffix: str = "5550123"  # people whose number ends with it reply "echo: …"; "" disables it
+    user_ids: bool = True  # people without a profile have user ids too, as on the network since 2026
     ledger_cap: Positive = 1_000_000
     attempts_cap: Positive = 50_000
 
@@ -117,7 +117,7 @@ class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 def merge(current: Tuned, patch: dict[str, Any]) -> Tuned:
-    """The same struct with some fields replaced, validated anew; nested structs are merged too."""
+    """Return the struct with some fields replaced and validated; nested structs are merged."""
     fields: dict[str, Any] = {name: getattr(current, name) for name in current.__struct_fields__}
     for name, value in patch.items():
         old = fields.get(name)

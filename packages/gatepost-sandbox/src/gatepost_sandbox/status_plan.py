@@ -1,4 +1,4 @@
-"""What becomes of an accepted message: which statuses, and how long after acceptance each."""
+"""The statuses of an accepted message, and the delay of each."""
 
 from random import Random
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from gatepost_sandbox.settings import Delays
 
 
 class PlannedStatus(NamedTuple):
-    """One status on the way."""
+    """One status with its delay."""
 
     label: str
     after: float
@@ -16,7 +16,7 @@ class PlannedStatus(NamedTuple):
 
 
 def plan_statuses(delays: Delays, character: Character, random: Random, kind: str = "text") -> list[PlannedStatus]:
-    """The statuses of a message that can be delivered, in order; later ones never come before earlier ones.
+    """Return the statuses of a message that can be delivered, in order; later ones never come before earlier ones.
 
     A reaction is only ever sent; a voice message is also played.
     """

@@ -1,4 +1,4 @@
-"""What sends point at, as their checks see it: uploaded media and message templates."""
+"""Objects that messages refer to: uploaded media and message templates."""
 
 from typing import Any, Protocol
 
@@ -17,10 +17,10 @@ class StoredMedia(Protocol):
 
 
 class MediaStore(Protocol):
-    """Where uploaded files are kept."""
+    """A store of uploaded files."""
 
     def find(self, media_id: str, now: float) -> StoredMedia | None:
-        """The file with this id, unless it is gone."""
+        """Return the file with this id, or None."""
 
 
 class StoredTemplate(Protocol):
@@ -43,7 +43,7 @@ class StoredTemplate(Protocol):
 
 
 class TemplateStore(Protocol):
-    """Where an account's templates are kept."""
+    """A store of templates."""
 
     def find(self, waba_id: str, name: str, language: str) -> StoredTemplate | None:
-        """The template of this name in this language."""
+        """Return the template of this name in this language."""

@@ -1,4 +1,4 @@
-"""Faults on the way of an update to the outbox: left out, stripped, late, doubled or in the wrong order."""
+"""Faults of updates: suppressed, stripped, delayed, duplicated or reordered."""
 
 from functools import partial
 from typing import Protocol
@@ -7,37 +7,37 @@ from gatepost_sandbox.clock import Clock
 from gatepost_sandbox.faults import ActiveRule, Faults
 from gatepost_sandbox.wire import Update, without_echo
 
-HOLD_SECONDS = 5.0  # how long a reordering rule waits for company unless told otherwise
+HOLD_SECONDS = 5.0  # default time that a reordering rule waits for more updates
 
 
 class Sink(Protocol):
-    """Takes updates."""
+    """Accepts updates."""
 
     def put(self, update: Update) -> None:
-        """Send an update on its way."""
+        """Queue an update."""
 
 
 class UpdateTarget(Protocol):
-    """Whom an update is for: an official number, or a device of a phone."""
+    """The recipient of an update: an official number, or a device of a phone."""
 
     @property
     def id(self) -> str:
-        """What rules know it by."""
+        """The id that rules match."""
 
     @property
     def outbox(self) -> Sink:
-        """Where its updates go."""
+        """The outbox of its updates."""
 
 
 class UpdateFaults:
-    """Applies every rule that strikes an update, in the order the rules were made."""
+    """Applies every matching rule to an update, oldest rule first."""
 
     def __init__(self, clock: Clock, faults: Faults) -> None:
         self._clock = clock
         self._faults = faults
 
     def apply(self, number: UpdateTarget, update: Update) -> None:
-        """Hand an update to the number's outbox, or do to it what the rules say."""
+        """Apply the matching rules to an update, and queue the result."""
         struck = [rule for rule in self._faults.on_updates if rule.strike(number.id, update.person, update.label)]
         faults = {active.rule.fault: active for active in struck}
         if "suppress" in faults:

@@ -1,4 +1,4 @@
-"""Resumable uploads: samples for templates and profile pictures come in pieces and become a handle."""
+"""Resumable uploads of template samples and profile pictures, which become a handle."""
 
 from base64 import urlsafe_b64encode
 
@@ -6,11 +6,11 @@ import msgspec
 
 from gatepost_sandbox.ids import stream
 
-KEPT = 200  # finished files; the oldest give way
+KEPT = 200  # finished files; then the oldest are removed
 
 
 class Session(msgspec.Struct):
-    """A file on its way in."""
+    """An unfinished upload."""
 
     length: int
     mime_type: str
@@ -26,17 +26,17 @@ class Uploads:
         self.finished: dict[str, Session] = {}  # by handle
 
     def begin(self, length: int, mime_type: str) -> str:
-        """Open a session; returns its id."""
+        """Open a session; return its id."""
         session_id = "upload:" + self._draw()
         self._sessions[session_id] = Session(length, mime_type)
         return session_id
 
     def find(self, session_id: str) -> Session | None:
-        """A session that is not finished."""
+        """Return an unfinished upload session."""
         return self._sessions.get(session_id)
 
     def add(self, session_id: str, piece: bytes) -> str | None:
-        """Take in a piece; returns the handle when the file is whole."""
+        """Add a chunk; return the handle when the file is complete."""
         session = self._sessions[session_id]
         session.content += piece
         if len(session.content) < session.length:

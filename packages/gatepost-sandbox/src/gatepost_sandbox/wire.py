@@ -1,4 +1,4 @@
-"""The JSON the network writes: answers to a send, and the webhook envelope with all that it reports."""
+"""The network's JSON: responses to sends, and webhooks."""
 
 import hmac
 import json
@@ -17,25 +17,25 @@ SERVICE_PRICING = {
 
 
 class Update(msgspec.Struct, frozen=True, gc=False):
-    """One thing the network reports: a status, a message from a person, or news of a number or account.
+    """One reported update: a status, an incoming message, or an update of a number or account.
 
     `list_name` is the list of the webhook's value it belongs in; when empty, `item` is the value itself.
     """
 
-    label: str  # sent, delivered, read, played, failed, message, or the field of any other news
+    label: str  # sent, delivered, read, played, failed, message, or the field of any other update
     wamid: str
     person: str
     item: dict[str, Any]
     contact: dict[str, Any] | None = None
     list_name: str = "statuses"
     field: str = "messages"
-    time: int | None = None  # of the entry: only news other than messages and statuses carry it
+    time: int | None = None  # of the entry: only account updates have it
 
 
 def accepted_body(
     written: str, wa_id: str, wamid: str, *, message_status: str | None = None, user_id: str | None = None
 ) -> bytes:
-    """The answer to an accepted send."""
+    """Return the answer to an accepted send."""
     contact = {"input": written, "wa_id": wa_id}
     message = {"id": wamid}
     if user_id is not None:
@@ -58,7 +58,7 @@ def status_update(
     pricing: dict[str, Any] | None = None,
     error: dict[str, Any] | None = None,
 ) -> Update:
-    """One status of a message the business sent."""
+    """Return one status of a message the business sent."""
     item: dict[str, Any] = {"id": wamid, "status": label, "timestamp": str(int(at)), "recipient_id": wa_id}
     if user_id is not None:
         item["recipient_user_id"] = user_id
@@ -75,14 +75,14 @@ def status_update(
 
 
 def message_update(wamid: str, person: str, item: dict[str, Any], contact: dict[str, Any] | None) -> Update:
-    """One message from a person; a system message has no contact."""
+    """Return one message from a person; a system message has no contact."""
     return Update(label="message", wamid=wamid, person=person, item=item, contact=contact, list_name="messages")
 
 
 def text_update(
     wamid: str, person: str, name: str, at: float, *, body: str, context: dict[str, Any] | None = None
 ) -> Update:
-    """One text message from a person."""
+    """Return one text message from a person."""
     item: dict[str, Any] = {"from": person, "id": wamid, "timestamp": str(int(at)), "type": "text"}
     if context is not None:
         item["context"] = context
@@ -91,31 +91,31 @@ def text_update(
 
 
 def errors_update(error: dict[str, Any]) -> Update:
-    """An error of the number itself, of no message."""
+    """Return an error of the number itself, of no message."""
     return Update(label="errors", wamid="", person="", item=error, list_name="errors")
 
 
 def account_update(field: str, value: dict[str, Any], at: float) -> Update:
-    """News of a number, a template or an account, under a field of its own."""
+    """Return an update of a number, template or account, under its own field."""
     return Update(label=field, wamid="", person="", item=value, list_name="", field=field, time=int(at))
 
 
 def listed_update(
     field: str, list_name: str, item: dict[str, Any], person: str, at: float, contact: dict[str, Any] | None = None
 ) -> Update:
-    """News about one person at one number, under a field of its own, in a list beside the number's metadata."""
+    """Return an update about one person, in a list under its own field."""
     wamid = str(item.get("id", ""))
     return Update(field, wamid, person, item, contact=contact, list_name=list_name, field=field, time=int(at))
 
 
 def without_echo(update: Update) -> Update:
-    """The same update with the business's own data left out."""
+    """Return the same update with the business's own data left out."""
     item = {name: value for name, value in update.item.items() if name != "biz_opaque_callback_data"}
     return msgspec.structs.replace(update, item=item)
 
 
 def webhook_body(waba_id: str, phone: str, phone_number_id: str, updates: Sequence[Update]) -> bytes:
-    """The exact bytes of one callback; neighbours of the same sort share a change, so the order is kept."""
+    """Return the bytes of one callback; adjacent updates of the same kind share a `change`, which keeps the order."""
     metadata = {"display_phone_number": phone, "phone_number_id": phone_number_id}
     if len(updates) == 1 and updates[0].time is None:  # nearly always: no need to look for neighbours
         change = {"field": updates[0].field, "value": _value(metadata, updates[0].list_name, updates)}
@@ -157,5 +157,5 @@ def _contacts(updates: Iterable[Update]) -> list[dict[str, Any]]:
 
 
 def signature(app_secret: bytes, body: bytes) -> str:
-    """The value of X-Hub-Signature-256."""
+    """Return the value of X-Hub-Signature-256."""
     return "sha256=" + hmac.digest(app_secret, body, "sha256").hex()

@@ -1,4 +1,4 @@
-"""The network in use, which a reset replaces by a new one."""
+"""The present network, which a reset replaces."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from gatepost_sandbox.settings import SandboxSettings
 
 
 class World:
-    """Holds the one network from start to stop."""
+    """Holds the present network from start to stop."""
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
@@ -22,20 +22,20 @@ class World:
 
     @property
     def network(self) -> Network:
-        """The network of this moment."""
+        """The present network."""
         if self._network is None:
             raise RuntimeError("the sandbox has not been started: its ASGI lifespan has not run")
         return self._network
 
     @property
     def qr(self) -> QrNetwork:
-        """The same network's side for phones that are linked by a QR code."""
+        """The QR network."""
         if self._qr is None:
             raise RuntimeError("the sandbox has not been started: its ASGI lifespan has not run")
         return self._qr
 
     async def open(self) -> None:
-        """Begin with the settings of the start."""
+        """Start with the initial settings."""
         self.put(Network(self.settings, self.callback_client))
 
     def put(self, network: Network, qr: QrNetwork | None = None) -> None:
@@ -43,11 +43,11 @@ class World:
         self._network, self._qr = network, qr or QrNetwork(network)
 
     def record_to(self, recorder: Recorder) -> None:
-        """Have every input of the network recorded."""
+        """Record every input of the network."""
         self.network.clock.recorder = recorder
 
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
-        """Begin anew with the settings of the start and these changes, as if nothing had ever happened."""
+        """Start over with the initial settings and these changes."""
         old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
         self.put(Network(settings, self.callback_client))
         self._take_over_clock(old)
@@ -66,7 +66,7 @@ class World:
         clock.record("pace", clock.frozen, clock.speed)
 
     async def release(self) -> None:
-        """Let go of requests that hang and of everything that waits for its time."""
+        """Release delayed requests and drop all timers."""
         self.followers.close()
         if self._network is not None:
             self._network.clock.close()

@@ -27,7 +27,7 @@ _WAITS = (0.2, 1.0, 5.0)  # seconds before each further start; the last one repe
 
 @contextmanager
 def running_sandbox(host: str, port: int, folder: Path) -> Iterator[str]:
-    """A sandbox that is started again whenever it ends; gives its address."""
+    """Run a sandbox that is restarted whenever it ends; yield its address."""
     child = SandboxProcess(host, port, folder)
     child.start()
     watch = threading.Thread(target=child.watch, daemon=True)
@@ -99,7 +99,7 @@ class SandboxProcess:
 
 
 def _address_of(process: "subprocess.Popen[str]") -> str:
-    """The address that the sandbox prints once it listens."""
+    """Return the address that the sandbox prints once it listens."""
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], _START_SECONDS)
     line = process.stdout.readline() if ready else ""

@@ -35,20 +35,20 @@ class ControlClient:
         self._browser = request.build_opener(request.ProxyHandler({}))
 
     def get(self, path: str, **query: Any) -> Any:
-        """What the door shows."""
+        """Send a GET request; return the answer."""
         given = {name: value for name, value in query.items() if value is not None}
         return self._call("GET", f"{path}?{urlencode(given)}" if given else path)
 
     def post(self, path: str, body: Any) -> Any:
-        """What the door makes of a wish."""
+        """Send a POST request; return the answer."""
         return self._call("POST", path, body)
 
     def put(self, path: str, body: Any) -> Any:
-        """What the door keeps."""
+        """Send a PUT request; return the answer."""
         return self._call("PUT", path, body)
 
     def delete(self, path: str) -> Any:
-        """What the door forgets."""
+        """Send a DELETE request; return the answer."""
         return self._call("DELETE", path)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
@@ -88,7 +88,7 @@ DoorAction = Callable[Concatenate[ControlClient, P], CommandResult]
 
 
 def control_command(group: typer.Typer, name: str) -> Callable[[DoorAction[P]], DoorAction[P]]:
-    """Makes a command of a function that calls at the control door."""
+    """Make a command of a function that calls the control API."""
 
     def register(action: DoorAction[P]) -> DoorAction[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
@@ -101,10 +101,10 @@ def control_command(group: typer.Typer, name: str) -> Callable[[DoorAction[P]], 
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """What was said, without what was left out."""
+    """Return the arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def segment(text: str) -> str:
-    """A piece of a path, whatever is in it."""
+    """Return an escaped path segment."""
     return quote(text, safe="")

@@ -11,7 +11,7 @@ _SHOWN = ("seq", "kind", "phone_number_id", "person", "what")
 
 
 def register(app: typer.Typer) -> None:
-    """Adds this command to the program."""
+    """Add this command to the program."""
     control_command(app, "ledger")(ledger)
 
 
@@ -31,7 +31,7 @@ def ledger(
 
 
 def summarise(entry: dict[str, Any]) -> str:
-    """One row in a few words."""
+    """Summarise a row."""
     kind = entry["kind"]
     if kind == "refused":
         return f"{entry['code'] or 'cut off'}: {entry['details'] or entry['fault'] or ''}"
@@ -44,7 +44,7 @@ def summarise(entry: dict[str, Any]) -> str:
 
 
 def _words(content: Any) -> str:
-    """The words of a message, wherever its type keeps them."""
+    """Return the text of a message of any type."""
     if not isinstance(content, dict):
         return str(content)
     said = content.get("body") or content.get("caption") or content.get("emoji") or content.get("name")

@@ -39,5 +39,5 @@ def add(
 
 
 def _without_tuning(number: dict[str, Any]) -> dict[str, Any]:
-    """The number, without the long list of what applies to all of them."""
+    """Return the number without its effective settings."""
     return {name: value for name, value in number.items() if name != "effective"}

@@ -15,7 +15,7 @@ _CHARACTERS = "normal, quick, slow, in_chat, silent, offline, absent or blocked.
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command that stands by itself."""
+    """Add the command `say`."""
     control_command(app, "say")(say)
 
 

@@ -23,7 +23,7 @@ def sandbox(
     ] = None,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
-    """Runs the simulated network, or controls one that runs."""
+    """Run the simulated network, or control a running one."""
     if context.invoked_subcommand is None:
         with failing():
             _serve(host, port, seed, data, allow_host or [], with_parent)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gatepost_client.calls.making import encode, new_key
+from gatepost_client.calls.builders import encode, new_key
 from gatepost_client.calls.messages import uploaded
 from gatepost_client.compose import Outgoing
 from gatepost_client.errors import GatepostApiError, error_of, read_data
@@ -16,7 +16,7 @@ STATUS = {"not_found": 404, "media_too_large": 413, "unsupported_media_type": 41
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What became of each send, in their order: what `send` would have returned or raised."""
+    """The results of a batch, in order: what `send` would have returned or raised for each message."""
 
     results: list[Sent | GatepostApiError]
     id: str | None = None  # by which its messages can be canceled; None: none was accepted
@@ -28,7 +28,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     @property
     def refused(self) -> list[GatepostApiError]:
-        """The errors of those that were not."""
+        """The errors of the sends that were refused."""
         return [result for result in self.results if isinstance(result, GatepostApiError)]
 
 
@@ -53,7 +53,7 @@ class _Code(msgspec.Struct, frozen=True):
 
 
 def batch(messages: Iterable[Outgoing], *, idempotency_key: str | None = None) -> Plan[Batch]:
-    """Send up to 1,000 messages, made with `compose`, in one request. One that is refused does not spoil the rest."""
+    """Send up to 1,000 messages, made with `compose`, in one request. A refused message does not affect the others."""
     outgoing = list(messages)
     if any(message.idempotency_key is not None for message in outgoing):
         raise ValueError("a batch has one idempotency_key for all its messages")

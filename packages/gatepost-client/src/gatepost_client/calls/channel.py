@@ -1,15 +1,15 @@
-"""The key's own channel: how it stands, linking its phone, its profile."""
+"""The channel of the API key: its state, the link to its phone, its profile."""
 
 from collections.abc import Sequence
 from typing import Literal
 
-from gatepost_client.calls.making import act, fetch
+from gatepost_client.calls.builders import act, fetch
 from gatepost_client.types import Channel, ChannelConnection, NumberHealth, PairingCode, Profile, QrCode
 from gatepost_client.wire import Answer, Call, Request, given, path_of, show_query
 
 
 def channel() -> Call[Channel]:
-    """What the channel is, what it carries, and how much room its limits leave."""
+    """Return the channel: its kind, capabilities and limits."""
     return fetch(Channel, "channel")
 
 
@@ -19,18 +19,18 @@ def connect() -> Call[ChannelConnection]:
 
 
 def qr() -> Call[QrCode]:
-    """The code to scan, as text."""
+    """Return the code to scan, as text."""
     return fetch(QrCode, "channel", "qr")
 
 
 def qr_picture(format: Literal["png", "svg"] = "png") -> Call[bytes]:
-    """The code to scan, as a picture."""
+    """Return the code to scan, as a picture."""
     request = Request("GET", path_of("channel", "qr"), show_query({"format": format}), repeatable=True)
     return Call(request, _bytes)
 
 
 def pairing_code(phone: str | None = None) -> Call[PairingCode]:
-    """A code to type on the phone instead of scanning."""
+    """Return a code to type on the phone instead of scanning."""
     return act(PairingCode, "POST", "channel", "pairing-code", body=given(phone=phone), repeatable=True)
 
 
@@ -40,7 +40,7 @@ def logout() -> Call[ChannelConnection]:
 
 
 def profile() -> Call[Profile]:
-    """How the business shows itself."""
+    """Return the business profile."""
     return fetch(Profile, "channel", "profile")
 
 
@@ -54,8 +54,8 @@ def change_profile(
     vertical: str | None = None,
     profile_picture_handle: str | None = None,
 ) -> Call[Profile]:
-    """Change some of it; what is left out stays, an empty text or list takes it away."""
-    wishes = given(
+    """Change fields of the business profile; an empty string or list clears a field."""
+    fields = given(
         about=about,
         address=address,
         description=description,
@@ -64,11 +64,11 @@ def change_profile(
         vertical=vertical,
         profile_picture_handle=profile_picture_handle,
     )
-    return act(Profile, "PATCH", "channel", "profile", body=wishes, repeatable=True)
+    return act(Profile, "PATCH", "channel", "profile", body=fields, repeatable=True)
 
 
 def health() -> Call[NumberHealth]:
-    """Ask the network how the number stands."""
+    """Return the status of the number, as the network reports it."""
     return fetch(NumberHealth, "channel", "health")
 
 

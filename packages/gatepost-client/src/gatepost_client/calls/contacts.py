@@ -1,4 +1,4 @@
-"""Contacts: list and search, make, change, merge, check, import, export."""
+"""Contacts: list, search, create, change, merge, check, import, export."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from gatepost_client.calls.making import act, create, fetch, pages, remove, stream
+from gatepost_client.calls.builders import act, create, fetch, pages, remove, stream
 from gatepost_client.errors import BadAnswer
 from gatepost_client.types import CheckedNumber, Contact, Result
 from gatepost_client.wire import Answer, Call, Listing, Request, changed, given, path_of
 
 
 class ImportedLine(Result, frozen=True, kw_only=True):
-    """What became of one line of a table."""
+    """The result of one line of an import."""
 
     line: int
     result: str
@@ -25,7 +25,7 @@ class ImportedLine(Result, frozen=True, kw_only=True):
 
 
 class ImportReport(Result, frozen=True, kw_only=True):
-    """What became of a table. `error` is there when it ended early; `summary` counts what was written."""
+    """The result of an import. `error` is set when it ended early; `summary` counts the lines by result."""
 
     lines: list[ImportedLine]
     summary: dict[str, int] = msgspec.field(default_factory=dict)
@@ -33,7 +33,7 @@ class ImportReport(Result, frozen=True, kw_only=True):
 
 
 class _ReportLine(msgspec.Struct, frozen=True):
-    """A line of an import's answer: about a line of the table, or the end."""
+    """A line of an import's response: about a line of the table, or the end."""
 
     line: int | None = None
     summary: dict[str, int] | None = None
@@ -43,12 +43,12 @@ class _ReportLine(msgspec.Struct, frozen=True):
 def contacts(
     *, q: str | None = None, phone: str | None = None, label: str | None = None, opted_out: bool | None = None
 ) -> Listing[Contact]:
-    """Contacts, the newest first; or those whose name or number begins with `q`."""
+    """List contacts, newest first; with `q`, those whose name or number begins with it."""
     return pages(Contact, "contacts", query={"q": q, "phone": phone, "label": label, "opted_out": opted_out})
 
 
 def contact(contact_id: str) -> Call[Contact]:
-    """One contact."""
+    """Return one contact."""
     return fetch(Contact, "contacts", contact_id)
 
 
@@ -60,7 +60,7 @@ def create_contact(
     opted_out: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Contact]:
-    """Make a contact for a number that is not known yet."""
+    """Create a contact for a number that has none yet."""
     new = given(phone=phone, name=name, custom=custom, opted_out=opted_out)
     return create(Contact, "contacts", body=new, key=idempotency_key)
 
@@ -72,9 +72,9 @@ def change_contact(
     custom: Mapping[str, str | None] | UnsetType = UNSET,
     opted_out: bool | UnsetType = UNSET,
 ) -> Call[Contact]:
-    """Change what is given; None takes the name or a custom field away."""
-    wishes = changed(name=name, custom=custom, opted_out=opted_out)
-    return act(Contact, "PATCH", "contacts", contact_id, body=wishes, repeatable=True)
+    """Change the given fields; None clears the name or a custom field."""
+    fields = changed(name=name, custom=custom, opted_out=opted_out)
+    return act(Contact, "PATCH", "contacts", contact_id, body=fields, repeatable=True)
 
 
 def delete_contact(contact_id: str) -> Call[None]:
@@ -83,17 +83,17 @@ def delete_contact(contact_id: str) -> Call[None]:
 
 
 def merge_contacts(contact_id: str, other_id: str) -> Call[Contact]:
-    """Make one person of two; the first stays."""
+    """Merge the second contact into the first."""
     return act(Contact, "POST", "contacts", contact_id, "merge", body={"with": other_id})
 
 
 def check_numbers(phones: Sequence[str]) -> Call[list[CheckedNumber]]:
-    """Which of these numbers are on the network; QR channels."""
+    """Return which of these numbers are on the network; QR channels only."""
     return act(list[CheckedNumber], "POST", "contacts", "check", body={"phones": list(phones)}, repeatable=True)
 
 
 def import_contacts(table: Path | bytes) -> Call[ImportReport]:
-    """Take a table in CSV, and tell line by line what became of it. What is there already stays."""
+    """Import contacts from CSV; return the result of each line. Existing contacts are not changed."""
     request = Request("POST", path_of("contacts", "import"), body=table, content_type="text/csv", repeatable=True)
     return Call(request, _report)
 
@@ -101,7 +101,7 @@ def import_contacts(table: Path | bytes) -> Call[ImportReport]:
 def export_contacts(
     *, format: Literal["csv", "ndjson"] = "csv", label: str | None = None, opted_out: bool | None = None
 ) -> Call[None]:
-    """All contacts as a file, as it comes."""
+    """Stream all contacts as a file."""
     return stream("contacts", "export", query={"format": format, "label": label, "opted_out": opted_out})
 
 

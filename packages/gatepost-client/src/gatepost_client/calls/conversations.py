@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from gatepost_client.calls.making import act, create, fetch, nothing, pages, remove
+from gatepost_client.calls.builders import act, create, fetch, nothing, pages, remove
 from gatepost_client.calls.messages import Moment
 from gatepost_client.types import Conversation, Label, Message, ReadConversation
 from gatepost_client.wire import Call, Listing, Request, changed, given, path_of
@@ -22,12 +22,12 @@ def conversations(
     since: Moment | None = None,
     tz: str | None = None,
 ) -> Listing[Conversation]:
-    """Conversations by their newest message, the newest first. Filters combine."""
+    """List conversations, the one with the newest message first. Filters combine."""
     return pages(Conversation, "conversations", query=dict(locals()))
 
 
 def conversation(conversation_id: str) -> Call[Conversation]:
-    """One conversation."""
+    """Return one conversation."""
     return fetch(Conversation, "conversations", conversation_id)
 
 
@@ -40,53 +40,53 @@ def change_conversation(
     assignee: str | UnsetType | None = UNSET,
     note: str | UnsetType | None = UNSET,
 ) -> Call[Conversation]:
-    """Set what is given; None takes the assignee or the note away."""
-    wishes = changed(status=status, archived=archived, muted=muted, assignee=assignee, note=note)
-    return act(Conversation, "PATCH", "conversations", conversation_id, body=wishes, repeatable=True)
+    """Change the given fields; None clears the assignee or the note."""
+    fields = changed(status=status, archived=archived, muted=muted, assignee=assignee, note=note)
+    return act(Conversation, "PATCH", "conversations", conversation_id, body=fields, repeatable=True)
 
 
 def conversation_messages(conversation_id: str) -> Listing[Message]:
-    """The messages of a conversation, the newest first."""
+    """Return the messages of a conversation, the newest first."""
     return pages(Message, "conversations", conversation_id, "messages")
 
 
 def read_conversation(conversation_id: str) -> Call[ReadConversation]:
-    """Nothing of it is unread any more."""
+    """Mark all messages of a conversation as read."""
     return act(ReadConversation, "POST", "conversations", conversation_id, "read", repeatable=True)
 
 
 def labels() -> Call[list[Label]]:
-    """All labels of the channel, by name."""
+    """Return all labels of the channel, by name."""
     return fetch(list[Label], "labels")
 
 
 def label(label_id: str) -> Call[Label]:
-    """One label."""
+    """Return one label."""
     return fetch(Label, "labels", label_id)
 
 
 def create_label(name: str, *, color: str | None = None) -> Call[Label]:
-    """Make a label; a colour is written #rrggbb."""
+    """Create a label; a color is written as #rrggbb."""
     return create(Label, "labels", body=given(name=name, color=color))
 
 
 def change_label(label_id: str, *, name: str | None = None, color: str | None = None) -> Call[Label]:
-    """Rename or recolour a label."""
+    """Change the name or color of a label."""
     return act(Label, "PATCH", "labels", label_id, body=given(name=name, color=color), repeatable=True)
 
 
 def delete_label(label_id: str) -> Call[None]:
-    """Take a label off everything, and away."""
+    """Delete a label and remove it from everything."""
     return remove("labels", label_id)
 
 
 def put_label(label_id: str, target_id: str) -> Call[None]:
-    """Put a label on a conversation (cv_…) or a contact (ct_…). It may be there already."""
+    """Put a label on a conversation (cv_…) or a contact (ct_…). No error if it is there already."""
     return _on("PUT", label_id, target_id)
 
 
 def take_label(label_id: str, target_id: str) -> Call[None]:
-    """Take a label off a conversation (cv_…) or a contact (ct_…). It may be off already."""
+    """Remove a label from a conversation (cv_…) or a contact (ct_…). No error if it is not there."""
     return _on("DELETE", label_id, target_id)
 
 

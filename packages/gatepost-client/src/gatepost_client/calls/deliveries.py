@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gatepost_client.calls.making import act, create, fetch, pages
+from gatepost_client.calls.builders import act, create, fetch, pages
 from gatepost_client.calls.messages import Moment
 from gatepost_client.types import Delivery, DeliveryWithAttempts, Recovery, RetryResults
 from gatepost_client.wire import Call, Listing, given, show_query
@@ -17,23 +17,23 @@ def deliveries(
     end: Moment | None = None,
     tz: str | None = None,
 ) -> Listing[Delivery]:
-    """Deliveries of events from `start` up to, but without, `end`, the newest first. Filters combine."""
+    """List deliveries of events from `start` (inclusive) to `end` (exclusive), newest first. Filters combine."""
     query = {"endpoint": webhook_id, "status": status, "type": type, "from": start, "to": end, "tz": tz}
     return pages(Delivery, "deliveries", query=query)
 
 
 def delivery(delivery_id: str) -> Call[DeliveryWithAttempts]:
-    """One delivery with its attempts: request, answer, latency, what was wrong."""
+    """Return one delivery with its attempts: request, answer, latency, what was wrong."""
     return fetch(DeliveryWithAttempts, "deliveries", delivery_id)
 
 
 def retry_delivery(delivery_id: str) -> Call[Delivery]:
-    """Make a delivery due now; its schedule begins anew."""
+    """Retry a delivery now; its retry schedule starts over."""
     return act(Delivery, "POST", "deliveries", delivery_id, "retry")
 
 
 def retry_deliveries(delivery_ids: Sequence[str]) -> Call[RetryResults]:
-    """Make up to 100 deliveries due now, each with its own result."""
+    """Retry up to 100 deliveries now, each with its own result."""
     return act(RetryResults, "POST", "deliveries", "retry", body={"ids": list(delivery_ids)})
 
 
@@ -46,17 +46,17 @@ def recover(
     statuses: Sequence[str] | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Recovery]:
-    """Have every event since a moment that never arrived delivered after all; it goes on by itself."""
+    """Start a recovery: deliver again every event since a time that did not arrive. The gateway does it on its own."""
     times = show_query({"since": since, "until": until})
     body = times | given(types=types, statuses=statuses)
     return create(Recovery, "webhooks", webhook_id, "recover", body=body, key=idempotency_key)
 
 
 def recoveries(webhook_id: str) -> Listing[Recovery]:
-    """The recoveries of an endpoint, the newest first."""
+    """Return the recoveries of an endpoint, the newest first."""
     return pages(Recovery, "webhooks", webhook_id, "recoveries")
 
 
 def recovery(webhook_id: str, recovery_id: str) -> Call[Recovery]:
-    """How far a recovery is."""
+    """Return a recovery with its progress."""
     return fetch(Recovery, "webhooks", webhook_id, "recoveries", recovery_id)

@@ -1,15 +1,15 @@
-"""Files: upload, look, download, delete."""
+"""Files: upload, read, download, delete."""
 
 from pathlib import Path
 
-from gatepost_client.calls.making import fetch, new_key, reader, remove, stream
+from gatepost_client.calls.builders import fetch, new_key, reader, remove, stream
 from gatepost_client.files import File
 from gatepost_client.types import Media
 from gatepost_client.wire import Call, Request, path_of, show_query
 
 
 def upload(file: File | Path, *, idempotency_key: str | None = None) -> Call[Media]:
-    """Store a file at the gateway; a path is read piece by piece."""
+    """Upload a file to the gateway; a path is read in chunks."""
     one = File(file) if isinstance(file, Path) else file
     request = Request(
         "POST",
@@ -24,12 +24,12 @@ def upload(file: File | Path, *, idempotency_key: str | None = None) -> Call[Med
 
 
 def media(media_id: str) -> Call[Media]:
-    """What is known of a file."""
+    """Return the metadata of a file."""
     return fetch(Media, "media", media_id)
 
 
 def download(media_id: str) -> Call[None]:
-    """The bytes of a file, as they come."""
+    """Stream the content of a file."""
     return stream("media", media_id, "content")
 
 

@@ -1,10 +1,10 @@
-"""Messages: send, look, trace, cancel, edit, delete, mark as read."""
+"""Messages: send, read, trace, cancel, edit, delete, mark as read."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Any, Literal, ParamSpec, TypeAlias
 
-from gatepost_client.calls.making import act, create, fetch, new_key, pages, stream
+from gatepost_client.calls.builders import act, create, fetch, new_key, pages, stream
 from gatepost_client.calls.media import upload
 from gatepost_client.compose import Outgoing
 from gatepost_client.types import Canceled, Message, Sent, Trace
@@ -16,13 +16,14 @@ Words: TypeAlias = str | Sequence[str]
 
 
 def sending(compose: Callable[P, Outgoing]) -> Callable[P, Plan[Sent]]:
-    """Make a composer into a send."""
+    """Turn a function of `compose` into a send operation."""
 
     def describe(*args: P.args, **kwargs: P.kwargs) -> Plan[Sent]:
         # Composed at once, and not with the first step, so that a mistake shows where it was made.
         return send_outgoing(compose(*args, **kwargs))
 
-    describe.__doc__ = f"{(compose.__doc__ or '').strip()} Sends it; returns once it is on the gateway's disk."
+    about = (compose.__doc__ or "").strip().replace("Compose", "Send", 1)
+    describe.__doc__ = f"{about} Returns once the gateway has stored it."
     describe.__name__ = f"send_{compose.__name__}"
     describe.__wrapped__ = compose  # type: ignore[attr-defined]
     return describe
@@ -37,7 +38,7 @@ def send_outgoing(outgoing: Outgoing) -> Plan[Sent]:
 
 
 def uploaded(outgoing: Outgoing, key: str) -> Plan[Outgoing]:
-    """The message with its file at the gateway. The file's key hangs on the message's: both repeat together."""
+    """Upload the message's file. Its idempotency key is derived from the message's, so both may be repeated."""
     if outgoing.file is None:
         return outgoing
     media = yield upload(outgoing.file, idempotency_key=identity("file", key))
@@ -45,17 +46,17 @@ def uploaded(outgoing: Outgoing, key: str) -> Plan[Outgoing]:
 
 
 def message(message_id: str) -> Call[Message]:
-    """A message as it stands."""
+    """Return a message."""
     return fetch(Message, "messages", message_id)
 
 
 def trace(message_id: str) -> Call[Trace]:
-    """Every step of a message, from acceptance to each webhook attempt."""
+    """Return every step of a message, from acceptance to each webhook attempt."""
     return fetch(Trace, "messages", message_id, "trace")
 
 
 def cancel(message_id: str) -> Call[Message]:
-    """Cancel a message that has not left yet."""
+    """Cancel a message that has not been sent yet."""
     return act(Message, "POST", "messages", message_id, "cancel")
 
 
@@ -72,7 +73,7 @@ def cancel_messages(
     send_to: Moment | None = None,
     tz: str | None = None,
 ) -> Plan[Canceled]:
-    """Cancel all messages that fit and have not left yet, in as many requests as it takes. Filters combine."""
+    """Cancel all matching messages that have not been sent yet, in as many requests as needed. Filters combine."""
     return _cancel_all({name: _moment(value) for name, value in locals().items() if value is not None})
 
 
@@ -92,22 +93,22 @@ def _cancel_all(filters: dict[str, str]) -> Plan[Canceled]:
 
 
 def edit(message_id: str, body: str) -> Call[Message]:
-    """Give a text that was sent new words; QR channels."""
+    """Edit a text message that was sent; QR channels only."""
     return act(Message, "PATCH", "messages", message_id, body={"body": body}, repeatable=True)
 
 
 def delete_message(message_id: str) -> Call[Message]:
-    """Delete a message on the person's phone; QR channels."""
+    """Delete a message for everyone; QR channels only."""
     return act(Message, "DELETE", "messages", message_id)
 
 
 def mark_read(message_id: str) -> Call[Message]:
-    """Show the person that their message, and all before it, were read."""
+    """Mark a message, and all before it, as read."""
     return act(Message, "POST", "messages", message_id, "read", repeatable=True)
 
 
 def typing(conversation_id: str) -> Call[Any]:
-    """Show the person that an answer is being written."""
+    """Show the person a typing indicator."""
     return act(Any, "POST", "conversations", conversation_id, "typing", repeatable=True)
 
 
@@ -123,7 +124,7 @@ def messages(
     type: Words | None = None,
     q: str | None = None,
 ) -> Listing[Message]:
-    """Messages from `start` up to, but without, `end`, the newest first; `q` are words. Filters combine."""
+    """List messages from `start` (inclusive) to `end` (exclusive), newest first; `q` searches the text."""
     return pages(Message, "messages", query=_history(locals()))
 
 
@@ -140,11 +141,11 @@ def export_messages(
     type: Words | None = None,
     q: str | None = None,
 ) -> Call[None]:
-    """The same messages as a file, as it comes."""
+    """Stream messages as a file, with the filters of `messages`."""
     return stream("messages", "export", query=_history(locals()))
 
 
 def _history(filters: dict[str, Any]) -> dict[str, Any]:
-    """The filters by the names that the API has for them."""
+    """Return the filters under their names in the API."""
     names = {"start": "from", "end": "to"}
     return {names.get(name, name): value for name, value in filters.items()}

@@ -1,8 +1,8 @@
-"""Orders, and what the account has used."""
+"""Orders and usage."""
 
 from typing import Literal
 
-from gatepost_client.calls.making import act, fetch, pages
+from gatepost_client.calls.builders import act, fetch, pages
 from gatepost_client.calls.messages import Moment
 from gatepost_client.records import Order, Usage
 from gatepost_client.wire import Call, Listing
@@ -18,21 +18,21 @@ def orders(
     status: Status | None = None,
     phone: str | None = None,
 ) -> Listing[Order]:
-    """Orders from `start` up to, but without, `end`, the newest first. Filters combine."""
+    """List orders from `start` (inclusive) to `end` (exclusive), newest first. Filters combine."""
     query = {"from": start, "to": end, "tz": tz, "status": status, "phone": phone}
     return pages(Order, "orders", query=query)
 
 
 def order(order_id: str) -> Call[Order]:
-    """One order with its items."""
+    """Return one order with its items."""
     return fetch(Order, "orders", order_id)
 
 
 def change_order(order_id: str, status: Status) -> Call[Order]:
-    """Say how far an order has come. Not repeated after a lost answer: an order only moves on."""
+    """Change the status of an order. Not retried after a lost response: a status cannot be set twice."""
     return act(Order, "PATCH", "orders", order_id, body={"status": status})
 
 
 def usage() -> Call[Usage]:
-    """The month against the plan, what every limit leaves, and the last 30 days."""
+    """Return the usage of the plan and of every limit, and the messages of the last 30 days."""
     return fetch(Usage, "usage")

@@ -1,9 +1,9 @@
-"""Templates: read, hand in, change, delete, preview."""
+"""Templates: read, create, change, delete, preview."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gatepost_client.calls.making import act, create, fetch, pages, remove
+from gatepost_client.calls.builders import act, create, fetch, pages, remove
 from gatepost_client.types import Preview, Template, TemplateSync
 from gatepost_client.wire import Call, Listing, given
 
@@ -11,14 +11,14 @@ from gatepost_client.wire import Call, Listing, given
 def templates(
     *, status: str | None = None, category: str | None = None, language: str | None = None, name: str | None = None
 ) -> Listing[Template]:
-    """The channel's templates, the newest first."""
+    """Return the channel's templates, the newest first."""
     return pages(
         Template, "templates", query={"status": status, "category": category, "language": language, "name": name}
     )
 
 
 def template(template_id: str) -> Call[Template]:
-    """One template."""
+    """Return one template."""
     return fetch(Template, "templates", template_id)
 
 
@@ -31,7 +31,7 @@ def create_template(
     parameter_format: str | None = None,
     message_send_ttl_seconds: int | None = None,
 ) -> Call[Template]:
-    """Hand a template in for review."""
+    """Submit a template for review."""
     new = given(
         name=name,
         language=language,
@@ -50,24 +50,24 @@ def edit_template(
     category: str | None = None,
     message_send_ttl_seconds: int | None = None,
 ) -> Call[Template]:
-    """Change a template, which is then reviewed anew. Not repeated: the network counts edits."""
-    wishes = given(components=components, category=category, message_send_ttl_seconds=message_send_ttl_seconds)
-    return act(Template, "PATCH", "templates", template_id, body=wishes)
+    """Change a template, which is then reviewed again. Not retried: the network counts edits."""
+    fields = given(components=components, category=category, message_send_ttl_seconds=message_send_ttl_seconds)
+    return act(Template, "PATCH", "templates", template_id, body=fields)
 
 
 def delete_template(template_id: str) -> Call[None]:
-    """Delete a template in its one language."""
+    """Delete a template in one language."""
     return remove("templates", template_id)
 
 
 def sync_templates() -> Call[TemplateSync]:
-    """Read all templates of the business account anew."""
+    """Read all templates of the business account from the network."""
     return act(TemplateSync, "POST", "templates", "sync", repeatable=True)
 
 
 def preview_template(
     template_id: str, *, variables: Sequence[str] | Mapping[str, str] | None = None, header: str | None = None
 ) -> Call[Preview]:
-    """A template with its variables filled in."""
-    wishes = given(variables=variables, header=header)
-    return act(Preview, "POST", "templates", template_id, "preview", body=wishes, repeatable=True)
+    """Return a template with its variables filled in."""
+    fields = given(variables=variables, header=header)
+    return act(Preview, "POST", "templates", template_id, "preview", body=fields, repeatable=True)

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, UnsetType
 
-from gatepost_client.calls.making import act, create, fetch, pages, remove
+from gatepost_client.calls.builders import act, create, fetch, pages, remove
 from gatepost_client.records import Attempt
 from gatepost_client.types import NewWebhook, Webhook, WebhookTest, WebhookVerification
 from gatepost_client.wire import Call, Listing, changed, given
 
 
 def webhooks() -> Call[list[Webhook]]:
-    """All endpoints of the channel."""
+    """Return all endpoints of the channel."""
     return fetch(list[Webhook], "webhooks")
 
 
 def webhook(webhook_id: str) -> Call[Webhook]:
-    """One endpoint."""
+    """Return one endpoint."""
     return fetch(Webhook, "webhooks", webhook_id)
 
 
@@ -32,10 +32,10 @@ def create_webhook(
     version: int | None = None,
     signing: str | None = None,
 ) -> Call[NewWebhook]:
-    """Make an endpoint; its `secret`, or the public key where `signing` is "v1a", is in this answer only."""
-    manner = given(ordered=ordered, batch=batch, rate_limit=rate_limit, version=version, signing=signing)
-    wishes = given(url=url, events=events, headers=headers, operational=operational)
-    return create(NewWebhook, "webhooks", body=wishes | manner)
+    """Create an endpoint. Only this response has its `secret`, or the public key if `signing` is "v1a"."""
+    options = given(ordered=ordered, batch=batch, rate_limit=rate_limit, version=version, signing=signing)
+    fields = given(url=url, events=events, headers=headers, operational=operational)
+    return create(NewWebhook, "webhooks", body=fields | options)
 
 
 def change_webhook(
@@ -51,10 +51,10 @@ def change_webhook(
     rate_limit: int | UnsetType | None = UNSET,
     version: int | None = None,
 ) -> Call[Webhook]:
-    """Change what is given; None takes `batch` and `rate_limit` away. A switch that is not named stays as it is."""
-    wishes = given(url=url, events=events, headers=headers, active=active, operational=operational)
-    manner = given(ordered=ordered, version=version) | changed(batch=batch, rate_limit=rate_limit)
-    return act(Webhook, "PATCH", "webhooks", webhook_id, body=wishes | manner, repeatable=True)
+    """Change the given fields; None clears `batch` and `rate_limit`. Other event types keep their value."""
+    fields = given(url=url, events=events, headers=headers, active=active, operational=operational)
+    options = given(ordered=ordered, version=version) | changed(batch=batch, rate_limit=rate_limit)
+    return act(Webhook, "PATCH", "webhooks", webhook_id, body=fields | options, repeatable=True)
 
 
 def delete_webhook(webhook_id: str) -> Call[None]:
@@ -65,22 +65,22 @@ def delete_webhook(webhook_id: str) -> Call[None]:
 def rotate_webhook_secret(
     webhook_id: str, *, overlap: int | None = None, signing: str | None = None
 ) -> Call[NewWebhook]:
-    """Make a new `secret`, shown in this answer only; the old ones sign beside it for `overlap` seconds."""
-    wishes = given(overlap=overlap, signing=signing)
-    return act(NewWebhook, "POST", "webhooks", webhook_id, "rotate-secret", body=wishes)
+    """Create a new `secret`, which only this response has; the old ones stay valid for `overlap` seconds."""
+    fields = given(overlap=overlap, signing=signing)
+    return act(NewWebhook, "POST", "webhooks", webhook_id, "rotate-secret", body=fields)
 
 
 def try_webhook(webhook_id: str, *, type: str | None = None) -> Call[WebhookTest]:
-    """Post a signed example event to an endpoint now, whatever its state, and see what it answers."""
+    """Post a signed test event to an endpoint, whatever its state, and return its response."""
     return act(WebhookTest, "POST", "webhooks", webhook_id, "test", body=given(type=type))
 
 
 def check_webhook(webhook_id: str, headers: Mapping[str, str], body: str) -> Call[WebhookVerification]:
-    """Ask whether a delivery is genuine and, if not, why; `verify_webhook` does it without the gateway."""
-    wishes = {"headers": dict(headers), "body": body}
-    return act(WebhookVerification, "POST", "webhooks", webhook_id, "verify", body=wishes, repeatable=True)
+    """Ask the gateway whether a delivery is genuine and, if not, why; `verify_webhook` checks it locally."""
+    fields = {"headers": dict(headers), "body": body}
+    return act(WebhookVerification, "POST", "webhooks", webhook_id, "verify", body=fields, repeatable=True)
 
 
 def attempts(webhook_id: str) -> Listing[Attempt]:
-    """Every attempt to tell an endpoint, the newest event first."""
+    """List the delivery attempts of an endpoint, newest event first."""
     return pages(Attempt, "webhooks", webhook_id, "attempts")

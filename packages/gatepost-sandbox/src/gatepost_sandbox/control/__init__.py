@@ -1,4 +1,4 @@
-"""The control door, /control/…: register numbers, direct people, break things, move time, read what happened."""
+"""The control API, /control/…: register numbers, act as people, inject faults, move time, read what happened."""
 
 from litestar.types import ControllerRouterHandler
 

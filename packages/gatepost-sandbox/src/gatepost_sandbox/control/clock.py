@@ -1,4 +1,4 @@
-"""Time, and beginning anew."""
+"""The clock, and resetting the sandbox."""
 
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ Speed = Annotated[float, Meta(gt=0)]
 
 
 class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How time is to change: its pace first, then its place."""
+    """A change of the clock: first its speed, then its time."""
 
     advance: Seconds | None = None
     set: float | None = None
@@ -27,7 +27,7 @@ class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A new beginning; what is left out is as it was when the sandbox was started."""
+    """A reset; omitted settings are those of the start."""
 
     keep_numbers: bool = False
     seed: int | None = None
@@ -37,7 +37,7 @@ class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 def show(world: World, fired: int = 0) -> dict[str, Any]:
-    """The clock's face."""
+    """Return the state of the clock."""
     clock = world.network.clock
     return {
         "now": clock.now(),
@@ -49,25 +49,25 @@ def show(world: World, fired: int = 0) -> dict[str, Any]:
 
 
 def find_target(move: Move, now: float) -> float | None:
-    """The time to move to, if time is to move at all."""
+    """Return the time to move to, or None when the clock stays."""
     if move.set is None:
         return None if move.advance is None else now + move.advance
     if move.advance is not None:
-        raise ControlError(400, "advance and set exclude each other")
+        raise ControlError(400, "give either advance or set, not both")
     if move.set < now:
-        raise ControlError(409, "time does not run backwards: begin anew with /control/reset and a start")
+        raise ControlError(409, "time cannot be set back: use /control/reset with a start")
     return move.set
 
 
 @get("/control/clock", sync_to_thread=False)
 def get_clock(world: NamedDependency[World]) -> dict[str, Any]:
-    """The sandbox time and how many timers wait for it."""
+    """Show the sandbox time and the number of pending timers."""
     return show(world)
 
 
 @post("/control/clock", status_code=200)
 async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dict[str, Any]:
-    """Freeze, speed up, advance or set time; answers when everything that fell due has been posted."""
+    """Freeze, speed up, advance or set time; returns when everything that fell due has been posted."""
     network = world.network
     clock = network.clock
     target = find_target(data, clock.now())
@@ -93,7 +93,7 @@ async def follow_clock(
 @post("/control/reset", status_code=200)
 @changes
 async def reset(world: NamedDependency[World], data: JSONBody[Reset | None] = None) -> dict[str, Any]:
-    """Begin anew: no ledger, people, faults or timers; keeps the numbers if "keep_numbers"."""
+    """Reset the sandbox: clears ledger, people, faults and timers; keeps the numbers if "keep_numbers"."""
     changes = msgspec.to_builtins(data or Reset())
     await world.reset(keep_numbers=changes.pop("keep_numbers", False), changes=changes)
     if not world.network.clock.replaying:

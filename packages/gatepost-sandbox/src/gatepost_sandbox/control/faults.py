@@ -14,7 +14,7 @@ from gatepost_sandbox.world import World
 
 
 def show(active: ActiveRule) -> dict[str, Any]:
-    """A rule and how often it matched and struck."""
+    """Return a rule with the counts of its matches and faults."""
     return {
         **msgspec.structs.asdict(active.rule),
         "seen": active.seen,
@@ -25,14 +25,14 @@ def show(active: ActiveRule) -> dict[str, Any]:
 
 @get("/control/faults", sync_to_thread=False)
 def list_faults(world: NamedDependency[World]) -> list[dict[str, Any]]:
-    """The rules in force."""
+    """List the active rules."""
     return [show(active) for active in world.network.faults.all()]
 
 
 @post("/control/faults", status_code=200, sync_to_thread=False)
 @changes
 def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, Any]:
-    """Put a rule in force."""
+    """Add a rule."""
     problem = check_rule(data)
     if problem is not None:
         raise ControlError(400, problem)
@@ -42,7 +42,7 @@ def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, 
 @delete("/control/faults/{rule_id:str}", status_code=200)
 @changes
 async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) -> dict[str, bool]:
-    """Take a rule out of force."""
+    """Remove a rule."""
     if world.network.faults.remove(rule_id) is None:
         raise not_found("fault rule", rule_id)
     return {"success": True}
@@ -51,7 +51,7 @@ async def remove_fault(world: NamedDependency[World], rule_id: FromPath[str]) ->
 @delete("/control/faults", status_code=200)
 @changes
 async def remove_faults(world: NamedDependency[World]) -> dict[str, int]:
-    """Take all rules out of force."""
+    """Remove all rules."""
     rules = world.network.faults.all()
     for active in rules:
         world.network.faults.remove(active.rule.id)

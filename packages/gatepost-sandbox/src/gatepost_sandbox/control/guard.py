@@ -1,4 +1,4 @@
-"""What the control API takes: requests to the sandbox by its own address, from no page of another site.
+"""Which requests the control API accepts: those to the sandbox's own address, not from pages of other sites.
 
 Host is a name that is not ours ─► 403          (DNS rebinding: a stranger's name that leads here)
 Origin is not this very address ─► 403          (a page of another site, in a browser on this machine)
@@ -12,20 +12,20 @@ _CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def refuse_control(scope: dict[str, Any], allowed: frozenset[str]) -> tuple[int, str] | None:
-    """Why a request to the control API is refused: the status, and a sentence; None when it may pass."""
+    """Return why a request to the control API is refused: the status, and a sentence; None when it may pass."""
     headers = _read_headers(scope)
     host = headers.get("host", "").lower()
     if not _is_own(_name(host), allowed):
         return 403, f"the control API does not answer to the host {host[:100]!r}: allow its name with --allow-host"
     if is_foreign(scope):
-        return 403, f"the control API takes nothing from pages of {headers['origin'][:100]!r}"
+        return 403, f"the control API refuses requests from pages of {headers['origin'][:100]!r}"
     if scope["method"] in _CHANGES and not _is_json(headers):
         return 415, "a change must be sent with Content-Type: application/json"
     return None
 
 
 def is_foreign(scope: dict[str, Any]) -> bool:
-    """Whether a browser sends this for a page of another site."""
+    """Return whether a browser sends this for a page of another site."""
     headers = _read_headers(scope)
     origin = headers.get("origin")
     return origin is not None and origin.lower().partition("://")[2] != headers.get("host", "").lower()
@@ -36,12 +36,12 @@ def _read_headers(scope: dict[str, Any]) -> dict[str, str]:
 
 
 def _name(host: str) -> str:
-    """A Host header without its port."""
+    """Return a Host header without its port."""
     return host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
 
 
 def _is_own(name: str, allowed: frozenset[str]) -> bool:
-    """Only a name can be made to lead here by others; an address is what it is."""
+    """Return whether a host is ours: an IP address always is, a name only if it is allowed (DNS rebinding)."""
     if name == "localhost" or name in allowed:
         return True
     try:

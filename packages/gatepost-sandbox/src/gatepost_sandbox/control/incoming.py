@@ -1,4 +1,4 @@
-"""Being a person: sending a number anything that people can send."""
+"""Sending messages of any type to a number as a person."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from gatepost_sandbox.world import World
 
 
 def read(body: dict[str, Any]) -> Incoming:
-    """What is to be sent, or a 400."""
+    """Return the message to send, or fail with 400."""
     try:
         return read_incoming(body)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What really happened."""
+"""The ledger: a record of everything that happened."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ def read_ledger(
     after: Annotated[int, QueryParameter(ge=0)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = 1000,
 ) -> dict[str, Any]:
-    """What happened, oldest first: ?kind=&phone_number_id=&to=&after=&limit=."""
+    """Show what happened, oldest first: ?kind=&phone_number_id=&to=&after=&limit=."""
     if kind is not None and kind not in FIELDS:
         raise ControlError(400, f"kind must be one of {', '.join(FIELDS)}")
     entries = world.network.ledger.read(kind, phone_number_id, to, after, limit)
@@ -30,7 +30,7 @@ def read_ledger(
 
 @get("/control/ledger/summary", sync_to_thread=False)
 def summarise_ledger(world: NamedDependency[World]) -> dict[str, Any]:
-    """Counts, in total and by number."""
+    """Show counts, in total and by number."""
     return world.network.ledger.summary()
 
 

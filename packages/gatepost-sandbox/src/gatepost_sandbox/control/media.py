@@ -1,4 +1,4 @@
-"""Files the network keeps, and what it keeps on a number besides."""
+"""Stored files, and the stored settings of a number."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from gatepost_sandbox.world import World
 
 @get("/control/media", sync_to_thread=False)
 def list_media(world: NamedDependency[World]) -> list[dict[str, Any]]:
-    """Every file that is kept, without its content."""
+    """List the stored files, without their content."""
     shown = ("id", "mime_type", "size", "sha256", "filename", "phone_number_id", "expires")
     kept = world.network.media.all(world.network.clock.now())
     return [{name: getattr(stored, name) for name in shown} for stored in kept]
@@ -20,7 +20,7 @@ def list_media(world: NamedDependency[World]) -> list[dict[str, Any]]:
 
 @get("/control/numbers/{phone_number_id:str}/file", sync_to_thread=False)
 def get_file(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, Any]:
-    """What the business has set on a number: registered, code, pin, override, profile and more."""
+    """Show the settings of a number: registered, code, pin, override, profile and more."""
     number = find_number(world.network, phone_number_id)
     return {
         **vars(world.network.accounts.numbers[number.id]),

@@ -1,4 +1,4 @@
-"""How the network treats a number: tier, throughput, quality, status, name, warnings, and messages that are held."""
+"""The network's decisions about a number: tier, throughput, quality, status, name, alerts, held messages."""
 
 from typing import Annotated, Any, Literal
 
@@ -17,19 +17,19 @@ from gatepost_sandbox.world import World
 
 
 class Tier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """People per day; 0 is without limit."""
+    """People per day; 0 is unlimited."""
 
     tier: Count
 
 
 class Upgrade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long the maintenance takes."""
+    """The duration of the maintenance."""
 
     seconds: Seconds | None = None
 
 
 class Rating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A quality rating, and the event to tell of it if not the usual one."""
+    """A quality rating, and its webhook event if not the default one."""
 
     rating: Literal["GREEN", "YELLOW", "RED", "UNKNOWN", "NA"]
     event: str | None = None
@@ -42,7 +42,7 @@ class NewStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A display name and what was decided about it."""
+    """A display name and the decision about it."""
 
     name: str
     decision: Literal["APPROVED", "DEFERRED", "PENDING", "REJECTED"] = "APPROVED"
@@ -50,7 +50,7 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HeldDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What becomes of held messages: one of them, or all."""
+    """The outcome of one held message, or of all."""
 
     outcome: Literal["release", "drop"]
     wamid: str | None = None
@@ -68,7 +68,7 @@ class AccountUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def set_tier(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[Tier]
 ) -> dict[str, Any]:
-    """Give a number another tier: {"tier": 10000}, 0 for no limit."""
+    """Set the tier of a number: {"tier": 10000}, 0 for no limit."""
     number = find_number(world.network, phone_number_id)
     number_status.set_tier(world.network, number, data.tier)
     return show(number)
@@ -129,7 +129,7 @@ async def alert(
 
 @get("/control/numbers/{phone_number_id:str}/held", sync_to_thread=False)
 def list_held(world: NamedDependency[World], phone_number_id: FromPath[str]) -> list[str]:
-    """The ids of template messages that are held."""
+    """List the ids of held template messages."""
     return list(find_number(world.network, phone_number_id).held)
 
 
@@ -138,7 +138,7 @@ def list_held(world: NamedDependency[World], phone_number_id: FromPath[str]) -> 
 async def settle_held_messages(
     world: NamedDependency[World], phone_number_id: FromPath[str], data: JSONBody[HeldDecision]
 ) -> dict[str, list[str]]:
-    """Release or drop held messages before their time: {"outcome": "release" or "drop", "wamid"?}."""
+    """Release or drop held messages early: {"outcome": "release" or "drop", "wamid"?}."""
     number = find_number(world.network, phone_number_id)
     wanted = list(number.held) if data.wamid is None else [data.wamid]
     return {"settled": [wamid for wamid in wanted if settle_held(number, wamid, drop=data.outcome == "drop")]}

@@ -20,7 +20,7 @@ _FIXED = ("seed", "start", "frozen", "speed", "ledger_cap", "attempts_cap")
 
 
 def find_number(network: Network, phone_number_id: str) -> Number:
-    """The number with this id, or a 404."""
+    """Return the number with this id, or a 404."""
     number = network.numbers.get(phone_number_id)
     if number is None:
         raise not_found("number", phone_number_id)
@@ -28,13 +28,13 @@ def find_number(network: Network, phone_number_id: str) -> Number:
 
 
 def show(number: Number) -> dict[str, Any]:
-    """A number as registered, and what applies to it in the end."""
+    """Return a number as registered, with its effective settings."""
     effective = {"delays": number.delays, "limits": number.limits, "callbacks": number.callbacks}
     return {**msgspec.structs.asdict(number.spec), "effective": effective}
 
 
 async def verify_callback(network: Network, spec: NumberSpec) -> None:
-    """Make the handshake with a callback address, or say why it failed."""
+    """Make the handshake with a callback address, or fail with the reason."""
     if spec.callback_url is None:
         return
     challenge = str(stream(network.settings.seed, spec.phone_number_id, "challenge").randrange(10**9, 10**10))
@@ -46,7 +46,7 @@ async def verify_callback(network: Network, spec: NumberSpec) -> None:
 
 @get("/control/numbers", sync_to_thread=False)
 def list_numbers(world: NamedDependency[World]) -> list[dict[str, Any]]:
-    """All registered numbers."""
+    """List the registered numbers."""
     return [show(number) for number in world.network.numbers.values()]
 
 
@@ -63,7 +63,7 @@ async def register_number(world: NamedDependency[World], data: JSONBody[dict[str
 
 @get("/control/numbers/{phone_number_id:str}", sync_to_thread=False)
 def get_number(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, Any]:
-    """One number."""
+    """Show a number."""
     return show(find_number(world.network, phone_number_id))
 
 
@@ -79,7 +79,7 @@ async def change_number(
         if isinstance(data.get(group), dict):
             data[group] = {**getattr(old, group), **data[group]}
     if data.get("phone_number_id", phone_number_id) != phone_number_id:
-        raise ControlError(400, "the phone_number_id of a number does not change: register another one")
+        raise ControlError(400, "phone_number_id cannot be changed: register another number")
     spec = msgspec.convert({**msgspec.structs.asdict(old), **data}, NumberSpec)
     if verify and (spec.callback_url, spec.verify_token) != (old.callback_url, old.verify_token):
         await verify_callback(world.network, spec)
@@ -89,7 +89,7 @@ async def change_number(
 @delete("/control/numbers/{phone_number_id:str}", status_code=200)
 @changes
 async def remove_number(world: NamedDependency[World], phone_number_id: FromPath[str]) -> dict[str, bool]:
-    """Forget a number and what was on its way."""
+    """Remove a number and its pending callbacks."""
     if not await world.network.remove(phone_number_id):
         raise not_found("number", phone_number_id)
     return {"success": True}
@@ -97,7 +97,7 @@ async def remove_number(world: NamedDependency[World], phone_number_id: FromPath
 
 @get("/control/settings", sync_to_thread=False)
 def get_settings(world: NamedDependency[World]) -> SandboxSettings:
-    """The global settings."""
+    """Show the global settings."""
     return world.network.settings
 
 

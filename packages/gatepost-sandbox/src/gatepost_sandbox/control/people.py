@@ -1,4 +1,4 @@
-"""People: who they are, what they answer, and speaking as one of them."""
+"""People: their profiles and scripts, and writing as one of them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from gatepost_sandbox.world import World
 
 
 class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"person": "from"}):
-    """Something a person writes to a number."""
+    """A text that a person sends to a number."""
 
     phone_number_id: str
     person: Phone
@@ -32,20 +32,20 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"p
 
 @get("/control/people", sync_to_thread=False)
 def list_people(world: NamedDependency[World]) -> list[Person]:
-    """Everybody with a character or script of their own."""
+    """List the people with a profile."""
     return list(world.network.people.known())
 
 
 @get("/control/people/{phone:str}", sync_to_thread=False)
 def get_person(world: NamedDependency[World], phone: FromPath[str]) -> Person:
-    """One person, stranger or not."""
+    """Show a person."""
     return world.network.people.find(phone)
 
 
 @put("/control/people/{phone:str}", sync_to_thread=False)
 @changes
 def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> Person:
-    """Introduce a person: name, character, replies, user_id, username, phone_hidden, identity_hash."""
+    """Set a person's profile: name, character, replies, user_id, username, phone_hidden, identity_hash."""
     person = msgspec.convert({"name": default_name(phone), **data, "phone": phone}, Person)
     problem = check_person(person)
     if problem is not None:
@@ -60,7 +60,7 @@ def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBo
 @delete("/control/people/{phone:str}", status_code=200, sync_to_thread=False)
 @changes
 def remove_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, bool]:
-    """Make a person a stranger again."""
+    """Delete a person's profile."""
     if not world.network.people.remove(phone):
         raise not_found("person", phone)
     return {"success": True}

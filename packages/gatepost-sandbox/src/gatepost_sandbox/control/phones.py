@@ -1,4 +1,4 @@
-"""Phones of the QR network: scanning, what people send to them, and what befalls their links."""
+"""Phones of the QR network: scanning codes, incoming messages, and losing links."""
 
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scan(_Asked, frozen=True):
-    """What to scan: a code, or whatever a session shows; with `fail` the phone gives up half-way."""
+    """What to scan: a code, or the code of a session; with `fail` the scan is aborted."""
 
     code: str | None = None
     session: str | None = None
@@ -46,20 +46,20 @@ class Typed(_Asked, frozen=True):
 
 
 class Drop(_Asked, frozen=True):
-    """Why the connection is lost, and after how many seconds it comes back by itself, if at all."""
+    """Why the connection is lost, and after how many seconds it is restored, if at all."""
 
     reason: Literal["network_gone", "stream_error", "replaced", "outdated_client", "could_not_load"] = "network_gone"
     seconds: Seconds | None = None
 
 
 class Term(_Asked, frozen=True):
-    """For how long; 0 ends it, nothing is for ever."""
+    """A period in seconds; 0 ends it, null is unlimited."""
 
     seconds: Seconds | None = None
 
 
 class Receipt(_Asked, frozen=True):
-    """A receipt out of the ordinary: late, repeated, or for many at once."""
+    """An unusual receipt: late, repeated, or for several messages."""
 
     ids: Annotated[list[str], Meta(min_length=1)]
     status: Literal["sent", "delivered", "read", "played"]
@@ -67,7 +67,7 @@ class Receipt(_Asked, frozen=True):
 
 
 def find_phone(qr: QrNetwork, phone: str) -> QrPhone:
-    """The phone with this number, or a 404."""
+    """Return the phone with this number, or a 404."""
     qr_phone = qr.phones.get(phone)
     if qr_phone is None:
         raise not_found("phone", phone)
@@ -75,7 +75,7 @@ def find_phone(qr: QrNetwork, phone: str) -> QrPhone:
 
 
 def show_session(session: Session) -> dict[str, Any]:
-    """A session as it stands."""
+    """Return the present state of a session."""
     return {
         "session": session.id,
         "phone": session.device.phone if session.device else None,
@@ -89,7 +89,7 @@ def show_session(session: Session) -> dict[str, Any]:
 
 
 def show(qr: QrNetwork, qr_phone: QrPhone) -> dict[str, Any]:
-    """A phone, and the sessions linked to it."""
+    """Return a phone, and the sessions linked to it."""
     now = qr.clock.now()
     return {
         **msgspec.structs.asdict(qr_phone.spec),
@@ -103,25 +103,25 @@ def show(qr: QrNetwork, qr_phone: QrPhone) -> dict[str, Any]:
 @post("/control/phones", status_code=200, sync_to_thread=False)
 @changes
 def put_phone(world: NamedDependency[World], data: JSONBody[PhoneSpec]) -> dict[str, Any]:
-    """Make a phone known, or change it: {"phone", "name"?, "auto_scan"?}."""
+    """Create or change a phone: {"phone", "name"?, "auto_scan"?}."""
     return show(world.qr, world.qr.register(data))
 
 
 @get("/control/phones", sync_to_thread=False)
 def list_phones(world: NamedDependency[World]) -> list[dict[str, Any]]:
-    """All phones of the QR network."""
+    """List the phones of the QR network."""
     return [show(world.qr, qr_phone) for qr_phone in world.qr.phones.values()]
 
 
 @get("/control/phones/{phone:str}", sync_to_thread=False)
 def get_phone(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
-    """One phone."""
+    """Show a phone."""
     return show(world.qr, find_phone(world.qr, phone))
 
 
 @get("/control/sessions", sync_to_thread=False)
 def list_sessions(world: NamedDependency[World]) -> list[dict[str, Any]]:
-    """Sessions of the QR network: state, code to scan, events not acknowledged."""
+    """List the sessions of the QR network: state, code to scan, unacknowledged events."""
     return [show_session(session) for session in world.qr.sessions.values()]
 
 
@@ -131,10 +131,10 @@ async def scan(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
     """Scan a code with a phone: {"code"} or {"session"}."""
     qr = world.qr
     if (data.code is None) == (data.session is None):
-        raise ControlError(400, "give a code or a session")
+        raise ControlError(400, "give either code or session")
     session = qr.waiting(data.code) if data.code is not None else qr.sessions.get(data.session or "")
     if session is None or session.code is None:
-        raise ControlError(409, "no session shows this code: it has expired, was scanned, or never was")
+        raise ControlError(409, "no session shows this code: it has expired or was scanned, or it is wrong")
     qr.scan(session, qr.phone(phone), fail=data.fail)
     return show_session(session)
 
@@ -146,7 +146,7 @@ async def pair(world: NamedDependency[World], phone: FromPath[Phone], data: JSON
     qr_phone = world.qr.phone(phone)
     session = world.qr.pairing(qr_phone, data.code)
     if session is None:
-        raise ControlError(409, "no session waits for this phone to type this code")
+        raise ControlError(409, "no session waits for this pairing code from this phone")
     world.qr.scan(session, qr_phone)
     return show_session(session)
 
@@ -169,7 +169,7 @@ async def send_incoming(
 async def send_contact(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[ContactUpdate]
 ) -> dict[str, bool]:
-    """Tell a phone's devices of somebody's name, number or private id."""
+    """Send a phone's devices a person's name, number or private id."""
     send_contact_update(world.qr, world.qr.phone(phone), data)
     return {"success": True}
 
@@ -179,7 +179,7 @@ async def send_contact(
 async def send_label(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[LabelUpdate]
 ) -> dict[str, bool]:
-    """Tell a phone's devices that a label was changed, deleted, assigned or removed."""
+    """Send a phone's devices a change of a label: changed, deleted, assigned or removed."""
     send_label_update(world.qr, world.qr.phone(phone), data)
     return {"success": True}
 
@@ -189,7 +189,7 @@ async def send_label(
 async def send_receipt(
     world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Receipt]
 ) -> dict[str, bool]:
-    """Send a receipt out of the ordinary: {"ids", "status", "person"}."""
+    """Send an unusual receipt: {"ids", "status", "person"}."""
     for session in world.qr.linked(find_phone(world.qr, phone)):
         report(world.qr, session, data.ids, data.status, data.person)
     return {"success": True}
@@ -198,7 +198,7 @@ async def send_receipt(
 @post("/control/phones/{phone:str}/drop", status_code=200)
 @changes
 async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[Drop]) -> dict[str, Any]:
-    """Take a phone's sessions off the network: {"reason", "seconds"?}."""
+    """Disconnect a phone's sessions: {"reason", "seconds"?}."""
     qr_phone = find_phone(world.qr, phone)
     for session in world.qr.linked(qr_phone):
         session.drop(data.reason, back_after=data.seconds)
@@ -208,7 +208,7 @@ async def drop(world: NamedDependency[World], phone: FromPath[str], data: JSONBo
 @post("/control/phones/{phone:str}/cut", status_code=200)
 @changes
 async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
-    """Cut the WebSockets that hold a phone's sessions."""
+    """Close the WebSockets of a phone's sessions abruptly."""
     qr_phone = find_phone(world.qr, phone)
     for session in world.qr.linked(qr_phone):
         if session.wire is not None:
@@ -219,7 +219,7 @@ async def cut(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, 
 @post("/control/phones/{phone:str}/logout", status_code=200)
 @changes
 async def log_out(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
-    """Log all sessions out from the phone."""
+    """Log out all sessions of a phone."""
     qr_phone = find_phone(world.qr, phone)
     for session in world.qr.linked(qr_phone):
         session.log_out()
@@ -238,7 +238,7 @@ async def ban(world: NamedDependency[World], phone: FromPath[Phone], data: JSONB
 @post("/control/phones/{phone:str}/lock", status_code=200)
 @changes
 async def lock(world: NamedDependency[World], phone: FromPath[Phone], data: JSONBody[Term]) -> dict[str, Any]:
-    """Time-lock a phone, so that it opens no conversations: {"seconds"?}, 0 lifts it."""
+    """Time-lock a phone, so that it cannot open conversations: {"seconds"?}, 0 lifts it."""
     qr_phone = world.qr.phone(phone)
     world.qr.lock(qr_phone, ends_at(world.qr, data))
     return show(world.qr, qr_phone)
@@ -251,13 +251,13 @@ def list_messages(
     skip: Annotated[int, QueryParameter(ge=0)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = 1000,
 ) -> dict[str, Any]:
-    """What a phone's sessions sent, oldest first, and how often each id was offered: ?skip=&limit=."""
+    """List what a phone's sessions sent, oldest first, and how often each id was received: ?skip=&limit=."""
     qr_phone = find_phone(world.qr, phone)
     return {"messages": list(qr_phone.messages.values())[skip : skip + limit], "refused": dict(qr_phone.refused)}
 
 
 def ends_at(qr: QrNetwork, term: Term) -> float:
-    """When a term is over."""
+    """Return the end of a period."""
     return FOREVER if term.seconds is None else qr.clock.now() + term.seconds
 
 

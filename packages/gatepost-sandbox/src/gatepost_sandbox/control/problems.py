@@ -1,4 +1,4 @@
-"""What can go wrong at the control door, and how it is told: {"error": "<what is wrong>"}."""
+"""Errors of the control API: {"error": "<what is wrong>"}."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,7 +10,7 @@ from litestar.types import ExceptionHandlersMap
 
 
 class ControlError(Exception):
-    """A control request that cannot be done as asked."""
+    """A control request that fails, with its HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -18,12 +18,12 @@ class ControlError(Exception):
 
 
 def not_found(what: str, name: str) -> ControlError:
-    """There is no such thing."""
+    """Return the error for an object that does not exist."""
     return ControlError(404, f"there is no {what} {name!r}")
 
 
 async def send_problem(send: Callable[[dict[str, Any]], Awaitable[None]], status: int, message: str) -> None:
-    """Answer a request that reaches no handler."""
+    """Send an error without a handler."""
     body = msgspec.json.encode({"error": message})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -38,7 +38,7 @@ def changes(handler: Handler) -> Handler:
 
 
 def changes_last(handler: Handler) -> Handler:
-    """Run a handler that waits for somebody else and changes the network only after that; then record it."""
+    """Run a handler that waits for another program before it changes the network; then record it."""
 
     @wraps(handler)
     async def run(world: World, **arguments: Any) -> Any:

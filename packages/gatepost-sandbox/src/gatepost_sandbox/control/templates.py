@@ -1,4 +1,4 @@
-"""Templates, with the hand that decides about them."""
+"""Templates, and the decisions about them."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from gatepost_sandbox.world import World
 
 Decision = Literal["approve", "reject", "pause", "pace", "resume", "disable"]
 
-# What a template must be for each decision.
+# The statuses that allow each decision.
 FROM: dict[Decision, tuple[Status, ...]] = {
     "approve": ("PENDING", "REJECTED"),
     "reject": ("PENDING", "APPROVED", "PAUSED"),
@@ -35,20 +35,20 @@ class TemplateDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is thought of a template."""
+    """The quality rating of a template."""
 
     quality: Quality
 
 
 class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Another category, at once or a day after a warning."""
+    """A new category, now or a day after a warning."""
 
     category: Category
     impending: bool = False
 
 
 def find_template(network: Network, template_id: str) -> Template:
-    """The template with this id, or a 404."""
+    """Return the template with this id, or a 404."""
     template = network.templates.get(template_id)
     if template is None:
         raise not_found("template", template_id)
@@ -56,9 +56,11 @@ def find_template(network: Network, template_id: str) -> Template:
 
 
 def decide(network: Network, template: Template, verdict: TemplateDecision) -> Template:
-    """Do what was decided."""
+    """Carry out a decision."""
     if template.status not in FROM[verdict.decision]:
-        raise ControlError(409, f"a template that is {template.status} cannot be told to {verdict.decision}")
+        raise ControlError(
+            409, f"a template with status {template.status} does not allow the decision {verdict.decision}"
+        )
     review = network.templates.review
     if verdict.decision == "reject":
         return review.reject(template, verdict.reason, verdict.recommendation)
@@ -75,7 +77,7 @@ def decide(network: Network, template: Template, verdict: TemplateDecision) -> T
 @get("/control/templates", sync_to_thread=False)
 @changes
 def list_templates(world: NamedDependency[World], waba_id: FromQuery[str | None] = None) -> list[dict[str, Any]]:
-    """All templates, of one account or of all."""
+    """List the templates of one account, or of all."""
     network = world.network
     accounts = dict.fromkeys(number.spec.waba_id for number in network.numbers.values())
     wanted = [waba_id] if waba_id is not None else list(accounts)
@@ -97,7 +99,7 @@ async def review_template(
 async def rate_template(
     world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Rating]
 ) -> dict[str, Any]:
-    """Think better or worse of a template; RED pauses it for 3 h, then 6 h, then disables it."""
+    """Rate a template; RED pauses it for 3 h, then 6 h, then disables it."""
     template = find_template(world.network, template_id)
     return msgspec.structs.asdict(world.network.templates.review.rate(template, data.quality))
 
@@ -107,7 +109,7 @@ async def rate_template(
 async def move_template(
     world: NamedDependency[World], template_id: FromPath[str], data: JSONBody[Move]
 ) -> dict[str, Any]:
-    """Put a template in another category: {"category", "impending"?: a day after a warning}."""
+    """Move a template to another category: {"category", "impending"?: a day after a warning}."""
     template, review = find_template(world.network, template_id), world.network.templates.review
     moved = review.warn_move(template, data.category) if data.impending else review.move(template, data.category)
     return msgspec.structs.asdict(moved)

@@ -1,4 +1,4 @@
-"""The network's own door, /vN.0/…: everything a client of the Cloud API may ask."""
+"""The network API, /vN.0/…: the Cloud API."""
 
 from gatepost_sandbox.graph.asgi import TRANSPORT, Receive, Scope, Send
 from gatepost_sandbox.graph.call import root_of

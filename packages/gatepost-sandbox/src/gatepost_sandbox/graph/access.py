@@ -1,4 +1,4 @@
-"""What a request is about, and whether its token opens it.
+"""The object of a request, and whether its token gives access.
 
 token of a number ─► the number, its account, the account's templates and files, its app, its business
 app_id|app_secret ─► the same of all numbers of the app
@@ -25,7 +25,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def holders(network: Network, token: str | None) -> list[Number] | Refusal:
-    """The numbers that a token speaks for."""
+    """Return the numbers that a token gives access to."""
     if token is None:
         return bad_token("An access token is required to request this resource.")
     held = [
@@ -37,7 +37,7 @@ def holders(network: Network, token: str | None) -> list[Number] | Refusal:
 
 
 def find_target(network: Network, call: Call) -> Target | Refusal:
-    """The object of a request, if the token may see it: the network does not tell strange from forbidden."""
+    """Return the object of a request, if the token may read it; unknown and forbidden objects get the same refusal."""
     held = holders(network, call.token)
     if isinstance(held, Refusal):
         return held

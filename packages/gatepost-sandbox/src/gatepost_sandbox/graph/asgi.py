@@ -1,4 +1,4 @@
-"""How a request comes in and an answer goes out: raw ASGI, because every send of a benchmark comes through here."""
+"""Reading requests and writing responses: plain ASGI, because this is the hot path of benchmarks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,12 +10,12 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-TRANSPORT = "gatepost.transport"  # where the server puts the connection, so that a fault can cut it
+TRANSPORT = "gatepost.transport"  # the connection, so that a fault can drop it
 JSON = b"application/json; charset=UTF-8"
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body of a request."""
+    """Return the whole body of a request."""
     message = await receive()
     if not message.get("more_body"):
         return bytes(message.get("body", b""))
@@ -27,8 +27,8 @@ async def read_body(receive: Receive) -> bytes:
 
 
 async def send_answer(network: Network, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send an answer on its way, or keep it from getting there."""
-    if answer.how == "hang" and not await _outlast(network, receive, answer.seconds):
+    """Send a response, or drop or delay it as a fault demands."""
+    if answer.how == "hang" and not await _delay(network, receive, answer.seconds):
         return
     if answer.how == "drop":
         await _cut(scope, receive)
@@ -37,7 +37,7 @@ async def send_answer(network: Network, answer: Answer, scope: Scope, receive: R
 
 
 async def write(send: Send, status: int, content_type: bytes, body: bytes, request_id: str) -> None:
-    """Write an answer."""
+    """Write a response."""
     headers = [
         (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
@@ -47,8 +47,8 @@ async def write(send: Send, status: int, content_type: bytes, body: bytes, reque
     await send({"type": "http.response.body", "body": body})
 
 
-async def _outlast(network: Network, receive: Receive, seconds: float) -> bool:
-    """Keep the caller waiting; False when the caller gave up first."""
+async def _delay(network: Network, receive: Receive, seconds: float) -> bool:
+    """Keep the client waiting; return False if it disconnected first."""
     sleep = asyncio.ensure_future(network.clock.sleep(seconds))
     gone = asyncio.ensure_future(_until_gone(receive))
     await asyncio.wait({sleep, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,7 +65,7 @@ async def _until_gone(receive: Receive) -> None:
 
 
 async def _cut(scope: Scope, receive: Receive) -> None:
-    """Close the connection with no answer."""
+    """Close the connection without a response."""
     transport: asyncio.Transport = scope["extensions"][TRANSPORT]
     transport.abort()
     await _until_gone(receive)

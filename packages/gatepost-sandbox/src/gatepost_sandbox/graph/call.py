@@ -1,4 +1,4 @@
-"""One request to the network, read but not yet understood, and what may be answered."""
+"""A parsed request to the network, and the types of results."""
 
 from collections.abc import Awaitable
 from io import BytesIO
@@ -15,7 +15,7 @@ FORM_MEMORY = 160 * 1024 * 1024  # the largest file is 100 MB, and forms are rea
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A request, taken apart."""
+    """A parsed request."""
 
     method: str
     object_id: str
@@ -23,7 +23,7 @@ class Call(msgspec.Struct, frozen=True):
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
-    root: str  # the address the sandbox was spoken to at
+    root: str  # the address that the client used
 
     @property
     def token(self) -> str | None:
@@ -40,7 +40,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Raw(msgspec.Struct, frozen=True):
-    """An answer that is not JSON."""
+    """A response that is not JSON."""
 
     content: bytes
     mime_type: str
@@ -60,7 +60,7 @@ SUCCESS: dict[str, Any] = {"success": True}
 
 
 def read_call(scope: Scope, parts: list[str], body: bytes) -> Call:
-    """Take a request apart; `parts` is its path without the version."""
+    """Parse a request; `parts` is its path without the version."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     parts = [part for part in parts if part]
@@ -76,13 +76,13 @@ def read_call(scope: Scope, parts: list[str], body: bytes) -> Call:
 
 
 def root_of(scope: Scope) -> str:
-    """The address that a request was sent to, for links back to here."""
+    """Return the address that a request was sent to, for links back to here."""
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     return f"{scope.get('scheme', 'http')}://{host.decode('latin-1')}"
 
 
 def read_params(call: Call) -> dict[str, Any] | Refusal:
-    """The parameters of a request, which may stand in the query, in JSON or in a form."""
+    """Return the parameters of a request, from the query, JSON or a form."""
     params: dict[str, Any] = {name: value for name, value in call.query.items() if name != "access_token"}
     kind = call.headers.get("content-type", "")
     if not call.body:
@@ -103,7 +103,7 @@ def read_params(call: Call) -> dict[str, Any] | Refusal:
 
 
 def read_form(call: Call) -> dict[str, str | File] | Refusal:
-    """The fields and files of a multipart form."""
+    """Return the fields and files of a multipart form."""
     boundary = parse_options_header(call.headers["content-type"])[1].get("boundary")
     if not boundary:
         return parameter("Invalid parameter: the form has no boundary.")

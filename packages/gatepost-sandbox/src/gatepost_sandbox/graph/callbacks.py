@@ -1,4 +1,4 @@
-"""Callback addresses that a business sets itself, and the handshake before one is taken."""
+"""Callback addresses set by a business, and their verification handshake."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ URL_MAX = 200
 
 
 async def check_callback(network: Network, url: Any, verify_token: Any) -> Refusal | None:
-    """Make the handshake with an address; no address needs none."""
+    """Make the handshake with an address, if there is one."""
     if url is None:
         return None
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):

@@ -30,7 +30,7 @@ def upload(network: Network, number: Number, call: Call) -> Result:
 
 
 def check_file(mime_type: str, content: bytes) -> Refusal | None:
-    """Whether the network takes a file of this type and size."""
+    """Return whether the network takes a file of this type and size."""
     most = largest(mime_type, content)
     if most is None:
         taken = ", ".join(MAX_BY_TYPE)
@@ -43,7 +43,7 @@ def check_file(mime_type: str, content: bytes) -> Refusal | None:
 
 
 def show(network: Network, stored: Stored, call: Call) -> Result:
-    """GET /{media}: where it can be downloaded for the next five minutes."""
+    """GET /{media}: its download URL for the next five minutes."""
     refusal = check_owner(stored, call)
     return refusal or {
         "messaging_product": "whatsapp",
@@ -64,13 +64,13 @@ def delete(network: Network, stored: Stored, call: Call) -> Result:
 
 
 def check_owner(stored: Stored, call: Call) -> Refusal | None:
-    """The number a caller names must be the one the file belongs to."""
+    """Check that the number in the request owns the file."""
     named = call.query.get("phone_number_id", stored.phone_number_id)
     return None if named == stored.phone_number_id else unknown_object(call.method, stored.id)
 
 
 def download(network: Network, call: Call) -> Result:
-    """GET of an address that was given out; it needs the token too."""
+    """GET of a download URL; it needs the token too."""
     held = holders(network, call.token)
     if isinstance(held, Refusal):
         return held

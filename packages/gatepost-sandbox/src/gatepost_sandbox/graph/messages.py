@@ -8,7 +8,7 @@ from gatepost_sandbox.numbers import Number
 
 
 def post_message(network: Network, number: Number, body: bytes, request_id: str) -> Answer:
-    """Take a message or a read mark."""
+    """Handle a message or a read mark."""
     payload = read_payload(body)
     if isinstance(payload, SendMessage):
         return network.receive_send(number, payload, request_id)
@@ -18,7 +18,7 @@ def post_message(network: Network, number: Number, body: bytes, request_id: str)
 
 
 def post_marketing(network: Network, number: Number, body: bytes, request_id: str) -> Answer:
-    """Take a message made from a marketing template, and no other."""
+    """Handle a message made from a marketing template; refuse others."""
     payload = read_payload(body)
     if not isinstance(payload, SendMessage) or payload.type != "template":
         refusal = (

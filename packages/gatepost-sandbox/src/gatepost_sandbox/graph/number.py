@@ -1,4 +1,4 @@
-"""A number: what it is, registering it, and where its callbacks go."""
+"""A number: its fields, registration and callback address."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def show(network: Network, number: Number, call: Call) -> Result:
 
 
 def full_node(network: Network, number: Number) -> dict[str, Any]:
-    """Everything that can be asked about a number."""
+    """Return everything that can be asked about a number."""
     file, spec = network.accounts.numbers[number.id], number.spec
     node = {
         **number.node(),
@@ -50,7 +50,7 @@ def full_node(network: Network, number: Number) -> dict[str, Any]:
 
 
 def health(network: Network, number: Number) -> dict[str, Any]:
-    """Whether the number, its account, its business and its app can send."""
+    """Return whether the number, its account, its business and its app can send."""
     file, spec = network.accounts.numbers[number.id], number.spec
     can = _USABLE.get(spec.status, "BLOCKED") if file.registered else "BLOCKED"
     above = (("WABA", spec.waba_id), ("BUSINESS", spec.business_id), ("APP", spec.app_id))
@@ -60,7 +60,7 @@ def health(network: Network, number: Number) -> dict[str, Any]:
 
 
 def webhook_configuration(network: Network, number: Number) -> dict[str, str]:
-    """Every callback address that is set, from the narrowest on."""
+    """Return every callback address that is set, the most specific first."""
     spec, accounts = number.spec, network.accounts
     app = accounts.apps.get(spec.app_id)
     found = {
@@ -137,7 +137,7 @@ def _count_registration(network: Network, number: Number) -> Refusal | None:
 
 
 def request_code(network: Network, number: Number, call: Call) -> Result:
-    """POST /{number}/request_code; the control door shows the code."""
+    """POST /{number}/request_code; the control API shows the code."""
     params = read_params(call)
     if isinstance(params, Refusal):
         return params
@@ -157,7 +157,7 @@ def verify_code(network: Network, number: Number, call: Call) -> Result:
         return params
     file = network.accounts.numbers[number.id]
     if file.code is None:
-        return Refusal(136024, details="No code was asked for.")
+        return Refusal(136024, details="No code was requested.")
     if str(params.get("code")) != file.code:
         return Refusal(136024, details="The code is wrong.")
     file.code, file.verified = None, True

@@ -1,4 +1,4 @@
-"""How people find a number and how it keeps them away: QR codes, usernames, blocked users."""
+"""QR codes, usernames and blocked users of a number."""
 
 import io
 import re
@@ -37,14 +37,14 @@ def save_qr(network: Network, number: Number, call: Call) -> Result:
 
 
 def draw_code(network: Network, number: Number, place: int) -> str:
-    """A code of 14 letters and digits."""
+    """Return a code of 14 letters and digits."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
     drawn = stream(network.settings.seed, "qr", number.id, str(place), str(network.clock.now()))
     return "".join(drawn.choice(letters) for _ in range(14))
 
 
 def show_qr(code: dict[str, str], call: Call, image: Any = None) -> dict[str, Any]:
-    """A code, with the address of its picture if one is wanted."""
+    """Return a code, with the URL of its image if requested."""
     asked = _FORMAT.search(call.query.get("fields", ""))
     kind = str(image or (asked and asked.group(1)) or "").lower()
     picture = {"qr_image_url": f"{call.root}/whatsapp_business/qr/{code['code']}.{kind}"} if kind else {}
@@ -70,12 +70,12 @@ def delete_qr(network: Network, number: Number, call: Call) -> Result:
 
 
 def draw_qr(network: Network, call: Call) -> Result:
-    """The picture of a code, which everybody may see."""
+    """Return the image of a code, which is public."""
     name, _, kind = call.rest.rpartition(".")
     codes = (code for file in network.accounts.numbers.values() for code in file.qr_codes.values())
     found = next((code for code in codes if code["code"] == name), None)
     if found is None or kind not in ("png", "svg"):
-        return Refusal(100, status=404, message="There is no such picture.")
+        return Refusal(100, status=404, message="There is no such image.")
     drawn = io.BytesIO()
     segno.make(found["deep_link_url"], micro=False).save(drawn, kind=kind, scale=8)
     return Raw(drawn.getvalue(), "image/png" if kind == "png" else "image/svg+xml")
@@ -147,7 +147,7 @@ def list_blocked(network: Network, number: Number, call: Call) -> Result:
 
 
 def read_users(call: Call) -> list[tuple[str, str]] | Refusal:
-    """The people in a request: as they were written, and in digits."""
+    """Return the people in a request, as written and in digits."""
     params = read_params(call)
     if isinstance(params, Refusal):
         return params

@@ -1,4 +1,4 @@
-"""What a business sets on its number: profile, settings, commerce, automation, username, public key."""
+"""Settings of a number: profile, settings, commerce, automation, username, public key."""
 
 import json
 from typing import Any
@@ -72,7 +72,7 @@ def set_profile(network: Network, number: Number, call: Call) -> Result:
 
 
 def check_profile(network: Network, params: dict[str, Any]) -> Refusal | None:
-    """Every field of a profile."""
+    """Check all fields of a profile."""
     for name, value in params.items():
         if name in LENGTHS:
             least, most = LENGTHS[name]
@@ -139,7 +139,7 @@ def set_commerce(network: Network, number: Number, call: Call) -> Result:
 
 
 def set_automation(network: Network, number: Number, call: Call) -> Result:
-    """POST /{number}/conversational_automation: what a chat offers before anything was written."""
+    """POST /{number}/conversational_automation: what a new chat offers."""
     params = read_params(call)
     if isinstance(params, Refusal):
         return params
@@ -157,7 +157,7 @@ def set_automation(network: Network, number: Number, call: Call) -> Result:
 
 
 def _listed(value: Any) -> list[Any] | None:
-    """A list, which may come as JSON inside a string."""
+    """Return a list, which may come as JSON inside a string."""
     try:
         value = json.loads(value) if isinstance(value, str) else value
     except ValueError:

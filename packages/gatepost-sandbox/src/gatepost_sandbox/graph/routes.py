@@ -1,4 +1,4 @@
-"""Which operation answers which request, by the kind of object it is about."""
+"""The operation of each request, by kind of object, method and path."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -91,16 +91,16 @@ OPEN: Mapping[str, Callable[[Network, Call], Outcome]] = {
 
 
 def find_operation(kind: Kind, method: str, path: str) -> Operation | None:
-    """The operation for this request, if there is one."""
+    """Return the operation for this request, if there is one."""
     table = ROUTES[kind]
     return table.get((method, path)) or table.get((method, wild(path)))
 
 
 def find_open(method: str, path: str) -> Callable[[Network, Call], Outcome] | None:
-    """The operation for a request about no object."""
+    """Return the operation for a request about no object."""
     return (OPEN.get(path) or OPEN.get(wild(path))) if method == "GET" else None
 
 
 def wild(path: str) -> str:
-    """A path with its last part left open."""
+    """Return a path whose last segment is a wildcard."""
     return path.rpartition("/")[0] + "/*"

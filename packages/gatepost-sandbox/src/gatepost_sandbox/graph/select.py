@@ -1,4 +1,4 @@
-"""Which fields of a node a caller wants, and which page of a list."""
+"""Selecting the fields of a node and the page of a list."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64
@@ -13,7 +13,7 @@ PAGE, PAGE_MAX = 25, 1000
 
 
 def requested_fields(text: str | None) -> list[str] | None:
-    """The names in a `fields` parameter; what is in brackets after a name, or behind a dot, is left out."""
+    """Return the names in a `fields` parameter, without subfields in brackets or behind a dot."""
     if not text:
         return None
     names, depth, name = [], 0, ""
@@ -28,13 +28,13 @@ def requested_fields(text: str | None) -> list[str] | None:
 
 
 def select(node: dict[str, Any], call: Call, usual: Sequence[str] | None = None) -> dict[str, Any]:
-    """A node with the fields that were asked for, or the usual ones; always with its id."""
+    """Return a node with the requested or the default fields, always with its id."""
     names = requested_fields(call.query.get("fields")) or usual
     return node if names is None else {name: value for name, value in node.items() if name in {*names, "id"}}
 
 
 def page(call: Call, rows: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any] | Refusal:
-    """One page of rows, which have a number each and stand in its order."""
+    """Return one page of numbered rows, in order."""
     try:
         limit = min(max(int(call.query.get("limit") or PAGE), 1), PAGE_MAX)
         after, before = (_number(call.query.get(name)) for name in ("after", "before"))

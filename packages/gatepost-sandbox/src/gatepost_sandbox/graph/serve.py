@@ -1,6 +1,6 @@
-"""The network's own door, /vN.0/…
+"""The network API, /vN.0/…
 
-POST /{number}/messages ─► network             (the quick way: nothing is read that a send does not need)
+POST /{number}/messages ─► network             (the fast path)
 everything else ─► object ─► token ─► hourly limit ─► operation ─► JSON, bytes or a refusal
 """
 
@@ -24,7 +24,7 @@ _TOO_MANY = Refusal(80008, details="There were too many calls to this business a
 
 
 async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request to the network."""
+    """Handle one request to the network."""
     body = await read_body(receive)
     request_id = network.next_request_id()
     parts = scope["path"].split("/")[1:]
@@ -45,18 +45,18 @@ async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Se
 
 
 def receive_message(network: Network, number: Number, edge: str, body: bytes, request_id: str) -> Answer:
-    """Take a message of a number, or refuse it."""
+    """Accept or refuse a message of a number."""
     return _SENDING[edge](network, number, body, request_id)
 
 
 async def run_call(network: Network, call: Call, request_id: str) -> Answer | Raw:
-    """Do anything but a send."""
+    """Run any request but a send."""
     body = await network.keep_body(call.body)
     network.clock.begin()
     network.media.root = call.root
     outcome = operate(network, call)
     result = await outcome if isinstance(outcome, Awaitable) else outcome
-    # An operation that waits (for the handshake of a callback address) changes things after the wait: it is in order.
+    # An operation that waits (for the handshake of a callback address) changes the network after the wait.
     if network.clock.recorder is not None:
         done = not isinstance(result, Refusal)
         network.clock.record("call", msgspec.structs.replace(call, body=b""), body, request_id, done)
@@ -66,7 +66,7 @@ async def run_call(network: Network, call: Call, request_id: str) -> Answer | Ra
 
 
 def find_sender(network: Network, scope: Scope, parts: list[str]) -> Number | None:
-    """The number that a send comes from, if this is one and its token is right."""
+    """Return the number of a send request with a valid token; None for any other request."""
     if len(parts) != 2 or scope["method"] != "POST" or parts[1] not in _SENDING:
         return None
     number = network.numbers.get(parts[0])
@@ -80,7 +80,7 @@ def find_sender(network: Network, scope: Scope, parts: list[str]) -> Number | No
 
 
 def operate(network: Network, call: Call) -> Outcome:
-    """Find the object and the operation that a request is about, and do it."""
+    """Find the object and the operation of a request, and run it."""
     path = "/".join(filter(None, (call.object_id, call.path)))
     free = find_open(call.method, path)
     if free is not None:
@@ -95,7 +95,7 @@ def operate(network: Network, call: Call) -> Outcome:
 
 
 def within_limit(network: Network, target: Target, call: Call) -> bool:
-    """Whether an account may be asked once more this hour; files and profiles are not counted."""
+    """Count a call against the account's hourly limit, except for files and profiles; return whether it is allowed."""
     if target.waba_id is None or (target.kind == "number" and call.path):
         return True
     return network.accounts.take_call(target.waba_id, network.clock.now(), network.settings.management.calls_per_hour)

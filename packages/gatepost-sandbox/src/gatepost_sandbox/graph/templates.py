@@ -59,7 +59,7 @@ def list_all(network: Network, waba_id: str, call: Call) -> Result:
 
 
 def matches(template: Template, query: dict[str, str]) -> bool:
-    """Whether a template is one that was asked for; several values of a filter are divided by commas."""
+    """Return whether a template matches the filters; several values of a filter are separated by commas."""
     text = " ".join(wording(template)).lower()
     for name in ("status", "category", "language", "quality_score"):
         have = template.quality if name == "quality_score" else str(getattr(template, name))
@@ -128,7 +128,7 @@ def _put_away(network: Network, waba_id: str, call: Call, act: Callable[[Templat
 
 
 def compare(network: Network, template: Template, call: Call) -> Result:
-    """GET /{template}/compare: how often each was sent between two times, which nobody here blocks anybody for."""
+    """GET /{template}/compare: how often each was sent between two times; block rates are zero."""
     others = [network.templates.get(part) for part in call.query.get("template_ids", "").split(",")]
     start, end = call.query.get("start", ""), call.query.get("end", "")
     if not others or None in others or not start.isdigit() or not end.isdigit():

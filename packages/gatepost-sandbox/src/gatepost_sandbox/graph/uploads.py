@@ -18,7 +18,7 @@ def begin(network: Network, _: str, call: Call) -> Result:
 
 
 def add(network: Network, session_id: str, call: Call) -> Result:
-    """POST /upload:…: a piece of the file, from where the last one ended."""
+    """POST /upload:…: a chunk of the file, from the given offset."""
     session = network.uploads.find(session_id)
     if session is None:
         return unknown_object(call.method, session_id)
@@ -32,7 +32,7 @@ def add(network: Network, session_id: str, call: Call) -> Result:
 
 
 def show(network: Network, session_id: str, call: Call) -> Result:
-    """GET /upload:…: how far it is."""
+    """GET /upload:…: the bytes received so far."""
     session = network.uploads.find(session_id)
     if session is None:
         return unknown_object(call.method, session_id)
@@ -40,7 +40,7 @@ def show(network: Network, session_id: str, call: Call) -> Result:
 
 
 def fetch(network: Network, call: Call) -> Result:
-    """A finished file, such as a profile picture; pictures are for everybody."""
+    """Return an uploaded file, such as a profile picture, which is public."""
     session = network.uploads.finished.get(call.query.get("h", ""))
     if session is None:
         return Refusal(100, status=404, message="There is no such file.")

@@ -1,4 +1,4 @@
-"""A business account and what is above it: its numbers, its callbacks, the app and the business."""
+"""A business account: its numbers, its callbacks, its app and its business."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ _USUAL = ("id", "name", "timezone_id", "message_template_namespace")
 
 
 def numbers_of(network: Network, waba_id: str) -> list[Number]:
-    """The numbers of an account."""
+    """Return the numbers of an account."""
     return [number for number in network.numbers.values() if number.spec.waba_id == waba_id]
 
 
 def node(network: Network, waba_id: str) -> dict[str, Any]:
-    """Everything that can be asked about an account."""
+    """Return everything that can be asked about an account."""
     first, file = numbers_of(network, waba_id)[0].spec, network.accounts.wabas[waba_id]
     health = {"entity_type": "WABA", "id": waba_id, "can_send_message": "AVAILABLE"}
     return {
@@ -96,7 +96,7 @@ def add_number(network: Network, waba_id: str, call: Call) -> Result:
 
 
 def subscribed(network: Network, waba_id: str) -> list[dict[str, Any]]:
-    """The app that gets the account's callbacks."""
+    """Return the app that gets the account's callbacks."""
     file, app_id = network.accounts.wabas[waba_id], numbers_of(network, waba_id)[0].spec.app_id
     app: dict[str, Any] = {
         "whatsapp_business_api_data": {"id": app_id, "name": "Sandbox App", "link": f"https://example.com/{app_id}"}
@@ -112,7 +112,7 @@ def list_apps(network: Network, waba_id: str, call: Call) -> Result:
 
 
 async def subscribe(network: Network, waba_id: str, call: Call) -> Result:
-    """POST /{account}/subscribed_apps: with an address of its own or, without, at the app's."""
+    """POST /{account}/subscribed_apps: with an override of the app's callback address, or without."""
     params = read_params(call)
     if isinstance(params, Refusal):
         return params
@@ -140,7 +140,7 @@ def list_accounts(network: Network, business_id: str, call: Call) -> Result:
 
 
 def no_accounts(network: Network, business_id: str, call: Call) -> Result:
-    """GET /{business}/client_whatsapp_business_accounts: nobody shares any here."""
+    """GET /{business}/client_whatsapp_business_accounts: always empty."""
     return {"data": []}
 
 

@@ -1,8 +1,8 @@
-"""What people send to a business, and what they do when the business writes to them.
+"""Messages from people to a business, and their replies to its messages.
 
-control door ─► read ─┐
-                      ├─► compose (the network's own JSON) ─► arrive ─► ledger, window, callback
-script ─► react ──────┘
+control API ─► read ──┐
+                      ├─► compose (the network's JSON) ─► deliver ─► ledger, window, callback
+script ─► replies ────┘
 """
 
 from gatepost_sandbox.incoming.deliver import deliver_incoming, plan_reply

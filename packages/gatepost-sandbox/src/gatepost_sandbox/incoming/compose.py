@@ -1,4 +1,4 @@
-"""The network's own JSON for what a person sends: the part of a message that its type decides."""
+"""The network's JSON for incoming messages, by type."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _CHANGED = {
 
 
 def compose(incoming: Incoming, name: str, media: Media, phone_number_id: str, now: float) -> dict[str, Any]:
-    """The type, and the object that goes with it."""
+    """Return the type, and the object that goes with it."""
     kind, content = incoming.type, incoming.content
     if kind in (*MEDIA, "voice"):
         return _compose_file(kind, content, media, phone_number_id, now)
@@ -61,7 +61,7 @@ def _compose_file(kind: str, content: dict[str, Any], media: Media, phone_number
 
 
 def _compose_system(incoming: Incoming, name: str, now: float) -> dict[str, Any]:
-    """News about a person: a new number, a new user id, a new identity."""
+    """Return a system message: a person has a new number, user id or identity."""
     content = dict(incoming.content)
     kind = content["type"]
     identity = content.pop("identity", None)

@@ -1,4 +1,4 @@
-"""A message from a person arrives: it is written down, opens the window, and goes out as a callback."""
+"""Delivery of a message from a person: it is recorded, opens the window, and is sent as a callback."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ _NO_MESSAGE = ("system", "errors", "user_preferences", "echo")  # these open no 
 
 
 def deliver_incoming(network: NetworkState, number: Number, incoming: Incoming) -> str:
-    """Take what a person sends; gives the id of the message, empty when it is none."""
+    """Deliver what a person sends; return the id of the message, empty when it is not a message."""
     now, person = network.clock.now(), incoming.person
     if incoming.type == "errors":
         for error in incoming.content:
@@ -44,7 +44,7 @@ def deliver_incoming(network: NetworkState, number: Number, incoming: Incoming) 
 def _write(
     network: NetworkState, number: Number, incoming: Incoming, wamid: str, now: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The message and its sender as the network tells them."""
+    """Return the message and its sender as the network reports them."""
     known = network.people.find(incoming.person)
     name = incoming.name or known.name
     user_id = incoming.user_id or known.user_id
@@ -99,7 +99,7 @@ def _wrap(incoming: Incoming, wamid: str, item: dict[str, Any], contact: dict[st
 
 
 def _prefer(network: NetworkState, number: Number, incoming: Incoming, now: float) -> str:
-    """A person stops marketing messages, or wants them again."""
+    """Handle a person who stops or resumes marketing messages."""
     value = str(incoming.content["value"])
     if value == "stop":
         number.stopped.add(incoming.person)
@@ -118,7 +118,7 @@ def _prefer(network: NetworkState, number: Number, incoming: Incoming, now: floa
 def plan_reply(
     network: NetworkState, number: Number, send: Send, wamid: str, template: StoredTemplate | None, seen_at: float
 ) -> None:
-    """Let the person who receives a message do what their script says, in its time."""
+    """Schedule the reply of the person who receives a message, according to their script."""
     received = describe(send, wamid, template)
     reply: Reply | None = network.people.react_to(send.to, received, lambda line, seen: respond(line, seen) is not None)
     body = respond(reply, received) if reply is not None else None

@@ -1,4 +1,4 @@
-"""What the control door or a line of a script wants a person to send: read and checked, its faults told in words."""
+"""Parsing and validation of what a person is to send, from the control API or a script."""
 
 from base64 import b64decode
 from binascii import Error as Base64Error
@@ -13,7 +13,7 @@ from gatepost_sandbox.settings import Phone
 
 MEDIA = ("image", "video", "audio", "document", "sticker")
 REPLIES = ("button_reply", "list_reply", "nfm_reply")
-# Types whose content must have these fields; what else it has goes out as it is.
+# Required fields of the content by type; further fields are passed through.
 NEEDED: dict[str, tuple[str, ...]] = {
     "text": ("body",),
     "location": ("latitude", "longitude"),
@@ -41,7 +41,7 @@ _ARRAYS = {"contacts", "errors"}
 
 
 class Incoming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename={"person": "from"}):
-    """Something a person sends to a number."""
+    """A message or other update that a person sends to a number."""
 
     person: Phone
     type: str
@@ -62,7 +62,7 @@ class Incoming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def read_incoming(body: dict[str, Any]) -> Incoming:
-    """Read what somebody is to send; ValueError and msgspec.ValidationError say what is wrong."""
+    """Parse what a person is to send; ValueError and msgspec.ValidationError say what is wrong."""
     kind = body.get("type", "text")
     if not isinstance(kind, str) or kind not in NEEDED:
         raise ValueError(f"type must be one of {', '.join(sorted(NEEDED))}")
@@ -83,7 +83,7 @@ def _read_content(kind: str, content: Any) -> Any:
         content = {}
     if kind in _ARRAYS:
         if not isinstance(content, list) or not content:
-            raise ValueError(f"{kind} must be an array with something in it")
+            raise ValueError(f"{kind} must be a non-empty array")
         return content
     if not isinstance(content, dict):
         raise ValueError(f"a message of type {kind} needs {kind} as an object")
@@ -94,12 +94,12 @@ def _read_content(kind: str, content: Any) -> Any:
 
 
 def read_file(kind: str, content: dict[str, Any]) -> Sample:
-    """The file of a media message: its bytes in base64 and its type, or the sample of the kind."""
+    """Return the file of a media message: its bytes in base64 and its type, or the sample of the kind."""
     sample = SAMPLES[kind]
     mime_type = content.get("mime_type", sample.mime_type)
     written = content.get("content")
     if not isinstance(mime_type, str) or not isinstance(written, str | None):
-        raise ValueError(f"{kind}.mime_type and {kind}.content must be texts")
+        raise ValueError(f"{kind}.mime_type and {kind}.content must be strings")
     try:
         return Sample(mime_type, sample.content if written is None else b64decode(written, validate=True))
     except Base64Error as error:

@@ -1,4 +1,4 @@
-"""A message as the person sees it, and what a line of the person's script makes of it."""
+"""A message as the person sees it, and the reply by a line of their script."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ _FORMS = {"flow": "flow", "address_message": "address_message"}
 
 
 def describe(send: Send, wamid: str, template: StoredTemplate | None) -> Received:
-    """What there is to read, tap, pick or buy in a message."""
+    """Return what there is to read, tap, pick or buy in a message."""
     content = send.content
     if send.type == "text":
         return Received("text", content["body"], wamid)
@@ -66,7 +66,7 @@ def _describe_template(content: dict[str, Any], wamid: str, template: StoredTemp
 
 
 def respond(reply: Reply, received: Received) -> dict[str, Any] | None:
-    """What a person sends by a line of the script, as at the control door; None when it cannot be done."""
+    """Return what a person sends by a line of the script, as a control API request; None when it is impossible."""
     quote = {"reply_to": received.wamid}
     if reply.send is not None:
         return reply.send if "context" in reply.send or "reply_to" in reply.send else {**quote, **reply.send}
@@ -99,14 +99,14 @@ def _tap(button: dict[str, str] | None) -> dict[str, Any] | None:
 
 
 def choose(which: int | str, choices: tuple[dict[str, str], ...]) -> dict[str, str] | None:
-    """The choice in a place counted from 0, or the one with an id or a title."""
+    """Return a choice by index (from 0), id or title."""
     if isinstance(which, int):
         return choices[which] if 0 <= which < len(choices) else None
     return next((choice for choice in choices if which in (choice["id"], choice["title"])), None)
 
 
 def _order(wish: dict[str, Any], received: Received) -> dict[str, Any] | None:
-    """One line per product that was shown, all alike."""
+    """Return an order with one line per product in the message."""
     if received.catalog_id is None:
         return None
     line = {"quantity": 1, "item_price": 10, "currency": "USD"} | {k: v for k, v in wish.items() if k != "text"}

@@ -1,4 +1,4 @@
-"""Files for people to send when nobody says which: small, and what their types promise as far as the first bytes go."""
+"""Default files that people send: small, with valid first bytes for their type."""
 
 from base64 import b64decode
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """A file of a kind."""
+    """A sample file."""
 
     mime_type: str
     content: bytes

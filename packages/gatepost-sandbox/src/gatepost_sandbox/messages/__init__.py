@@ -1,4 +1,4 @@
-"""What a business may post to /messages: each kind is read and checked here, and nowhere else.
+"""What a business may post to /messages: each type is parsed and validated here.
 
 envelope ─► kinds ─► text · media · location · contacts · reaction · interactive/ · template/      (the form alone)
                                                    then, against what the network keeps: media ids, templates

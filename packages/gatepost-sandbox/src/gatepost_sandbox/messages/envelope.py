@@ -1,4 +1,4 @@
-"""What surrounds every message: to whom, in answer to what, and with which data of the business's own."""
+"""The fields of every message: recipient, context and callback data."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ _CALLBACK_DATA_MAX = LIMITS["biz_opaque_callback_data"]
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
-    """A message to one person that has passed every check of its form."""
+    """A valid message to one person."""
 
     input: str
     to: str  # digits; or, where the business wrote one, a user id
@@ -42,18 +42,18 @@ class MarkRead(msgspec.Struct, frozen=True):
 
 
 def normalise_phone(value: str) -> str | None:
-    """The digits of a phone number written with +, spaces, dashes or brackets; None when it is not one."""
+    """Return the digits of a phone number written with +, spaces, dashes or brackets; None when it is not one."""
     digits = value.translate(_SEPARATORS)
     return digits if PHONE_MIN <= len(digits) <= PHONE_MAX and _DIGITS.match(digits) else None
 
 
 def is_user_id(value: str) -> bool:
-    """Whether a recipient is written as a business-scoped user id."""
+    """Return whether a recipient is written as a business-scoped user id."""
     return len(value) <= LIMITS["user_id"] and _USER_ID.match(value) is not None
 
 
 def read_payload(raw: bytes) -> Send | MarkRead | Refusal:
-    """Read one request body: a message, a read mark, or the reason it is neither."""
+    """Parse a request body: a message, a read mark, or a refusal."""
     try:
         payload = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -69,7 +69,7 @@ def read_payload(raw: bytes) -> Send | MarkRead | Refusal:
 
 
 def read_mark(payload: dict[str, Any]) -> MarkRead | Refusal:
-    """A read mark, with or without the typing indicator."""
+    """Return a read mark, with or without the typing indicator."""
     if payload["status"] != "read":
         return invalid("status", "must be 'read'")
     message_id = payload.get("message_id")
@@ -84,7 +84,7 @@ def read_mark(payload: dict[str, Any]) -> MarkRead | Refusal:
 
 
 def read_send(payload: dict[str, Any]) -> Send | Refusal:
-    """A message of any kind."""
+    """Return a message of any kind."""
     written = payload.get("to", payload.get("recipient"))  # a user id may stand in either
     if written is None:
         return missing("to")
@@ -123,7 +123,7 @@ def read_send(payload: dict[str, Any]) -> Send | Refusal:
 
 
 def check_callback_data(payload: dict[str, Any]) -> Refusal | None:
-    """The business's own data, echoed in every status."""
+    """Check the business's own data, echoed in every status."""
     data = payload.get("biz_opaque_callback_data")
     if data is None:
         return None
@@ -135,7 +135,7 @@ def check_callback_data(payload: dict[str, Any]) -> Refusal | None:
 
 
 def check_context(payload: dict[str, Any], kind: str) -> Refusal | None:
-    """The message that is quoted."""
+    """Check the message that is quoted."""
     context = payload.get("context")
     if context is None:
         return None
@@ -150,7 +150,7 @@ def check_context(payload: dict[str, Any], kind: str) -> Refusal | None:
 
 
 def check_identity(payload: dict[str, Any]) -> Refusal | None:
-    """The identity the business believes the person to have."""
+    """Check the identity the business believes the person to have."""
     key_hash = payload.get("recipient_identity_key_hash")
     if key_hash is None or isinstance(key_hash, str):
         return None

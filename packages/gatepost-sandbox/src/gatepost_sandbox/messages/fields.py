@@ -1,4 +1,4 @@
-"""The checks every kind of message is made of: each gives the value it looked at, or refuses the message.
+"""Checks of fields, shared by all types of messages: each returns the value or refuses the message.
 
 131008  something is missing            100     wrong JSON type, unexpected key
 131009  a value is out of range
@@ -13,7 +13,7 @@ from gatepost_sandbox.messages.limits import LIMITS
 
 
 class Refused(Exception):
-    """Ends the reading of a message; the envelope turns it into an answer."""
+    """Aborts the parsing of a message; the envelope turns it into a response."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.details or refusal.message)
@@ -21,26 +21,26 @@ class Refused(Exception):
 
 
 def refuse(name: str, why: str) -> NoReturn:
-    """A value the network does not take."""
+    """Return the refusal of a value."""
     raise Refused(invalid(name, why))
 
 
 def as_object(value: Any, name: str) -> dict[str, Any]:
-    """A JSON object."""
+    """Return a value that must be a JSON object."""
     if not isinstance(value, dict):
         raise Refused(parameter(f"Param {name} must be a JSON object."))
     return value
 
 
 def as_list(value: Any, name: str) -> list[Any]:
-    """A JSON array with something in it."""
+    """Return a value that must be a non-empty JSON array."""
     if not isinstance(value, list):
         raise Refused(parameter(f"Param {name} must be an array."))
     return value or refuse(name, "must not be empty")
 
 
 def need(holder: dict[str, Any], name: str, path: str) -> Any:
-    """A field that must be there."""
+    """Return a required field."""
     value = holder.get(name)
     if value is None:
         raise Refused(missing(f"{path}.{name}"))
@@ -48,12 +48,12 @@ def need(holder: dict[str, Any], name: str, path: str) -> Any:
 
 
 def need_object(holder: dict[str, Any], name: str, path: str) -> dict[str, Any]:
-    """An object that must be there."""
+    """Return a required object."""
     return as_object(need(holder, name, path), f"{path}.{name}")
 
 
 def need_list(holder: dict[str, Any], name: str, path: str, limit: str | None = None) -> list[Any]:
-    """An array that must be there, with something in it and not too much."""
+    """Return a required array of at least one and at most `limit` items."""
     values = as_list(need(holder, name, path), f"{path}.{name}")
     if limit is not None and len(values) > LIMITS[limit]:
         refuse(f"{path}.{name}", f"must have at most {LIMITS[limit]} items")
@@ -61,13 +61,13 @@ def need_list(holder: dict[str, Any], name: str, path: str, limit: str | None = 
 
 
 def need_text(holder: dict[str, Any], name: str, path: str, limit: str | None = None) -> str:
-    """A text that must be there and say something."""
+    """Return a required, non-empty string."""
     need(holder, name, path)
     return may_text(holder, name, path, limit) or refuse(f"{path}.{name}", "must not be empty")
 
 
 def may_text(holder: dict[str, Any], name: str, path: str, limit: str | None = None) -> str | None:
-    """A text that may be left out."""
+    """Return an optional string."""
     value = holder.get(name)
     if value is None:
         return None
@@ -79,13 +79,13 @@ def may_text(holder: dict[str, Any], name: str, path: str, limit: str | None = N
 
 
 def may_bool(holder: dict[str, Any], name: str, path: str) -> bool:
-    """A switch that is off when left out."""
+    """Return a boolean field; false when absent."""
     value = holder.get(name, False)
     return value if isinstance(value, bool) else refuse(f"{path}.{name}", "must be a boolean")
 
 
 def need_one_of(holder: dict[str, Any], name: str, path: str, allowed: Collection[str]) -> str:
-    """One of a few words."""
+    """Return a required field with one of the allowed values."""
     value = need(holder, name, path)
     if not isinstance(value, str) or value not in allowed:
         refuse(f"{path}.{name}", f"must be one of {', '.join(sorted(allowed))}")
@@ -93,20 +93,20 @@ def need_one_of(holder: dict[str, Any], name: str, path: str, allowed: Collectio
 
 
 def only_keys(holder: dict[str, Any], allowed: Collection[str], path: str) -> None:
-    """Nothing but these fields."""
+    """Refuse unknown fields."""
     for name in holder:
         if name not in allowed:
             raise Refused(parameter(f'Unexpected key "{name}" on param "{path}".'))
 
 
 def need_url(holder: dict[str, Any], name: str, path: str) -> str:
-    """A public http or https address."""
+    """Return a public http or https address."""
     value = need_text(holder, name, path)
     return value if is_web_address(value) else refuse(f"{path}.{name}", "must be an http or https address")
 
 
 def is_web_address(value: str) -> bool:
-    """Whether a text is an http or https address with a host."""
+    """Return whether a text is an http or https address with a host."""
     try:
         parts = urlsplit(value)
         return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and " " not in value
@@ -115,6 +115,6 @@ def is_web_address(value: str) -> bool:
 
 
 def no_repeats(values: list[str], name: str) -> None:
-    """Every one of them different."""
+    """Refuse duplicate values."""
     if len(set(values)) != len(values):
         refuse(name, "must be unique")

@@ -1,4 +1,4 @@
-"""Every kind of message the network carries, and who checks its form."""
+"""All types of messages, with the function that validates each."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,7 @@ from gatepost_sandbox.messages.template import check_template
 
 Check = Callable[[Any], tuple[MediaRef, ...]]
 
-# A further kind of message is one more line here; a check gives the files that the message points at.
+# A new type of message is one more line here; a check returns the files that the message refers to.
 KINDS: dict[str, Check] = {
     "text": check_text,
     "image": partial(check_media, "image"),

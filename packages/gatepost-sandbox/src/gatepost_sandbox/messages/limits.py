@@ -1,4 +1,4 @@
-"""Every length and count a business must keep to, under the dotted name of its field.
+"""Maximum lengths and counts, by the dotted name of the field.
 
 A name ending in a plural is a count of things, one ending in `bytes` a size, any other a number of characters.
 """

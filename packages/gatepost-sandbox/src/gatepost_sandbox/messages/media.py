@@ -1,4 +1,4 @@
-"""Files in messages: image, video, audio, document, sticker, and wherever else a message points at a file."""
+"""Files in messages: image, video, audio, document, sticker, and other references to files."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -29,7 +29,7 @@ _VOICE = "audio/ogg"
 
 
 class MediaRef(msgspec.Struct, frozen=True):
-    """A file that a message points at, and where in the message."""
+    """A reference to a file, and its place in the message."""
 
     kind: str
     path: str
@@ -39,7 +39,7 @@ class MediaRef(msgspec.Struct, frozen=True):
 
 
 def check_media(kind: str, content: Any) -> tuple[MediaRef, ...]:
-    """The fields of a media message."""
+    """Check the fields of a media message."""
     holder = as_object(content, kind)
     only_keys(holder, _FIELDS[kind], kind)
     caption = holder.get("caption")
@@ -52,7 +52,7 @@ def check_media(kind: str, content: Any) -> tuple[MediaRef, ...]:
 
 
 def read_ref(kind: str, holder: dict[str, Any], path: str, *, voice: bool = False) -> MediaRef:
-    """Exactly one of an uploaded file's id and a public link."""
+    """Return a reference: exactly one of `id` and `link`."""
     given = [name for name in ("id", "link") if holder.get(name) is not None]
     if not given:
         raise Refused(missing(f"{path}.id or {path}.link"))
@@ -64,7 +64,7 @@ def read_ref(kind: str, holder: dict[str, Any], path: str, *, voice: bool = Fals
 
 
 def check_refs(refs: Iterable[MediaRef], store: MediaStore, phone_number_id: str, now: float) -> Refusal | None:
-    """Whether the files a message points at by id are there, this number's own, and fit for their place."""
+    """Return a refusal unless the files of a message exist, belong to this number and have the right type."""
     for ref in refs:
         if ref.id is not None:
             stored = store.find(ref.id, now)
@@ -77,7 +77,7 @@ def check_refs(refs: Iterable[MediaRef], store: MediaStore, phone_number_id: str
 
 
 def find_misfit(ref: MediaRef, stored: StoredMedia) -> str | None:
-    """Why a file cannot go as this kind of message, in words, or None."""
+    """Return why a file cannot go as this kind of message, in words, or None."""
     mime = stored.mime_type.partition(";")[0].strip().lower()
     if ref.voice and mime != _VOICE:
         return f"Media {stored.id} is {mime}: a voice message must be {_VOICE}."

@@ -1,4 +1,4 @@
-"""The small kinds: text, location, reaction and contacts."""
+"""Simple types: text, location, reaction and contacts."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ _EMOJI_MAX = 32  # code points: families and flags are made of many
 
 
 def check_text(content: Any) -> tuple[()]:
-    """A text message's own fields."""
+    """Check a text message's own fields."""
     if not isinstance(content, dict):
         raise Refused(parameter("Param text must be a JSON object."))
     for name in content:
@@ -53,7 +53,7 @@ def check_text(content: Any) -> tuple[()]:
 
 
 def check_location(content: Any, path: str = "location") -> tuple[()]:
-    """A place on earth."""
+    """Check a place on earth."""
     holder = as_object(content, path)
     only_keys(holder, ("latitude", "longitude", "name", "address"), path)
     for name, most in (("latitude", 90.0), ("longitude", 180.0)):
@@ -73,7 +73,7 @@ def _number(value: Any) -> float | None:
 
 
 def check_reaction(content: Any) -> tuple[()]:
-    """An emoji on a message; an empty one takes it away."""
+    """Check a reaction; an empty emoji removes it."""
     holder = as_object(content, "reaction")
     only_keys(holder, ("message_id", "emoji"), "reaction")
     need_text(holder, "message_id", "reaction")
@@ -86,7 +86,7 @@ def check_reaction(content: Any) -> tuple[()]:
 
 
 def check_contacts(content: Any) -> tuple[()]:
-    """Contact cards."""
+    """Check contact cards."""
     cards = as_list(content, "contacts")
     if len(cards) > LIMITS["contacts"]:
         refuse("contacts", f"must have at most {LIMITS['contacts']} items")

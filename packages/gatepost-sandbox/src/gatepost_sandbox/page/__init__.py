@@ -1,4 +1,4 @@
-"""The sandbox's page for people: a few files of our own, served as they are. It does all it does through /control."""
+"""The sandbox's web page: static files that use the control API."""
 
 from importlib import resources
 from typing import Any
@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from gatepost_sandbox.control.problems import not_found
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-# What strangers wrote is shown here: nothing may run, load or be framed that is not one of these files.
+# The page shows text of untrusted origin: only these files may run, load or be framed.
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -30,7 +30,7 @@ FILES = _load()
 
 
 def show(name: str) -> Response[bytes]:
-    """One file of the page."""
+    """Return one file of the page."""
     content = FILES.get(name)
     if content is None:
         raise not_found("page", name)
@@ -39,11 +39,11 @@ def show(name: str) -> Response[bytes]:
 
 
 def wants_page(accept: str) -> bool:
-    """Whether somebody asks with a browser: one that names HTML, which curl and programs do not."""
+    """Return whether the client is a browser: it accepts HTML, unlike curl and programs."""
     return any(part.split(";")[0].strip().lower() == "text/html" for part in accept.split(","))
 
 
 @get("/page/{name:str}", sync_to_thread=False)
 def get_file(name: FromPath[str]) -> Response[Any]:
-    """A file of the page for people."""
+    """Return a file of the web page."""
     return show(name)

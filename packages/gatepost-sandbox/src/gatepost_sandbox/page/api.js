@@ -1,6 +1,6 @@
-// The control door: every request of this page goes through here.
+// The control API: every request of this page goes through here.
 
-/** Asks the sandbox; a refusal is an error with its words. */
+/** Calls the control API; an error response becomes an Error with its text. */
 export async function control(method, path, body) {
   const asked = { method, headers: {} };
   if (body !== undefined) {
@@ -18,5 +18,5 @@ export async function control(method, path, body) {
   return told;
 }
 
-/** A piece of a path. */
+/** An escaped path segment. */
 export const part = encodeURIComponent;

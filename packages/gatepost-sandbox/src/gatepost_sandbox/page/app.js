@@ -1,4 +1,4 @@
-// The page: its parts, and the look around every second.
+// The page: its sections, and the refresh every second.
 
 import * as chats from "/page/chats.js";
 import { attempt, byId, notice } from "/page/dom.js";

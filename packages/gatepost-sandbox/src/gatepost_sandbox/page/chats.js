@@ -1,4 +1,4 @@
-// Being one of the people: who talks with a number, what was said, and answering it.
+// Acting as a person: the chats of a number, their messages, and replies.
 
 import { act, attempt, byId, choices, el, fill, onSubmit } from "/page/dom.js";
 import { messagesOf, peopleOf } from "/page/history.js";

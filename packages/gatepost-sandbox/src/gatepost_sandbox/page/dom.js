@@ -1,4 +1,4 @@
-// Building the page from values. Text is always set as text, so that what strangers wrote stays text.
+// Building the page from values. Text is always set as text, so that no message can inject HTML.
 
 export const byId = (id) => document.getElementById(id);
 

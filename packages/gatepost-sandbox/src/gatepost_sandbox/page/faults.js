@@ -1,4 +1,4 @@
-// What goes wrong on purpose, and what is decided about templates.
+// Fault rules and template decisions.
 
 import { act, byId, choices, el, fill, onSubmit } from "/page/dom.js";
 import { control, part } from "/page/api.js";

@@ -1,4 +1,4 @@
-// What happened so far, read on from the ledger's cursor and sorted into chats.
+// The ledger, read from a cursor and grouped into chats.
 
 import { control } from "/page/api.js";
 

@@ -1,4 +1,4 @@
-// A message as a person sees it: its words, and what there is to tap, pick or buy.
+// A message as a person sees it: its text, buttons, rows and products.
 
 /** {text, buttons, rows, catalog, products} of a ledger entry. */
 export function look(entry, templates) {

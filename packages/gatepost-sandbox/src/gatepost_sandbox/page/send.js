@@ -1,4 +1,4 @@
-// Speaking as a person: the same things said to an official number or to a phone of the QR network.
+// Sending as a person, to an official number or to a phone of the QR network.
 
 import { control, part } from "/page/api.js";
 
@@ -52,7 +52,7 @@ function toPhone(phone, from) {
 }
 
 async function opened(file) {
-  if (file.size > LARGEST) throw new Error("This file is too large for the page: at most 7 MB. Use the control door.");
+  if (file.size > LARGEST) throw new Error("This file is too large for the page: at most 7 MB. Use the control API.");
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
   for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));

@@ -13,17 +13,17 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def code_seconds(number: int) -> int:
-    """How long the code with this number (from 0) lives."""
+    """Return the lifetime of the code with this number (from 0)."""
     return NEXT_SECONDS if number else FIRST_SECONDS
 
 
 def scan_code(random: Random) -> str:
-    """What a QR code says: a reference and three keys, of no use on any real network."""
+    """Return what a QR code says: a reference and three keys, of no use on any real network."""
     keys = ",".join(b64encode(random.randbytes(32)).decode() for _ in range(3))
     return f"2@{b64encode(random.randbytes(48)).decode()},{keys}"
 
 
 def pairing_code(random: Random) -> str:
-    """Eight characters to type on the phone."""
+    """Return eight characters to type on the phone."""
     letters = "".join(random.choices(_CROCKFORD, k=8))
     return f"{letters[:4]}-{letters[4:]}"

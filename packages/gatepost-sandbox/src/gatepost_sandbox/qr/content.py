@@ -1,4 +1,4 @@
-"""What a message may hold, out and in: each type has one form, and nothing else passes."""
+"""The content of messages, outgoing and incoming: one struct for each type."""
 
 from typing import Annotated, Any
 
@@ -23,35 +23,35 @@ class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Text(Form, frozen=True):
-    """Words."""
+    """A text."""
 
     body: Body
     preview_url: bool = False
 
 
 class File(Form, frozen=True):
-    """A file that the network holds."""
+    """A file that the network stores."""
 
     handle: Annotated[str, Meta(min_length=1)]
 
 
 class NoFile(Form, frozen=True):
-    """The place of a file whose handle travels beside the content."""
+    """A file whose handle is sent beside the content."""
 
 
 class Image(Form, frozen=True):
-    """A picture."""
+    """An image."""
 
     media: File
     caption: Caption = ""
 
 
 class Video(Image, frozen=True):
-    """A film."""
+    """A video."""
 
 
 class Audio(Form, frozen=True):
-    """A sound, or a voice message."""
+    """An audio file, or a voice message."""
 
     media: File
     voice: bool = False
@@ -70,7 +70,7 @@ class Sticker(Form, frozen=True):
 
 
 class IncomingFile(Form, frozen=True):
-    """What comes with a file from a person."""
+    """The content of an incoming file."""
 
     media: NoFile = NoFile()
     caption: Caption = ""
@@ -91,13 +91,13 @@ class Place(Form, frozen=True):
 
 
 class Location(Form, frozen=True):
-    """Where."""
+    """A location message."""
 
     location: Place
 
 
 class CardName(Form, frozen=True):
-    """How somebody is called."""
+    """The name on a contact card."""
 
     formatted_name: Words
     first_name: str = ""
@@ -108,7 +108,7 @@ class CardName(Form, frozen=True):
 
 
 class Card(Form, frozen=True):
-    """Somebody's details."""
+    """A contact card."""
 
     name: CardName
     phones: list[dict[str, str]] = []
@@ -120,26 +120,26 @@ class Card(Form, frozen=True):
 
 
 class Contacts(Form, frozen=True):
-    """People, as cards."""
+    """Contact cards."""
 
     contacts: Annotated[list[Card], Meta(min_length=1, max_length=CONTACTS_MAX)]
 
 
 class Feeling(Form, frozen=True):
-    """An emoji, or nothing to take it back."""
+    """An emoji; an empty one removes the reaction."""
 
     emoji: Annotated[str, Meta(max_length=32)]
     message_id: str = ""
 
 
 class Reaction(Form, frozen=True):
-    """A feeling about another message."""
+    """A reaction to another message."""
 
     reaction: Feeling
 
 
 class Question(Form, frozen=True):
-    """What is asked, and what may be answered."""
+    """A question with its options."""
 
     question: Annotated[str, Meta(max_length=QUESTION_MAX, pattern=r"\S")]
     options: Annotated[list[Option], Meta(min_length=OPTIONS_MIN, max_length=OPTIONS_MAX)]
@@ -147,7 +147,7 @@ class Question(Form, frozen=True):
 
 
 class Poll(Form, frozen=True):
-    """A question to vote on."""
+    """A poll."""
 
     poll: Question
 
@@ -167,13 +167,13 @@ OUTGOING: dict[str, type[msgspec.Struct]] = {
 
 
 def check_outgoing(kind: str, content: dict[str, Any]) -> str | None:
-    """What is wrong with a message that is to be sent, or None."""
+    """Return what is wrong with a message that is to be sent, or None."""
     form = OUTGOING.get(kind)
-    return f"type {kind[:64]!r} is not carried here" if form is None else check_form(form, content)
+    return f"type {kind[:64]!r} is not supported" if form is None else check_form(form, content)
 
 
 def check_form(form: type[msgspec.Struct], content: dict[str, Any]) -> str | None:
-    """What keeps content from being of this form, or None."""
+    """Return what keeps content from being of this form, or None."""
     try:
         read = msgspec.convert(content, form)
     except msgspec.ValidationError as error:

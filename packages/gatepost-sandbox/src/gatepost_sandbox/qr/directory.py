@@ -1,4 +1,4 @@
-"""Who is who: the private id (lid) of every number, the names people go by, and whose number is not shown yet."""
+"""The directory: the private id (lid) and name of every number, and whose number is still hidden."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gatepost_sandbox.qr.frames import Who
 
 
 class Directory:
-    """Numbers and private ids of everybody on the network."""
+    """Numbers and private ids of all members of the network."""
 
     def __init__(self, seed: int, people: People) -> None:
         self._seed = seed
@@ -17,33 +17,33 @@ class Directory:
         self._lids: dict[str, str] = {}
         self._phones: dict[str, str] = {}
         self._names: dict[str, str] = {}
-        self.hidden: set[str] = set()  # people whose number the network keeps to itself
+        self.hidden: set[str] = set()  # people whose number is hidden
 
     def lid_of(self, phone: str) -> str:
-        """The private id of a number."""
+        """Return the private id of a number."""
         lid = self._lids.get(phone)
         if lid is None:
             random = stream(self._seed, "lid", phone)
-            while lid is None or lid in self._phones:  # taken by whoever had this number before and moved on
+            while lid is None or lid in self._phones:  # used by a previous owner of this number
                 lid = str(random.randrange(10**14, 10**15))
             self._lids[phone], self._phones[lid] = lid, phone
         return lid
 
     def find(self, who: Who) -> str | None:
-        """The number of somebody on the network; None for everybody else."""
+        """Return the number of a member of the network; None for anyone else."""
         phone = self._phones.get(who.lid) if who.phone is None and who.lid is not None else who.phone
         return network_form(phone) if phone is not None and self.is_member(phone) else None
 
     def is_member(self, phone: str) -> bool:
-        """Whether a number is on the network."""
+        """Return whether a number is on the network."""
         return _is_phone(phone) and self._people.find(phone).character != "absent"
 
     def rename(self, phone: str, name: str) -> None:
-        """Somebody changed their name."""
+        """Change the name of a member."""
         self._names[phone] = name
 
     def move(self, old: str, new: str) -> None:
-        """Somebody changed their number and stays the same person."""
+        """Change the number of a member, who keeps their private id."""
         lid = self.lid_of(old)
         del self._lids[old]
         self._lids[new], self._phones[lid] = lid, new
@@ -51,7 +51,7 @@ class Directory:
             self._names[new] = self._names.pop(old)
 
     def show(self, phone: str, *, named: bool = False) -> dict[str, Any]:
-        """Somebody as the network shows them."""
+        """Return a member as the network shows them."""
         shown = {} if phone in self.hidden else {"phone": phone}
         shown["lid"] = self.lid_of(phone)
         if named:

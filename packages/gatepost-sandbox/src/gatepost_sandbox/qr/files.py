@@ -1,4 +1,4 @@
-"""The files that the QR network holds, put and fetched in pieces.
+"""The files that the QR network holds, uploaded and downloaded in chunks.
 
 put … put(last) ─► handle         get ─► piece … piece(last)
 """
@@ -32,27 +32,27 @@ class Files:
         self._stored: dict[str, Stored] = {}
 
     def keep(self, stored: Stored) -> str:
-        """Hold a file; returns its handle."""
+        """Store a file; return its handle."""
         digest = hashlib.sha256(stored.data).hexdigest()
         handle = f"{stored.phone}-{len(self._stored) + 1}-{digest[:16]}"
         self._stored[handle] = stored
         return handle
 
     def find(self, phone: str, handle: str) -> Stored | None:
-        """A file of this phone; the handles of others do not exist."""
+        """Return a file of this phone; handles of other phones are unknown."""
         stored = self._stored.get(handle)
         return stored if stored is not None and stored.phone == phone else None
 
 
 def describe(handle: str, stored: Stored) -> dict[str, Any]:
-    """A file as an event tells of it."""
+    """Return a file as events show it."""
     digest = hashlib.sha256(stored.data).hexdigest()
     told = {"handle": handle, "mime_type": stored.mime, "sha256": digest, "size": len(stored.data)}
     return told if stored.filename is None else {**told, "filename": stored.filename}
 
 
 def fetch(stored: Stored | None, get: Get) -> Iterator[Frame]:
-    """The pieces of a file, or why there are none."""
+    """Yield the chunks of a file, or the reason for refusing it."""
     if stored is None:
         yield error(get.ref, 404, "Not found", "there is no such file, or it has been forgotten")
         return
@@ -66,14 +66,14 @@ def fetch(stored: Stored | None, get: Get) -> Iterator[Frame]:
 
 
 class Uploads:
-    """The files that are arriving on one wire."""
+    """The unfinished uploads of one connection."""
 
     def __init__(self) -> None:
         self._parts: dict[int, list[bytes]] = {}
-        self._failed: set[int] = set()  # their further pieces are swallowed: a ref is answered once
+        self._failed: set[int] = set()  # their further chunks are ignored: a ref gets one response
 
     def take(self, put: Put) -> bytes | str | None:
-        """Add one piece; returns the whole file, or what is wrong, or None while more is to come."""
+        """Add one chunk; return the complete file, an error, or None while more is expected."""
         if put.ref in self._failed:
             self._failed.difference_update({put.ref} if put.last else ())
             return None
@@ -96,7 +96,7 @@ def _add(parts: list[bytes], put: Put) -> str | None:
     if put.size > FILE_MAX:
         return f"a file may have {FILE_MAX} bytes at most"
     if len(piece) > CHUNK_MAX:
-        return f"a piece may have {CHUNK_MAX} bytes at most"
+        return f"a chunk may have {CHUNK_MAX} bytes at most"
     if total > put.size or (put.last and total < put.size):
-        return f"{put.size} bytes were announced and {total} came"
+        return f"{put.size} bytes were announced and {total} received"
     return None

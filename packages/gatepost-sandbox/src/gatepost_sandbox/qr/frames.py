@@ -1,4 +1,4 @@
-"""What may be asked over a link: one JSON object per text message, told apart by its `op`.
+"""The requests of a link: one JSON object per text message, distinguished by `op`.
 
 asked    {"op", "ref", "session", …}
 answered {"re": ref, "ok": true, …}  or  {"re": ref, "error": {"code", "title", "details"}, "sure": bool}
@@ -18,14 +18,14 @@ Frame = dict[str, Any]
 
 
 class Who(msgspec.Struct, frozen=True):
-    """Somebody, by phone number or by private id."""
+    """A person, by phone number or private id."""
 
     phone: str | None = None
     lid: str | None = None
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """Another message, and whose it is."""
+    """A reference to another message and its author."""
 
     id: Name
     from_me: bool
@@ -37,11 +37,11 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", tag=str.
 
 
 class Ping(_Asked, frozen=True, kw_only=True):
-    """Are you there?"""
+    """A check that the connection is alive."""
 
 
 class Open(_Asked, frozen=True, kw_only=True):
-    """Begin a session: connect its device, or show codes."""
+    """Open a session: connect its device, or show codes."""
 
     session: Name
     phone: Phone | None = None
@@ -66,7 +66,7 @@ class Pair(_OfSession, frozen=True, kw_only=True):
 
 
 class Send(_OfSession, frozen=True, kw_only=True):
-    """A message to one person, under an id that the sender chose."""
+    """A message to one person, with an id chosen by the sender."""
 
     id: MessageId
     to: Who
@@ -86,34 +86,34 @@ class Edit(_OfSession, frozen=True, kw_only=True):
 
 
 class Delete(_OfSession, frozen=True, kw_only=True):
-    """Take a message back, for everyone."""
+    """Delete a message for everyone."""
 
     id: MessageId
     to: Who
 
 
 class Read(_OfSession, frozen=True, kw_only=True, rename={"person": "from"}):
-    """Messages of a person have been read."""
+    """Mark messages of a person as read."""
 
     ids: Annotated[list[Name], Meta(min_length=1)]
     person: Who
 
 
 class Typing(_OfSession, frozen=True, kw_only=True):
-    """An answer is being written, or no longer."""
+    """Start or stop the typing indicator."""
 
     to: Who
     on: bool
 
 
 class Check(_OfSession, frozen=True, kw_only=True):
-    """Which of these numbers are on the network?"""
+    """Check which numbers are on the network."""
 
     phones: list[str]
 
 
 class Put(_OfSession, frozen=True, kw_only=True):
-    """A piece of a file; the pieces of one file share their ref."""
+    """A chunk of a file; the chunks of one file share their ref."""
 
     mime: Name
     size: Annotated[int, Meta(ge=0)]
@@ -123,14 +123,14 @@ class Put(_OfSession, frozen=True, kw_only=True):
 
 
 class Get(_OfSession, frozen=True, kw_only=True):
-    """A file, of at most so many bytes."""
+    """Request a file of at most `max` bytes."""
 
     handle: Name
     most: Annotated[int, Meta(ge=0)]
 
 
 class Ack(msgspec.Struct, frozen=True, tag_field="op", tag="ack"):
-    """Everything up to this number is safe on the other side."""
+    """Acknowledge all events up to a number."""
 
     session: Name
     seq: int
@@ -140,7 +140,7 @@ Asked = Ping | Open | Close | Logout | Pair | Send | Edit | Delete | Read | Typi
 
 
 def read_frame(raw: Frame) -> Asked | str:
-    """What is asked, or what is wrong with it."""
+    """Return what is asked, or what is wrong with it."""
     try:
         asked: Asked = msgspec.convert(raw, Asked)
     except msgspec.ValidationError as problem:
@@ -149,10 +149,10 @@ def read_frame(raw: Frame) -> Asked | str:
 
 
 def answer(ref: int, **more: Any) -> Frame:
-    """It is done."""
+    """Return a successful response."""
     return {"re": ref, "ok": True, **more}
 
 
 def error(ref: Any, code: int, title: str, details: str, *, sure: bool = True) -> Frame:
-    """It is not done; `sure` tells whether that is certain."""
+    """Return an error response; `sure` says whether the request had certainly no effect."""
     return {"re": ref, "error": {"code": code, "title": title, "details": details}, "sure": sure}

@@ -1,4 +1,4 @@
-"""What people do, told to every device of the phone they do it to: messages, names, numbers and labels."""
+"""Incoming events for all devices of a phone: messages, names, numbers and labels."""
 
 from base64 import b64decode
 from binascii import Error as BadBase64
@@ -22,7 +22,7 @@ class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Sender(_Asked, frozen=True):
-    """Somebody; when `hidden`, the network shows their private id alone until a contact event tells more."""
+    """A sender; when `hidden`, only their private id is shown until a contact event reveals the number."""
 
     phone: Phone
     name: str | None = None
@@ -33,7 +33,7 @@ class Sender(_Asked, frozen=True):
 
 
 class Quoted(_Asked, frozen=True):
-    """The message that another one answers."""
+    """A quoted message."""
 
     id: str
     from_me: bool = True
@@ -48,7 +48,7 @@ class Attachment(_Asked, frozen=True):
 
 
 class Chat(_Asked, frozen=True):
-    """Where a message was said, if not between two."""
+    """The chat of a message, if it is a group."""
 
     kind: Literal["group", "status", "newsletter"]
     id: str
@@ -56,7 +56,7 @@ class Chat(_Asked, frozen=True):
 
 
 class Incoming(_Asked, frozen=True, rename={"sender": "from"}):
-    """Something a person sends; with `from_me` the phone's owner sends it to that person from the phone itself."""
+    """A message from a person; with `from_me`, the phone's owner sends it to that person."""
 
     sender: Sender
     type: Annotated[str, Meta(min_length=1, max_length=64)] = "text"
@@ -71,7 +71,7 @@ class Incoming(_Asked, frozen=True, rename={"sender": "from"}):
 
 
 class ContactUpdate(_Asked, frozen=True):
-    """Somebody's name, number or private id became known, or changed."""
+    """A new or changed name, number or private id of a person."""
 
     phone: Phone
     name: str | None = None
@@ -81,7 +81,7 @@ class ContactUpdate(_Asked, frozen=True):
 
 
 class LabelUpdate(_Asked, frozen=True):
-    """A label of the phone was changed, deleted, put on somebody or taken off."""
+    """A label that was changed, deleted, assigned or removed."""
 
     id: Annotated[str, Meta(min_length=1)]
     action: Literal["changed", "deleted", "assigned", "removed"]
@@ -91,7 +91,7 @@ class LabelUpdate(_Asked, frozen=True):
 
 
 def check(said: Incoming) -> str | None:
-    """What is wrong with it, in words, or None."""
+    """Return what is wrong with it, in words, or None."""
     if (said.type in FILES) != (said.media is not None):
         return f"media belongs to {', '.join(FILES)}, and each of them needs it"
     if said.type in TARGETED and said.target is None:
@@ -105,7 +105,7 @@ def check(said: Incoming) -> str | None:
 
 
 def reply_of(person: str, message_id: str, *, text: str, emoji: str | None) -> Incoming:
-    """What somebody answers to a message: a text that quotes it, or a reaction to it."""
+    """Return a person's answer to a message: a text that quotes it, or a reaction."""
     if emoji is not None:
         content = {"reaction": {"emoji": emoji}}
         return Incoming(sender=Sender(phone=person), type="reaction", content=content, target=message_id)
@@ -114,7 +114,7 @@ def reply_of(person: str, message_id: str, *, text: str, emoji: str | None) -> I
 
 
 def deliver(qr: QrNetwork, qr_phone: QrPhone, said: Incoming) -> str:
-    """Tell the phone's devices what a person sent; returns the id of the message."""
+    """Send a person's message to the phone's devices; return its id."""
     person, message_id = said.sender.phone, said.id or qr_phone.next_id(from_me=said.from_me)
     _introduce(qr, said.sender)
     if said.chat is None:
@@ -127,7 +127,7 @@ def deliver(qr: QrNetwork, qr_phone: QrPhone, said: Incoming) -> str:
 
 
 def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, news: ContactUpdate) -> None:
-    """Tell the phone's devices who somebody is."""
+    """Send a contact event to the phone's devices."""
     if news.old_phone is not None:
         qr.directory.move(news.old_phone, news.phone)
     _introduce(qr, Sender(phone=news.phone, name=news.name, hidden=news.hidden))
@@ -138,7 +138,7 @@ def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, news: ContactUpdate) -
 
 
 def send_label_update(qr: QrNetwork, qr_phone: QrPhone, news: LabelUpdate) -> None:
-    """Tell the phone's devices what became of a label."""
+    """Send a label event to the phone's devices."""
     person = None if news.person is None else qr.directory.show(news.person)
     item = {"event": "label", "id": news.id, "action": news.action}
     item |= _given(name=news.name, color=news.color, person=person)

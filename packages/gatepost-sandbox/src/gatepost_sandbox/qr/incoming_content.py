@@ -1,4 +1,4 @@
-"""What people may send to a phone: the forms that are only ever received, beside those that go both ways."""
+"""The content of messages that can only be received."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ TARGETED = frozenset({"reaction", "edit", "revoke"})
 
 
 class Chosen(Form, frozen=True):
-    """A button or a row."""
+    """A chosen button or row."""
 
     id: str
     title: str
@@ -19,13 +19,13 @@ class Chosen(Form, frozen=True):
 
 
 class Reply(Form, frozen=True):
-    """What was chosen."""
+    """A reply to buttons or a list."""
 
     reply: Chosen
 
 
 class Item(Form, frozen=True):
-    """A product in a cart; the price is decimal text."""
+    """A product in a cart; the price is a decimal string."""
 
     retailer_id: str
     quantity: Annotated[int, Meta(ge=1)]
@@ -34,7 +34,7 @@ class Item(Form, frozen=True):
 
 
 class Cart(Form, frozen=True):
-    """What is ordered."""
+    """The items of an order."""
 
     items: Annotated[list[Item], Meta(min_length=1)]
     catalog_id: str = ""
@@ -48,20 +48,20 @@ class Order(Form, frozen=True):
 
 
 class Votes(Form, frozen=True):
-    """The options that were chosen; none takes the vote back."""
+    """The chosen options; an empty list withdraws the vote."""
 
     options: list[str]
     message_id: str = ""
 
 
 class PollVote(Form, frozen=True):
-    """An answer to a poll."""
+    """A vote in a poll."""
 
     poll: Votes
 
 
 class Ringing(Form, frozen=True):
-    """A call, which nobody here can take."""
+    """An incoming call, which cannot be answered."""
 
     kind: str
 
@@ -73,20 +73,20 @@ class Call(Form, frozen=True):
 
 
 class Revised(Form, frozen=True):
-    """A message as it reads now."""
+    """The new content of a message."""
 
     type: str
     content: dict[str, Any]
 
 
 class Edited(Form, frozen=True):
-    """A change of an earlier message."""
+    """An edit of an earlier message."""
 
     edit: Revised
 
 
 class Revoked(Form, frozen=True):
-    """The end of an earlier message."""
+    """The deletion of an earlier message."""
 
 
 RECEIVED: dict[str, type[msgspec.Struct]] = {
@@ -103,6 +103,6 @@ RECEIVED: dict[str, type[msgspec.Struct]] = {
 
 
 def check_incoming(kind: str, content: dict[str, Any]) -> str | None:
-    """What is wrong with a message from a person, or None; a type nobody knows may hold anything."""
+    """Return what is wrong with a message from a person, or None; the content of an unknown type is not checked."""
     form = RECEIVED.get(kind)
     return None if form is None else check_form(form, content)

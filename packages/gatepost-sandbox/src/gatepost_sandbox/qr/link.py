@@ -27,7 +27,7 @@ _CHANGES_NOTHING = ("ping", "get")
 
 
 class Link:
-    """One connection at work."""
+    """One open connection."""
 
     def __init__(self, qr: QrNetwork, cut: Callable[[], None] | None, auto_scan: float | None) -> None:
         self.uploads = Uploads()
@@ -39,19 +39,19 @@ class Link:
         self._queue: asyncio.Queue[Frame | None] | None = None if cut is None else asyncio.Queue()
 
     def put(self, frame: Frame) -> None:
-        """Send a frame, after those before it."""
+        """Queue a frame."""
         if self._queue is not None and not self.gone:
             self._queue.put_nowait(frame)
 
     def cut(self) -> None:
-        """Lose the connection without a word."""
+        """Drop the connection abruptly."""
         if not self.gone:
             self.end()
             if self._cut is not None:
                 self._cut()
 
     def end(self) -> None:
-        """No more frames: the sessions lose their wire."""
+        """End the link: its sessions are disconnected."""
         if self.gone:
             return
         self._qr.drop_link(self.id)
@@ -62,20 +62,20 @@ class Link:
             session.detach(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a replay needs; the connection ends with the process."""
+        """Return what a replay needs; the connection ends with the process."""
         return {**vars(self), "_cut": None, "_queue": None}
 
     async def write(self, send: SendAsgi) -> None:
-        """Send what is queued until the end."""
+        """Send queued frames until the end."""
         assert self._queue is not None
         try:
             while (frame := await self._queue.get()) is not None:
                 await send({"type": "websocket.send", "text": msgspec.json.encode(frame).decode()})
-        except OSError:  # the other side is gone, which the reader hears of as well
+        except OSError:  # the client is gone, which the reader notices too
             return
 
     def take(self, frame: Frame) -> None:
-        """Do what one frame asks."""
+        """Handle one frame."""
         clock = self._qr.clock
         if clock.recorder is not None and frame.get("op") not in _CHANGES_NOTHING:
             clock.begin()
@@ -122,7 +122,7 @@ async def serve_link(qr: QrNetwork, scope: Scope, receive: Receive, send: SendAs
 
 
 async def _read(link: Link, receive: Receive) -> bool:
-    """Do what comes in until the end; True when it came because nothing could be made of a message."""
+    """Handle frames until the connection ends; return True when it ended because of an invalid message."""
     while (message := await receive())["type"] != "websocket.disconnect":
         frame = _decode(message.get("text"))
         if frame is None:
@@ -141,7 +141,7 @@ def _decode(text: str | None) -> Frame | None:
 
 
 def read_auto_scan(scope: Scope) -> float | str | None:
-    """After how many seconds phones scan by themselves on this link: ?auto_scan=2; a text says what is wrong."""
+    """Return the seconds after which phones scan automatically (?auto_scan=2), or an error text."""
     asked = parse_qs(scope["query_string"].decode("latin-1")).get("auto_scan")
     if not asked:
         return None

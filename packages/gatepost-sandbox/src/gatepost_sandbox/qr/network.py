@@ -20,7 +20,7 @@ from gatepost_sandbox.wire import Update
 
 
 class SessionTarget:
-    """A session as the fault rules see it: they know it by its phone."""
+    """A session as fault rules see it, identified by its phone."""
 
     def __init__(self, phone: str, outbox: Outbox) -> None:
         self.id = phone
@@ -28,7 +28,7 @@ class SessionTarget:
 
 
 class QrNetwork:
-    """All phones and sessions of one world; it shares clock, people, faults and ledger with the official side."""
+    """All phones and sessions of a network; they share clock, people, faults and ledger with the Cloud API."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -44,7 +44,7 @@ class QrNetwork:
     # -- phones and sessions -------------------------------------------------------------------------------------------
 
     def register(self, spec: PhoneSpec) -> QrPhone:
-        """Make a phone known, or change it."""
+        """Create or change a phone."""
         qr_phone = self.phones.get(spec.phone)
         if qr_phone is None:
             qr_phone = self.phones[spec.phone] = QrPhone(spec, self.network.settings.seed)
@@ -52,22 +52,22 @@ class QrNetwork:
         return qr_phone
 
     def phone(self, phone: str) -> QrPhone:
-        """The phone with this number; everybody with a number has one."""
+        """Return the phone with this number, which is created when needed."""
         return self.phones.get(phone) or self.register(PhoneSpec(phone=phone))
 
     def session(self, session_id: str) -> Session:
-        """The session with this name, new or not."""
+        """Return the session with this name, which is created when needed."""
         if session_id not in self.sessions:
             random = stream(self.network.settings.seed, "qr", "session", session_id)
             self.sessions[session_id] = Session(session_id, self.clock, random)
         return self.sessions[session_id]
 
     def linked(self, qr_phone: QrPhone) -> list[Session]:
-        """The sessions that are devices of a phone."""
+        """Return the sessions that are devices of a phone."""
         return [session for session in self.sessions.values() if session.device is qr_phone]
 
     def adopt(self, old: "QrNetwork") -> None:
-        """Take over the phones of an earlier world, and who is linked to them."""
+        """Take over the phones and linked sessions of an earlier network."""
         for qr_phone in old.phones.values():
             self.register(qr_phone.spec)
         for session in old.sessions.values():
@@ -75,12 +75,12 @@ class QrNetwork:
                 self.session(session.id).device = self.phone(session.device.phone)
 
     def close(self) -> None:
-        """Lose all links."""
+        """Drop all links."""
         for link in list(self.links.values()):
             link.cut()
 
     def keep_link(self, link: Wire, auto_scan: float | None) -> int:
-        """Note a new connection; returns its number."""
+        """Register a new connection; return its number."""
         self._link_serial += 1
         self.clock.begin()
         self.clock.record("link", auto_scan)
@@ -88,14 +88,14 @@ class QrNetwork:
         return self._link_serial
 
     def drop_link(self, number: int) -> None:
-        """A connection is gone."""
+        """Remove a connection."""
         if self.links.pop(number, None) is not None:
             self.clock.record("unlink", number)
 
     # -- linking -------------------------------------------------------------------------------------------------------
 
     def open(self, session: Session, phone: str | None, wire: Wire, auto_scan: float | None) -> None:
-        """Begin a session on a wire, or tell how it stands if it has begun."""
+        """Open a session on a connection, or report its state if it is open."""
         begun = session.wire is wire and (session.online or session.state in ("connecting", "waiting_for_scan"))
         session.attach(wire)
         if begun:
@@ -109,15 +109,15 @@ class QrNetwork:
                 self.clock.at(self.clock.now() + after, partial(self._scan_by_itself, session, qr_phone, session.turn))
 
     def waiting(self, code: str) -> Session | None:
-        """The session that shows this code."""
+        """Return the session that shows this code."""
         return next((session for session in self.sessions.values() if session.code == code), None)
 
     def pairing(self, qr_phone: QrPhone, code: str) -> Session | None:
-        """The session that waits for this phone to type this code."""
+        """Return the session that waits for this phone to type this code."""
         return next((each for each in self.sessions.values() if each.pairing == (qr_phone.phone, code)), None)
 
     def scan(self, session: Session, qr_phone: QrPhone, *, fail: bool = False) -> None:
-        """A phone has scanned or typed the session's code; a banned one, or one that fails, gets nowhere."""
+        """Link a session to the phone that scanned or typed its code; fails for a banned phone."""
         if fail or qr_phone.is_banned(self.clock.now()):
             session.drop("pair_failed")
         else:
@@ -127,20 +127,20 @@ class QrNetwork:
         if session.turn == turn:
             self.scan(session, qr_phone)
 
-    # -- standing ------------------------------------------------------------------------------------------------------
+    # -- restrictions -------------------------------------------------------------------------------------------------
 
     def ban(self, qr_phone: QrPhone, until: float) -> None:
-        """Shut a phone out until a time; a time in the past lets it in again."""
+        """Ban a phone until a time; a time in the past lifts the ban."""
         qr_phone.banned_until = until
         self._review(qr_phone, until)
 
     def lock(self, qr_phone: QrPhone, until: float) -> None:
-        """Let a phone open no conversations until a time."""
+        """Prevent a phone from opening conversations until a time."""
         qr_phone.locked_until = until
         self._review(qr_phone, until)
 
     def _review(self, qr_phone: QrPhone, until: float) -> None:
-        """Show the phone's sessions where it stands, now and when that ends."""
+        """Update the phone's sessions now and when the restriction ends."""
         for session in self.linked(qr_phone):
             if session.online or session.state == "banned":
                 session.resume("started")
@@ -154,15 +154,15 @@ class QrNetwork:
     # -- events and ledger ---------------------------------------------------------------------------------------------
 
     def publish(self, session: Session, update: Update) -> None:
-        """Send an event on its way to one session."""
+        """Send an event to one session, subject to faults."""
         phone = session.device.phone if session.device is not None else ""
         self._update_faults.apply(SessionTarget(phone, session.outbox), update)
 
     def note(self, kind: str, qr_phone: QrPhone, to: str | None, **values: object) -> None:
-        """Write one row into the ledger that both sides of the network share."""
+        """Append a row to the shared ledger."""
         row = {"at": self.clock.now(), "phone_number_id": qr_phone.phone, "to": to, **values}
         self.network.ledger.put(kind, tuple(row.get(name) for name in FIELDS[kind]))
 
     def count(self, qr_phone: QrPhone, what: str) -> None:
-        """Count one thing of one phone."""
+        """Increment a counter of a phone."""
         self.network.ledger.count(qr_phone.phone, what)

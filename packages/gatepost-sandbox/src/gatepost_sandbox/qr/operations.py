@@ -1,4 +1,4 @@
-"""What may be asked of an open session, each operation one function."""
+"""The operations of an open session, one function each."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ from gatepost_sandbox.qr.session import Session, Wire
 
 
 class Out(Wire, Protocol):
-    """The side of a link that operations see."""
+    """The part of a link that operations use."""
 
     uploads: Uploads
 
@@ -45,7 +45,7 @@ def logout(qr: QrNetwork, out: Out, session: Session, asked: Logout) -> None:
 
 
 def pair(qr: QrNetwork, out: Out, session: Session, asked: Pair) -> None:
-    """Give a code to type."""
+    """Create a pairing code."""
     if session.state == "waiting_for_scan":
         out.put(answer(asked.ref, code=session.new_pairing_code(asked.phone)))
     else:
@@ -53,7 +53,7 @@ def pair(qr: QrNetwork, out: Out, session: Session, asked: Pair) -> None:
 
 
 def send(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Send) -> None:
-    """Take a message, and answer now, later or never."""
+    """Handle a message, and respond now, later or never."""
     verdict = take_send(qr, session, qr_phone, asked)
     if verdict.how == "cut":
         out.cut()
@@ -69,12 +69,12 @@ def edit(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Ed
 
 
 def delete(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Delete) -> None:
-    """Take a message back."""
+    """Delete a message."""
     out.put(take_delete(qr, qr_phone, asked))
 
 
 def read(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Read) -> None:
-    """Write down that messages were read."""
+    """Record that messages were read."""
     for message_id in asked.ids:
         qr.count(qr_phone, "reads")
         qr.note("read", qr_phone, qr.directory.find(asked.person), message_id=message_id, typing=False)
@@ -82,20 +82,20 @@ def read(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Re
 
 
 def typing(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Typing) -> None:
-    """Show, or no longer show, that an answer is being written."""
+    """Start or stop the typing indicator."""
     qr.count(qr_phone, "typing")
     out.put(answer(asked.ref))
 
 
 def check(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Check) -> None:
-    """Tell which numbers are on the network."""
+    """Report which numbers are on the network."""
     members = [phone for phone in asked.phones if qr.directory.is_member(phone)]
     known = [{"phone": phone, "lid": qr.directory.lid_of(phone)} for phone in members]
     out.put(answer(asked.ref, known=known))
 
 
 def put(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Put) -> None:
-    """Take a piece of a file."""
+    """Receive a chunk of a file."""
     done = out.uploads.take(asked)
     if isinstance(done, str):
         out.put(error(asked.ref, 0, "Bad upload", done))
@@ -104,13 +104,13 @@ def put(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Put
 
 
 def get(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Get) -> None:
-    """Give a file, piece by piece."""
+    """Send a file in chunks."""
     for frame in fetch(qr.files.find(qr_phone.phone, asked.handle), asked):
         out.put(frame)
 
 
 def _online(do: Callable[[QrNetwork, Out, Session, QrPhone, Any], None]) -> Callable[..., None]:
-    """The same operation, refused while nothing flows: what is refused so has certainly not left."""
+    """Wrap an operation so that it is refused while the session is offline; it was certainly not sent then."""
 
     def guarded(qr: QrNetwork, out: Out, session: Session, asked: Any) -> None:
         if session.online and session.device is not None:

@@ -1,4 +1,4 @@
-"""The events of one session, kept in order until the other side has them safely.
+"""The events of one session, kept in order until they are acknowledged.
 
 put ─► numbered, kept ─► on the wire while online ─► ack(n): forgotten up to n
                               ▲
@@ -25,7 +25,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many events were not acknowledged."""
+        """The number of unacknowledged events."""
         return len(self._kept)
 
     @property
@@ -34,7 +34,7 @@ class Outbox:
         return self._last
 
     def put(self, update: Update) -> None:
-        """Number an event, keep it, and tell it if anybody listens."""
+        """Number and store an event, and send it while online."""
         self._last += 1
         frame = {"event": update.item["event"], "session": self._session, "seq": self._last, **update.item}
         self._kept.append(frame)
@@ -42,12 +42,12 @@ class Outbox:
             self._tell(frame)
 
     def ack(self, seq: int) -> None:
-        """Forget everything up to a number."""
+        """Drop all events up to a number."""
         while self._kept and self._kept[0]["seq"] <= seq:
             self._kept.popleft()
 
     def go_online(self, tell: Tell) -> None:
-        """Tell everything that is kept, and from now on what comes; once is enough."""
+        """Send all stored events, and new ones from now on."""
         if self._tell is not None:
             return
         self._tell = tell
@@ -55,9 +55,9 @@ class Outbox:
             tell(frame)
 
     def go_offline(self) -> None:
-        """Only keep what comes."""
+        """Store new events without sending them."""
         self._tell = None
 
     def forget(self) -> None:
-        """Keep nothing: the device belongs to another phone now."""
+        """Drop all events: the device belongs to another phone now."""
         self._kept.clear()

@@ -1,4 +1,4 @@
-"""A phone in somebody's hand: what was sent in its name, whom it talks with, and whether the network still lets it."""
+"""A phone of the QR network: its messages, its conversations and its restrictions."""
 
 from collections import Counter
 from typing import Any
@@ -12,7 +12,7 @@ FOREVER = float("inf")
 
 
 class PhoneSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A phone as registered; with `auto_scan` it scans by itself so many seconds after the first code."""
+    """A phone as registered; with `auto_scan` it scans automatically that many seconds after the first code."""
 
     phone: Phone
     name: str = "Sandbox Phone"
@@ -20,7 +20,7 @@ class PhoneSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Message(msgspec.Struct):
-    """A message that was accepted from a session, and how often it was offered."""
+    """A message that was accepted from a session, and how often it was received."""
 
     id: str
     to: str
@@ -37,7 +37,7 @@ class Message(msgspec.Struct):
 
 
 class QrPhone:
-    """One phone at work."""
+    """One phone at run time."""
 
     def __init__(self, spec: PhoneSpec, seed: int) -> None:
         self.spec = spec
@@ -51,13 +51,13 @@ class QrPhone:
         self.banned_until = 0.0
 
     def is_locked(self, now: float) -> bool:
-        """Whether it may not open conversations."""
+        """Return whether the phone may not open conversations."""
         return now < self.locked_until
 
     def is_banned(self, now: float) -> bool:
-        """Whether the network shuts it out."""
+        """Return whether the phone is banned."""
         return now < self.banned_until
 
     def next_id(self, *, from_me: bool) -> str:
-        """The id of a message that was typed on a phone."""
+        """Return the id of a message that was typed on a phone."""
         return f"{'3EB0' if from_me else '3A'}{self.ids.getrandbits(72):018X}"

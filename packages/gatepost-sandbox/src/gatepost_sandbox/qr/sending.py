@@ -31,7 +31,7 @@ _TITLES = {
 
 
 class SendOutcome(msgspec.Struct, frozen=True):
-    """The answer to a send, or how it is kept from arriving."""
+    """The response to a send, and whether a fault drops or delays it."""
 
     frame: Frame
     how: Literal["answer", "cut", "hang"] = "answer"
@@ -39,7 +39,7 @@ class SendOutcome(msgspec.Struct, frozen=True):
 
 
 def take_send(qr: QrNetwork, session: Session, qr_phone: QrPhone, send: Send) -> SendOutcome:
-    """Take a message, or refuse it; the same id twice is the same message."""
+    """Accept or refuse a message; a repeated id is the same message."""
     to = qr.directory.find(send.to)
     problem = _check(qr, qr_phone, send)
     if problem is not None:
@@ -76,7 +76,7 @@ def take_edit(qr: QrNetwork, qr_phone: QrPhone, edit: Edit) -> Frame:
 
 
 def take_delete(qr: QrNetwork, qr_phone: QrPhone, delete: Delete) -> Frame:
-    """Take a message back; twice is once."""
+    """Delete a message; idempotent."""
     message = _sent(qr, qr_phone, delete)
     if message is None:
         return error(delete.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
@@ -162,11 +162,11 @@ def _answer(qr: QrNetwork, qr_phone: QrPhone, message: Message, ref: int) -> Sen
 
 
 def _plan(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message) -> None:
-    """Let receipts and the answer follow, as the person's character has it."""
+    """Schedule receipts and a reply, according to the person's character."""
     character = qr.network.people.character(message.to)
     kind = "voice" if message.content.get("voice") else message.type
     steps = plan_statuses(qr.network.settings.delays, character, qr_phone.jitter, kind)
-    if not character.reachable:  # the network does not tell that somebody blocked us: it never gets there
+    if not character.reachable:  # the network does not report a block: the message is never delivered
         del steps[1:]
     for step in steps:
         qr.clock.at(message.at + step.after, partial(report, qr, session, [message.id], step.label, message.to))
@@ -183,12 +183,12 @@ def _plan_reply(qr: QrNetwork, qr_phone: QrPhone, message: Message, seen_at: flo
 
 
 def _possible(reply: Reply, _: Received) -> bool:
-    """Here people write and react; there is nothing to tap."""
+    """Return whether a reply is possible: a text or a reaction; there are no buttons here."""
     return bool(reply.text) or reply.react is not None
 
 
 def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person: str) -> None:
-    """A receipt for messages that a session sent."""
+    """Send a receipt for messages of a session."""
     for message_id in ids:
         message = session.device.messages.get(message_id) if session.device else None
         if message is not None:

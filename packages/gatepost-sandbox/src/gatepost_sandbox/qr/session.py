@@ -1,4 +1,4 @@
-"""One session: the device that a link holds, from its first code to its logging out.
+"""One session: the device that a link holds, from its first code to its logout.
 
 open ─► connecting ─┬─ device known ──────────────────────────────► connected · limited · banned
                     └─ none ─► waiting_for_scan ─ 160 s ─► disconnected (scan_expired)
@@ -25,17 +25,17 @@ ONLINE = frozenset({"connected", "limited"})
 
 
 class Wire(Protocol):
-    """The way to the other side."""
+    """The connection to the client."""
 
     def put(self, frame: Frame) -> None:
         """Send one frame."""
 
     def cut(self) -> None:
-        """Lose the connection without a word."""
+        """Drop the connection abruptly."""
 
 
 class Session:
-    """What the sandbox knows of one session; every change of its state is told."""
+    """The state of one session; every change is reported."""
 
     def __init__(self, session_id: str, clock: Clock, random: Random) -> None:
         self.id = session_id
@@ -45,8 +45,8 @@ class Session:
         self.state, self.reason = "disconnected", "closed"
         self.code: str | None = None
         self.code_until = 0.0
-        self.pairing: tuple[str, str] | None = None  # who may type what
-        self.turn = 0  # timers of an earlier turn find themselves stale
+        self.pairing: tuple[str, str] | None = None  # phone and code
+        self.turn = 0  # invalidates timers of an earlier turn
         self._until: float | None = None
         self._served: str | None = None  # the phone whose events are kept, also after logging out
         self._clock = clock
@@ -54,23 +54,23 @@ class Session:
 
     @property
     def online(self) -> bool:
-        """Whether messages flow."""
+        """Whether the session is connected."""
         return self.state in ONLINE
 
     def attach(self, wire: Wire) -> None:
-        """Continue on this wire; whoever had the session before is told so."""
+        """Continue on this connection; the previous one is notified."""
         if self.wire is not None and self.wire is not wire:
             self.drop("replaced")
         self.wire = wire
 
     def detach(self, wire: Wire) -> None:
-        """The wire is gone, and nobody is left to tell."""
+        """Disconnect from a connection that is gone."""
         if self.wire is wire:
             self.wire = None
             self.drop("driver_gone")
 
     def begin(self) -> None:
-        """Connect the device, or show codes until somebody scans one."""
+        """Connect the device, or show codes until one is scanned."""
         self._end_turn()
         self._become("connecting", "started")
         if self.device is None:
@@ -80,7 +80,7 @@ class Session:
             self.resume("started")
 
     def resume(self, reason: str) -> None:
-        """Be what the phone's standing allows."""
+        """Enter the state that the phone's restrictions allow."""
         device, now = self.device, self._clock.now()
         if device is None:
             return
@@ -94,19 +94,19 @@ class Session:
             self.outbox.go_online(self.tell)
 
     def repeat(self) -> None:
-        """Tell once more how things stand."""
+        """Report the state again."""
         self._become(self.state, self.reason, until=self._until)
         if self.code is not None:
             self._tell_code(max(0.0, self.code_until - self._clock.now()))
 
     def new_pairing_code(self, phone: str) -> str:
-        """A code that this phone may type instead of scanning."""
+        """Return a code that this phone may type instead of scanning."""
         code = pairing_code(self._random)
         self.pairing = (phone, code)
         return code
 
     def link_to(self, qr_phone: QrPhone, lid: str) -> None:
-        """The phone has accepted: become a device of it, tell so, and restart as the network demands."""
+        """Become a device of the phone, report it, and reconnect as the network demands."""
         self._end_turn()
         if self._served not in (None, qr_phone.phone):
             self.outbox.forget()
@@ -123,17 +123,17 @@ class Session:
             self._clock.at(self._clock.now() + back_after, partial(self._back, self.turn))
 
     def log_out(self) -> None:
-        """Forget the device."""
+        """Remove the device."""
         self.shut("logged_out", "logged_out")
         self.device = None
 
     def shut(self, state: str, reason: str, *, until: float | None = None) -> None:
-        """Be in a state in which nothing flows."""
+        """Enter a disconnected state."""
         self._end_turn()
         self._become(state, reason, until=until)
 
     def tell(self, frame: Frame) -> None:
-        """Tell the other side, if there is one."""
+        """Send a frame to the client, if it is connected."""
         if self.wire is not None:
             self.wire.put(frame)
 

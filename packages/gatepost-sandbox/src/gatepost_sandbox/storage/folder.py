@@ -25,11 +25,11 @@ _STATE = re.compile(r"state\.([0-9]+)\Z")
 
 
 class FolderInUse(OSError):
-    """Another sandbox works in this folder."""
+    """Another sandbox uses this folder."""
 
 
 class Folder:
-    """What one sandbox keeps, and the recorder of its inputs."""
+    """The files of one sandbox, and the recorder of its inputs."""
 
     inline_max = 256 * 1024
 
@@ -44,21 +44,21 @@ class Folder:
         self._rolling = False
 
     def load(self, callback_client: CallbackClient) -> State | None:
-        """The newest snapshot; None when there is none yet."""
+        """Return the newest snapshot; None when there is none yet."""
         if self._generation == 0:
             return None
         return read_snapshot(self._path / f"state.{self._generation}", callback_client)
 
     def records(self) -> Iterator[Record]:
-        """The inputs since the newest snapshot."""
+        """Return the inputs since the newest snapshot."""
         return read_log(self._path / f"log.{self._generation}")
 
     def read_file(self, name: str) -> bytes:
-        """A large body."""
+        """Return a large body."""
         return (self._path / name).read_bytes()
 
     def set_aside(self) -> Path:
-        """Move what this version cannot read to a folder of its own."""
+        """Move files that this version cannot read to a separate folder."""
         old = self._path / f"old-{int(time.time())}"
         old.mkdir(mode=0o700, exist_ok=True)
         for name in os.listdir(self._path):
@@ -68,7 +68,7 @@ class Folder:
         return old
 
     def start(self, save: Callable[[], State]) -> None:
-        """Begin a new generation: a snapshot of what is there now, and an empty log."""
+        """Start a new generation: a snapshot of the present state, and an empty log."""
         self._save = save
         self._roll()
         for name in os.listdir(self._path):
@@ -76,26 +76,26 @@ class Folder:
                 (self._path / name).unlink()
 
     def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
-        """Keep one input."""
+        """Record one input."""
         if self._log is None:
             return
         try:
             self._log.write(now, kind, values)
         except OSError:
-            os.kill(os.getpid(), signal.SIGTERM)  # what cannot be kept must not be answered
+            os.kill(os.getpid(), signal.SIGTERM)  # an input that cannot be recorded must not be answered
             raise
         if self._log.size >= self._roll_at and not self._rolling:
             self._rolling = True
             asyncio.get_running_loop().call_soon(self._roll)  # between two inputs, not inside of one
 
     async def keep_file(self, content: bytes) -> str:
-        """Keep a large body, off the event loop."""
+        """Store a large body, off the event loop."""
         name = f"body-{uuid4().hex}"
         await asyncio.to_thread((self._path / name).write_bytes, content)
         return name
 
     def close(self) -> None:
-        """Write no more, and let the next sandbox have the folder."""
+        """Close the log and unlock the folder."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -108,7 +108,7 @@ class Folder:
         except OSError as error:
             if self._log is None:
                 raise
-            log.error("The sandbox goes on with its long log: it cannot write a snapshot: %s.", error.strerror)
+            log.error("The sandbox cannot write a snapshot and continues with its long log: %s.", error.strerror)
             self._roll_at = 2 * self._log.size
 
     def _begin_generation(self) -> None:
@@ -126,13 +126,13 @@ class Folder:
 
 
 def wait_until_free(path: Path, patience: float = 10.0) -> None:
-    """Wait for a sandbox to leave a folder, as one does whose parent was killed."""
+    """Wait until no sandbox uses a folder: one whose parent was killed stops soon."""
     if path.is_dir():
         os.close(_lock(path / "lock", patience))
 
 
 def _lock(path: Path, patience: float = 10.0) -> int:
-    """Take the folder for this process; the kernel gives it back however the process ends."""
+    """Lock the folder for this process; the kernel releases the lock when the process ends."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience
     while not _try_lock(file):

@@ -1,4 +1,4 @@
-"""The log: one file of records, each with its length and checksum, so that a record cut short by a kill is seen.
+"""The log: one file of records, each with its length and checksum, so that a truncated record is detected.
 
 record = length (4 bytes) │ CRC-32 (4 bytes) │ msgpack [sandbox time, real time, kind, values]
 """
@@ -39,7 +39,7 @@ class Log:
         self.size = 0
 
     def write(self, now: float, kind: str, values: tuple[object, ...]) -> None:
-        """Append one record; it is with the operating system when this returns."""
+        """Append one record; the operating system has it when this returns."""
         content = _encode((now, time.time(), kind, values))
         record = memoryview(_HEAD.pack(len(content), crc32(content)) + content)
         written = 0
@@ -53,12 +53,12 @@ class Log:
         self.size += written
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         os.close(self._file)
 
 
 def read_log(path: Path) -> Iterator[Record]:
-    """The records of a log, up to the first one that is not whole."""
+    """Yield the records of a log, up to the first one that is not whole."""
     if not path.exists():
         return
     with path.open("rb") as file:

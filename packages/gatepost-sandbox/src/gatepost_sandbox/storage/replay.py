@@ -1,4 +1,4 @@
-"""Recorded inputs, run again: each kind has one function that does to the network what the input did."""
+"""Replay of recorded inputs: one function for each kind."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,19 +17,19 @@ ReadFile = Callable[[str], bytes]
 
 
 class _Handshakes:
-    """In place of the HTTP client: the outcome of a handshake is known already."""
+    """Replaces the HTTP client in a replay: the outcome of a handshake is known."""
 
     def __init__(self, client: CallbackClient, *, passed: bool) -> None:
         self.post = client.post
         self._problem = None if passed else "the handshake failed"
 
     async def verify(self, *_: Any) -> str | None:
-        """The outcome, at once."""
+        """Return the outcome, at once."""
         return self._problem
 
 
 def replay(world: World, record: Record, read_file: ReadFile) -> None:
-    """Do again what one input did."""
+    """Replay one input."""
     world.network.clock.replay_at(record.now)
     _KINDS[record.kind](world, read_file, *record.values)
 

@@ -1,4 +1,4 @@
-"""From the folder to a running network: the newest snapshot, every input since, and on from there."""
+"""Restoring a network from its folder: the newest snapshot, then every input since."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ log = logging.getLogger("gatepost_sandbox")
 
 
 def restore(world: World, folder: Folder) -> None:
-    """Put the network of this folder in place of the new one, and record everything from here on."""
+    """Replace the new network by that of the folder, and record every input from now on."""
     state = _load(world, folder)
     if state is not None:
         world.settings = state.settings
@@ -27,11 +27,9 @@ def restore(world: World, folder: Folder) -> None:
 def _load(world: World, folder: Folder) -> State | None:
     try:
         return folder.load(world.callback_client)
-    except Exception as error:  # other code, or a file that the machine did not write to its end
+    except Exception as error:  # another version, or an incomplete file
         old = folder.set_aside()
-        told = (
-            "The sandbox starts with an empty network: what it kept was written by another version (%s). It is in %s."
-        )
+        told = "The sandbox starts with an empty network: its state is of another version (%s). It was moved to %s."
         log.warning(told, type(error).__name__, old)
         return None
 
@@ -50,6 +48,6 @@ def _replay_one(world: World, folder: Folder, record: Record) -> None:
     try:
         replay(world, record, folder.read_file)
     except ControlError:
-        return  # it was refused the first time too
+        return  # it failed the first time too
     except Exception as error:
         log.error("The sandbox could not replay a recorded %s: %s: %s", record.kind, type(error).__name__, error)

@@ -26,7 +26,7 @@ class OtherCode(Exception):
 
 
 class State(msgspec.Struct):
-    """The network at one moment of real time."""
+    """The network at a point in real time."""
 
     settings: SandboxSettings  # of the first start: a reset goes back to them
     network: Network
@@ -36,7 +36,7 @@ class State(msgspec.Struct):
 
 @cache
 def fingerprint() -> bytes:
-    """What tells one version of the sandbox's code from another."""
+    """Return a hash of the sandbox's code."""
     root, digest = Path(__file__).parents[1], sha256()
     for source in sorted(root.rglob("*.py")):
         digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes())
@@ -44,7 +44,7 @@ def fingerprint() -> bytes:
 
 
 def write_snapshot(path: Path, state: State) -> None:
-    """Write a snapshot, whole or not at all."""
+    """Write a snapshot atomically."""
     content = io.BytesIO()
     content.write(fingerprint() + b"\n")
     _Pickler(content, pickle.HIGHEST_PROTOCOL).dump(msgspec.structs.astuple(state))

@@ -1,4 +1,4 @@
-"""Message templates: the rules they are held to, the review they go through, and what becomes of them."""
+"""Message templates: their rules, their review and their status."""
 
 from gatepost_sandbox.templates.store import Templates
 from gatepost_sandbox.templates.template import Template

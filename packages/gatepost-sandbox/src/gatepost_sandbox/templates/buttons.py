@@ -15,7 +15,7 @@ MOST = {"QUICK_REPLY": 10, "URL": 2, "PHONE_NUMBER": 1, "COPY_CODE": 1, "FLOW": 
 
 
 def check_text(button: dict[str, Any]) -> Refusal | None:
-    """The label."""
+    """Check the label."""
     text = button.get("text")
     if not isinstance(text, str) or not text.strip():
         return lacking("BUTTONS", "text")
@@ -25,7 +25,7 @@ def check_text(button: dict[str, Any]) -> Refusal | None:
 
 
 def check_url(button: dict[str, Any]) -> Refusal | None:
-    """A link, fixed or with one variable at its end."""
+    """Check a link, fixed or with one variable at its end."""
     url = button.get("url")
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         return lacking("BUTTONS", "url")
@@ -40,7 +40,7 @@ def check_url(button: dict[str, Any]) -> Refusal | None:
 
 
 def check_phone(button: dict[str, Any]) -> Refusal | None:
-    """A number to call."""
+    """Check a number to call."""
     phone = button.get("phone_number")
     if not isinstance(phone, str) or not phone:
         return lacking("BUTTONS", "phone_number")
@@ -48,7 +48,7 @@ def check_phone(button: dict[str, Any]) -> Refusal | None:
 
 
 def check_code(button: dict[str, Any]) -> Refusal | None:
-    """A code to copy."""
+    """Check a code to copy."""
     example = button.get("example")
     example = example[0] if isinstance(example, list) and example else example
     if not isinstance(example, str) or not example:
@@ -57,7 +57,7 @@ def check_code(button: dict[str, Any]) -> Refusal | None:
 
 
 def check_flow(button: dict[str, Any]) -> Refusal | None:
-    """A flow to open."""
+    """Check a flow to open."""
     if not any(button.get(name) for name in ("flow_id", "flow_name", "flow_json")):
         return lacking("BUTTONS", "flow_id")
     return check_text(button)
@@ -84,7 +84,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Refusal | None]] = {
 
 
 def check_buttons(part: dict[str, Any]) -> Refusal | None:
-    """All buttons together."""
+    """Check all buttons together."""
     buttons = part.get("buttons")
     if not isinstance(buttons, list) or not buttons or not all(isinstance(button, dict) for button in buttons):
         return lacking("BUTTONS", "buttons")
@@ -96,7 +96,7 @@ def check_buttons(part: dict[str, Any]) -> Refusal | None:
 
 
 def check_count(kinds: list[str]) -> Refusal | None:
-    """How many of which, and that quick replies stand together."""
+    """Check the number of buttons of each type, and that quick replies are adjacent."""
     if len(kinds) > IN_ALL:
         return wrong(f"A template has at most {IN_ALL} buttons.")
     for kind, count in Counter(kinds).items():

@@ -13,7 +13,7 @@ HEADERS = ("TEXT", *MEDIA_HEADERS, "LOCATION", "PRODUCT")
 
 
 def check_header(part: dict[str, Any], form: Format) -> Refusal | None:
-    """A header of any format."""
+    """Check a header of any format."""
     kind = part.get("format")
     if kind not in HEADERS:
         return wrong(f"The format of a header is one of {', '.join(HEADERS)}.", BAD_HEADER)
@@ -45,7 +45,7 @@ def _check_header_text(part: dict[str, Any], form: Format) -> Refusal | None:
 
 
 def check_body(part: dict[str, Any], form: Format, most: int = BODY_MAX) -> Refusal | None:
-    """A body of text with its variables."""
+    """Check a body of text with its variables."""
     text = part.get("text")
     if not isinstance(text, str) or not text.strip():
         return lacking("BODY", "text")
@@ -59,7 +59,7 @@ def check_body(part: dict[str, Any], form: Format, most: int = BODY_MAX) -> Refu
 
 
 def check_footer(part: dict[str, Any]) -> Refusal | None:
-    """A footer of plain text."""
+    """Check a footer of plain text."""
     text = part.get("text")
     if not isinstance(text, str) or not text.strip():
         return lacking("FOOTER", "text")

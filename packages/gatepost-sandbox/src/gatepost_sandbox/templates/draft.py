@@ -1,4 +1,4 @@
-"""What a business hands in as a new template or as an edit: read, brought to one spelling, and checked."""
+"""New and edited templates: parsed, normalised and validated."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ _TTL: dict[Category, tuple[int, int]] = {
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A template that has passed every check of its form."""
+    """A valid template."""
 
     name: str
     language: str
@@ -42,7 +42,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 def read_draft(payload: dict[str, Any]) -> Draft | Refusal:
-    """A new template."""
+    """Return a new template."""
     for needed in ("name", "language", "category", "components"):
         if not payload.get(needed):
             return parameter(f"The parameter {needed} is required.")
@@ -57,7 +57,7 @@ def read_draft(payload: dict[str, Any]) -> Draft | Refusal:
 
 
 def read_content(name: str, language: str, payload: dict[str, Any]) -> Draft | Refusal:
-    """Category, format and components of a template whose name and language are known."""
+    """Parse category, format and components of a template with a known name and language."""
     category, form = str(payload["category"]).upper(), str(payload.get("parameter_format") or "POSITIONAL").upper()
     if category not in get_args(Category):
         return parameter(f"Param category must be one of {{{', '.join(get_args(Category))}}} - got {category[:32]!r}.")
@@ -75,7 +75,7 @@ def read_content(name: str, language: str, payload: dict[str, Any]) -> Draft | R
 
 
 def spell(components: Any) -> list[dict[str, Any]] | None:
-    """The components with types and formats in capitals, in cards and buttons too; None when they are no list."""
+    """Return the components with types and formats in upper case; None when they are not a list."""
     if not isinstance(components, list) or not all(isinstance(part, dict) for part in components):
         return None
     return [_spell_part(part) for part in components]
@@ -97,7 +97,7 @@ def _spell_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_ttl(draft: Draft) -> Refusal | None:
-    """How long the network may try, which each category bounds."""
+    """Check the time to live, which has bounds for each category."""
     if draft.ttl is None or draft.ttl == -1:
         return None
     least, most = _TTL[draft.category]
@@ -107,7 +107,7 @@ def check_ttl(draft: Draft) -> Refusal | None:
 
 
 def check_components(draft: Draft) -> Refusal | None:
-    """All components, by the rules of the template's build."""
+    """Check all components, by the rules of the template's build."""
     kinds = Counter(str(part.get("type")) for part in draft.components)
     for kind, count in kinds.items():
         if kind not in _TYPES:

@@ -1,4 +1,4 @@
-"""What the network says about a template it does not take: code 100 with a subcode of its own for each sort."""
+"""Refusals of templates: code 100 with a subcode for each kind of problem."""
 
 from gatepost_sandbox.errors import Refusal
 
@@ -30,7 +30,7 @@ _TITLES = {
 
 
 def wrong(why: str, subcode: int | None = None) -> Refusal:
-    """A template with something wrong."""
+    """Return the refusal of a template."""
     return Refusal(
         100,
         message="Invalid parameter",
@@ -41,10 +41,10 @@ def wrong(why: str, subcode: int | None = None) -> Refusal:
 
 
 def too_long(what: str, most: int) -> Refusal:
-    """A text is longer than it may be."""
+    """Return the refusal of a text that is too long."""
     return wrong(f"{what} must not be longer than {most} characters.", TOO_LONG)
 
 
 def lacking(kind: str, field: str) -> Refusal:
-    """A component lacks a field."""
+    """Return the refusal of a component that lacks a field."""
     return wrong(f"A component of type {kind} lacks the field {field}.", MISSING_FIELD)

@@ -1,4 +1,4 @@
-"""What the network decides about a template, by its own rule or by a hand at the control door.
+"""The review of templates, automatic or by the control API.
 
 PENDING ─┬─► APPROVED ──RED──► PAUSED 3 h ─► APPROVED ──RED──► PAUSED 6 h ─► APPROVED ──RED──► DISABLED
          └─► REJECTED          (pacing: PAUSED until the business unpauses it, 5 minutes later at the earliest)
@@ -29,7 +29,7 @@ Decide = Callable[[Template], object]
 
 
 class Review:
-    """Decides about the templates that are kept in one dictionary."""
+    """Reviews the templates of a store."""
 
     def __init__(
         self,
@@ -41,25 +41,25 @@ class Review:
         self._clock, self._rules, self._announce, self._kept = clock, rules, announce, kept
 
     def submit(self, template: Template, *, edited: bool = False) -> None:
-        """Have a template decided about after the time of a review, unless only hands decide."""
+        """Schedule the review of a template, unless reviews are manual."""
         rules = self._rules()
         if rules.review == "auto":
             self._later(template, rules.review_delay, partial(self._judge, edited=edited), _STATUS)
 
     def approve(self, template: Template, *, edited: bool = False) -> Template:
-        """Let a template be sent."""
+        """Approve a template."""
         if edited:
             self._announce(template.waba_id, webhook_values.COMPONENTS, webhook_values.components_value(template))
         return self._tell(self._change(template, status="APPROVED", rejected_reason="NONE"), "APPROVED")
 
     def reject(self, template: Template, reason: Reason, recommendation: str | None = None) -> Template:
-        """Say no."""
+        """Reject a template."""
         changed = self._change(template, status="REJECTED", rejected_reason=reason)
         advice = recommendation or (ADVICE if reason == "INVALID_FORMAT" else None)
         return self._tell(changed, "REJECTED", reason=reason, recommendation=advice)
 
     def rate(self, template: Template, quality: Quality) -> Template:
-        """Think better or worse of a template; red makes it rest, and the third time ends it."""
+        """Rate a template; RED pauses it, and disables it the third time."""
         now = self._clock.now()
         changed = self._change(template, quality=quality, quality_at=now)
         if quality != template.quality:
@@ -69,7 +69,7 @@ class Review:
         return self.pause(changed) if quality == "RED" and template.status == "APPROVED" else changed
 
     def pause(self, template: Template) -> Template:
-        """Let a template rest: 3 hours, then 6, then for good."""
+        """Pause a template: for 3 hours, then 6, then disable it."""
         if template.pauses >= len(PAUSES):
             return self.disable(template)
         title, seconds = PAUSES[template.pauses]
@@ -79,17 +79,17 @@ class Review:
         return changed
 
     def pause_for_pacing(self, template: Template) -> Template:
-        """Let a template rest until the business unpauses it."""
+        """Pause a template until the business unpauses it."""
         changed = self._change(template, status="PAUSED", pacing=True)
         return self._tell(changed, "PAUSED", title="RATE_LIMITING_PAUSE")
 
     def resume(self, template: Template) -> Template:
-        """End a rest."""
+        """Resume a paused template."""
         changed = self._change(template, status="APPROVED", quality="UNKNOWN", quality_at=self._clock.now())
         return self._tell(changed, "APPROVED", title="UNPAUSE")
 
     def unpause(self, template: Template) -> str | None:
-        """A business ends a rest; returns why it may not."""
+        """Unpause a template for the business; return why it cannot be, or None."""
         if template.status != "PAUSED" or not template.pacing:
             return "Only a template that pacing has paused can be unpaused."
         if self._clock.now() - template.since < UNPAUSE_AFTER:
@@ -98,12 +98,12 @@ class Review:
         return None
 
     def disable(self, template: Template) -> Template:
-        """End a template for good."""
+        """Disable a template."""
         now = self._clock.now()
         return self._tell(self._change(template, status="DISABLED"), "DISABLED", title="DISABLED", disabled_at=now)
 
     def move(self, template: Template, category: Category) -> Template:
-        """Put a template in another category."""
+        """Move a template to another category."""
         moved = {"category": category, "previous_category": template.category, "correct_category": None}
         changed = self._change(template, **moved)
         self._announce(
@@ -112,7 +112,7 @@ class Review:
         return changed
 
     def warn_move(self, template: Template, category: Category) -> Template:
-        """Say that a template will be put in another category a day later, and do it then."""
+        """Announce a new category, and move the template a day later."""
         changed = self._change(template, correct_category=category)
         value = webhook_values.impending_value(changed, category, self._clock.now() + NOTICE)
         self._announce(template.waba_id, webhook_values.CATEGORY, value)
@@ -120,7 +120,7 @@ class Review:
         return changed
 
     def archive(self, template: Template) -> str | None:
-        """Put a template away; it is deleted 28 days later. Returns why it cannot be."""
+        """Archive a template, which is deleted 28 days later; return why it cannot be, or None."""
         if template.status == "ARCHIVED":
             return "The template is archived already."
         changed = self._change(template, status="ARCHIVED", before_archive=template.status)
@@ -129,7 +129,7 @@ class Review:
         return None
 
     def unarchive(self, template: Template) -> str | None:
-        """Bring a template back as it was; returns why it cannot be."""
+        """Restore an archived template; return why it cannot be, or None."""
         if template.status != "ARCHIVED":
             return "The template is not archived."
         self._tell(self._change(template, status=template.before_archive), "UNARCHIVED")
@@ -163,7 +163,7 @@ class Review:
         return template
 
     def _later(self, template: Template, seconds: float, decide: Decide, same: tuple[str, ...]) -> None:
-        """Decide in some time, if the template is still there and these of its fields are the same."""
+        """Call `decide` later, if the template still exists and these fields have not changed."""
         self._clock.at(self._clock.now() + seconds, partial(self._if_same, template, decide, same))
 
     def _if_same(self, then: Template, decide: Decide, same: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Templates of a special build: one-time codes, carousels, and offers that end."""
+"""Special types of templates: one-time codes, carousels, and limited-time offers."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _OTP_URL = "https://www.whatsapp.com/otp/code/?otp_type={kind}&code=otp{{{{1}}}}
 
 
 def check_authentication(components: list[dict[str, Any]]) -> Refusal | None:
-    """One-time codes: the network writes the text itself, the business only says which parts it wants."""
+    """Check a one-time code template: the network writes its text, the business only chooses the parts."""
     body, footer, buttons = (component(components, kind) for kind in ("BODY", "FOOTER", "BUTTONS"))
     if component(components, "HEADER") is not None or body is None or "text" in body:
         return wrong("An authentication template has no header, and a body without a text of its own.")
@@ -35,7 +35,7 @@ def check_authentication(components: list[dict[str, Any]]) -> Refusal | None:
 
 
 def compose_authentication(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The components of a one-time code as they are kept, with the text the network adds."""
+    """Return the components of a one-time code as they are kept, with the text the network adds."""
     body, footer, buttons = (component(components, kind) for kind in ("BODY", "FOOTER", "BUTTONS"))
     secure = bool((body or {}).get("add_security_recommendation"))
     text = "*{{1}}* is your verification code." + (" Keep it to yourself." if secure else "")
@@ -52,7 +52,7 @@ def compose_authentication(components: list[dict[str, Any]]) -> list[dict[str, A
 
 
 def check_carousel(part: dict[str, Any], form: Format) -> Refusal | None:
-    """Two to ten cards, all of the same build."""
+    """Check that there are two to ten cards of the same structure."""
     cards = part.get("cards")
     if not isinstance(cards, list) or not CARDS_MIN <= len(cards) <= CARDS_MAX:
         return wrong(f"A carousel has {CARDS_MIN} to {CARDS_MAX} cards.")
@@ -69,7 +69,7 @@ def check_carousel(part: dict[str, Any], form: Format) -> Refusal | None:
 
 
 def check_card(parts: list[dict[str, Any]], form: Format) -> Refusal | None:
-    """One card: a picture, video or product, a short body, one or two buttons."""
+    """Check one card: a picture, video or product, a short body, one or two buttons."""
     header, body, buttons = (component(parts, kind) for kind in ("HEADER", "BODY", "BUTTONS"))
     if header is None or header.get("format") not in ("IMAGE", "VIDEO", "PRODUCT"):
         return wrong("A card has a header with an image, a video or a product.")
@@ -82,14 +82,14 @@ def check_card(parts: list[dict[str, Any]], form: Format) -> Refusal | None:
 
 
 def build_of(parts: list[dict[str, Any]]) -> tuple[Any, ...]:
-    """What must be the same on all cards."""
+    """Return what must be the same on all cards."""
     header, buttons = component(parts, "HEADER"), component(parts, "BUTTONS")
     kinds = (button.get("type") for button in (buttons or {}).get("buttons", ()))
     return (header or {}).get("format"), *kinds
 
 
 def check_offer(part: dict[str, Any], components: list[dict[str, Any]]) -> Refusal | None:
-    """An offer that ends: a short text, no footer, no other header than a picture or video."""
+    """Check an offer that ends: a short text, no footer, no other header than a picture or video."""
     offer = part.get("limited_time_offer")
     text = offer.get("text") if isinstance(offer, dict) else None
     if not isinstance(text, str) or not text.strip():

@@ -43,28 +43,28 @@ class Templates:
         self.review = Review(clock, rules, announce, self._kept)
 
     def open(self, waba_id: str) -> None:
-        """Give an account the templates it has from the start, the first time it is heard of."""
+        """Create the initial templates of an account on its first use."""
         if waba_id not in self._opened:
             self._opened.add(waba_id)
             for draft in STOCK:
                 self._add(waba_id, draft, "APPROVED")
 
     def of(self, waba_id: str) -> list[Template]:
-        """All templates of an account, oldest first."""
+        """Return all templates of an account, oldest first."""
         self.open(waba_id)
         return [template for template in self._kept.values() if template.waba_id == waba_id]
 
     def get(self, template_id: str) -> Template | None:
-        """The template with this id."""
+        """Return the template with this id."""
         return self._kept.get(template_id)
 
     def find(self, waba_id: str, name: str, language: str) -> Template | None:
-        """The template of this name in this language."""
+        """Return the template of this name in this language."""
         named = (found for found in self.of(waba_id) if found.name == name and found.language == language)
         return next(named, None)
 
     def create(self, waba_id: str, payload: dict[str, Any]) -> Template | Refusal:
-        """Take in a new template, or say why not."""
+        """Create a template, or return the refusal."""
         draft = read_draft(payload)
         if isinstance(draft, Refusal):
             return draft
@@ -77,7 +77,7 @@ class Templates:
         return template
 
     def edit(self, template: Template, payload: dict[str, Any]) -> Template | Refusal:
-        """Take in a changed template; it is reviewed anew."""
+        """Change a template, which is then reviewed again."""
         refusal = self._check_edit(template, payload)
         if refusal is not None:
             return refusal
@@ -120,7 +120,7 @@ class Templates:
         return None
 
     def migrate(self, source: str, target: str) -> tuple[list[str], list[dict[str, str]]]:
-        """Copy approved templates of one account to another; the ids of the copies, and what could not be copied."""
+        """Copy approved templates of one account to another; return the ids of the copies, and the failures."""
         moved, failed = [], []
         for template in self.of(source):
             if template.status != "APPROVED" or self.find(target, template.name, template.language) is not None:

@@ -1,4 +1,4 @@
-"""A message template as the network knows it, and as its API shows it."""
+"""A message template, and its form in the API."""
 
 from typing import Any, Literal
 
@@ -41,18 +41,18 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def component(components: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    """The component of this type, if there is one."""
+    """Return the component of this type, if there is one."""
     return next((found for found in components if found.get("type") == kind), None)
 
 
 def wording(template: Template) -> tuple[str, str]:
-    """The text of body and footer, by which doubles are known."""
+    """Return the text of body and footer, by which duplicates are found."""
     body, footer = component(template.components, "BODY"), component(template.components, "FOOTER")
     return (body or {}).get("text", ""), (footer or {}).get("text", "")
 
 
 def show(template: Template, fields: list[str] | None = None) -> dict[str, Any]:
-    """The template as the API answers: the usual fields, or those that were asked for."""
+    """Return the template as the API shows it, with the default or the requested fields."""
     node: dict[str, Any] = {name: getattr(template, name) for name in _SHOWN}
     node["quality_score"] = {"score": template.quality, "date": int(template.quality_at)}
     node["rejected_reason"] = template.rejected_reason

@@ -13,12 +13,12 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
 def names_in(text: str) -> list[str]:
-    """The variables of a text, each once, in the order they come."""
+    """Return the variables of a text, each once, in the order they come."""
     return list(dict.fromkeys(found.strip() for found in _VARIABLE.findall(text)))
 
 
 def check_names(text: str, form: Format, subcode: int) -> Refusal | None:
-    """Variables are {{1}}, {{2}}, … in order, or have names, as the template's format says."""
+    """Check that variables are {{1}}, {{2}}, … in order, or named, by the template's format."""
     names = names_in(text)
     if form == "POSITIONAL" and names != [str(place) for place in range(1, len(names) + 1)]:
         return wrong("Variables must be {{1}}, {{2}} and so on, in order and with none left out.", subcode)
@@ -30,7 +30,7 @@ def check_names(text: str, form: Format, subcode: int) -> Refusal | None:
 
 
 def check_places(text: str, subcode: int) -> Refusal | None:
-    """A variable stands neither first nor last nor right beside another, and has words around it."""
+    """Check that a variable is neither first, last nor next to another, and that there is enough text around it."""
     bare = text.strip()
     if bare.startswith("{{") or bare.endswith("}}"):
         return wrong("The text must not begin or end with a variable.", VARIABLE_AT_EDGE)
@@ -43,7 +43,7 @@ def check_places(text: str, subcode: int) -> Refusal | None:
 
 
 def check_examples(part: dict[str, Any], kind: str, key: str, form: Format, names: list[str]) -> Refusal | None:
-    """Each variable has an example; `key` is where they stand, such as body_text."""
+    """Check that each variable has an example; `key` is the field that holds them, such as body_text."""
     if not names:
         return None
     example = part.get("example")

@@ -35,7 +35,7 @@ def status_value(
     disabled_at: float | None = None,
     recommendation: str | None = None,
 ) -> dict[str, Any]:
-    """A template got another status."""
+    """Return the webhook value of a new status."""
     value: dict[str, Any] = {"event": event, **_named(template), "reason": reason}
     value["message_template_category"] = template.category
     if disabled_at is not None:
@@ -48,23 +48,23 @@ def status_value(
 
 
 def quality_value(template: Template, previous: Quality) -> dict[str, Any]:
-    """A template is thought better or worse of."""
+    """Return the webhook value of a new quality rating."""
     return {"previous_quality_score": previous, "new_quality_score": template.quality, **_named(template)}
 
 
 def impending_value(template: Template, correct: Category, at: float) -> dict[str, Any]:
-    """A template will get another category; `new_category` is still the one it has, as the network writes it."""
+    """Return the webhook value of an upcoming category change; `new_category` is the present one."""
     told = {"new_category": template.category, "correct_category": correct, "category_update_timestamp": int(at)}
     return {**_named(template), **told}
 
 
 def category_value(template: Template, previous: Category) -> dict[str, Any]:
-    """A template got another category."""
+    """Return the webhook value of a new category."""
     return {**_named(template), "previous_category": previous, "new_category": template.category}
 
 
 def components_value(template: Template) -> dict[str, Any]:
-    """A template got other words."""
+    """Return the webhook value of changed components."""
     value = _named(template)
     header, body, footer, buttons = (
         component(template.components, kind) for kind in ("HEADER", "BODY", "FOOTER", "BUTTONS")

@@ -1,4 +1,4 @@
-"""Interactive messages: header, body and footer as the form of each sort wants them, then its action."""
+"""Interactive messages: header, body and footer by the rules of each type, then its action."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ TEXT_ONLY = ("text",)
 
 
 class Form(msgspec.Struct, frozen=True):
-    """What one sort of interactive message looks like."""
+    """The rules of one type of interactive message."""
 
     action: Callable[[dict[str, Any]], tuple[MediaRef, ...]]
     headers: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ FORMS: dict[str, Form] = {
 
 
 def check_interactive(content: Any) -> tuple[MediaRef, ...]:
-    """The fields of an interactive message."""
+    """Check the fields of an interactive message."""
     holder = as_object(content, "interactive")
     sort = need_text(holder, "type", "interactive")
     form = FORMS.get(sort)
@@ -67,7 +67,7 @@ def check_interactive(content: Any) -> tuple[MediaRef, ...]:
 
 
 def check_header(holder: dict[str, Any], form: Form) -> tuple[MediaRef, ...]:
-    """A line of text or a file above the body."""
+    """Check a line of text or a file above the body."""
     if holder.get("header") is None and not form.header_required:
         return ()
     header = need_object(holder, "header", "interactive")
@@ -83,7 +83,7 @@ def check_header(holder: dict[str, Any], form: Form) -> tuple[MediaRef, ...]:
 
 
 def check_body(holder: dict[str, Any], sort: str, form: Form) -> None:
-    """The text in the middle."""
+    """Check the body text."""
     if holder.get("body") is None and not form.body_required:
         return
     body = need_object(holder, "body", "interactive")

@@ -1,4 +1,4 @@
-"""Cards side by side, all of one make: the same sort of picture above, the same sort of buttons below."""
+"""Carousels: cards with the same type of header and of buttons."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _LIMITS = "interactive.carousel.card"
 
 
 def check_carousel(action: dict[str, Any]) -> tuple[MediaRef, ...]:
-    """Two to ten cards."""
+    """Check that there are two to ten cards."""
     cards = need_list(action, "cards", "interactive.action", "interactive.carousel.cards")
     if len(cards) < CARDS_MIN:
         refuse(_CARDS, f"must have at least {CARDS_MIN} items")

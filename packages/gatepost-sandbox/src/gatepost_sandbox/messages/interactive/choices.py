@@ -1,4 +1,4 @@
-"""Things to tap: reply buttons, lists and links."""
+"""Reply buttons, lists and links."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _ACTION = "interactive.action"
 
 
 def check_buttons(action: dict[str, Any]) -> tuple[()]:
-    """One to three reply buttons."""
+    """Check one to three reply buttons."""
     buttons = need_list(action, "buttons", _ACTION, "interactive.buttons")
     ids, titles = [], []
     for index, button in enumerate(buttons):
@@ -35,7 +35,7 @@ def check_buttons(action: dict[str, Any]) -> tuple[()]:
 
 
 def check_list(action: dict[str, Any]) -> tuple[()]:
-    """Sections of rows behind one button."""
+    """Check a list: sections of rows."""
     need_text(action, "button", _ACTION, "interactive.list.button")
     sections = need_list(action, "sections", _ACTION, "interactive.list.sections")
     ids: list[str] = []
@@ -59,13 +59,13 @@ def _check_row(row: Any, path: str) -> str:
 
 
 def check_cta_url(action: dict[str, Any]) -> tuple[()]:
-    """One button that opens an address."""
+    """Check one button that opens an address."""
     check_link_button(action, _ACTION, "interactive.cta_url.display_text")
     return ()
 
 
 def check_link_button(action: dict[str, Any], path: str, limit: str) -> None:
-    """The action of a button that opens an address."""
+    """Check a button that opens a URL."""
     need_one_of(action, "name", path, ("cta_url",))
     parameters = need_object(action, "parameters", path)
     need_text(parameters, "display_text", f"{path}.parameters", limit)

@@ -1,4 +1,4 @@
-"""Things to buy: one product, a list of them, the whole catalog."""
+"""Products, product lists and the catalog."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ _ACTION = "interactive.action"
 
 
 def check_product(action: dict[str, Any]) -> tuple[()]:
-    """One product of a catalog."""
+    """Check one product of a catalog."""
     need_text(action, "catalog_id", _ACTION)
     need_text(action, "product_retailer_id", _ACTION)
     return ()
 
 
 def check_product_list(action: dict[str, Any]) -> tuple[()]:
-    """Sections of products of one catalog."""
+    """Check the sections of a product list."""
     need_text(action, "catalog_id", _ACTION)
     check_sections(action, _ACTION, "interactive.product_list")
     return ()
 
 
 def check_sections(holder: dict[str, Any], path: str, limits: str) -> None:
-    """Titled sections of products, not too many of either."""
+    """Check titles and sizes of product sections."""
     products = 0
     for index, section in enumerate(need_list(holder, "sections", path, f"{limits}.sections")):
         place = f"{path}.sections[{index}]"
@@ -39,7 +39,7 @@ def check_sections(holder: dict[str, Any], path: str, limits: str) -> None:
 
 
 def check_catalog(action: dict[str, Any]) -> tuple[()]:
-    """The way to the catalog, with a picture of one product if wanted."""
+    """Check the way to the catalog, with a picture of one product if wanted."""
     need_one_of(action, "name", _ACTION, ("catalog_message",))
     if action.get("parameters") is not None:
         parameters = need_object(action, "parameters", _ACTION)

@@ -1,4 +1,4 @@
-"""Things to ask for: a form (flow), a location, an address, and sorts that only have to be well-formed."""
+"""Requests for a form (flow), a location or an address, and types that only have to be well-formed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _PARAMETERS = f"{_ACTION}.parameters"
 
 
 def check_flow(action: dict[str, Any]) -> tuple[()]:
-    """A form to fill in."""
+    """Check a form to fill in."""
     need_one_of(action, "name", _ACTION, ("flow",))
     parameters = need_object(action, "parameters", _ACTION)
     need_text(parameters, "flow_message_version", _PARAMETERS)
@@ -35,13 +35,13 @@ def _check_flow_payload(payload: dict[str, Any]) -> None:
 
 
 def check_location_request(action: dict[str, Any]) -> tuple[()]:
-    """A request to share a place."""
+    """Check a request to share a place."""
     need_one_of(action, "name", _ACTION, ("send_location",))
     return ()
 
 
 def check_address(action: dict[str, Any]) -> tuple[()]:
-    """A request for an address, which the network has in India alone."""
+    """Check a request for an address, which the network has in India alone."""
     need_one_of(action, "name", _ACTION, ("address_message",))
     parameters = need_object(action, "parameters", _ACTION)
     need_one_of(parameters, "country", _PARAMETERS, ("IN",))
@@ -52,7 +52,7 @@ def check_address(action: dict[str, Any]) -> tuple[()]:
 
 
 def check_any_action(action: dict[str, Any]) -> tuple[()]:
-    """An action of which only the shape is known."""
+    """Check an action of which only the shape is known."""
     need_text(action, "name", _ACTION)
     if action.get("parameters") is not None:
         need_object(action, "parameters", _ACTION)

@@ -1,4 +1,4 @@
-"""Template messages: the form of what is sent, and whether it fits the template as it is kept.
+"""Template messages: the format of the request, and whether it matches the stored template.
 
 shape.py    name, language, components: JSON types alone              (no template needed)
 match.py    status, then header · body · buttons · cards one by one    (132000 count, 132012 format, 132005 length)

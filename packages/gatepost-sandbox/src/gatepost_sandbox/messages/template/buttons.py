@@ -1,4 +1,4 @@
-"""The buttons of a template: which of them need a parameter, and of which sort."""
+"""The buttons of a template: which of them need a parameter, and of which type."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _SORTS = {
 
 
 def check_buttons(stored: list[dict[str, Any]], components: list[dict[str, Any]]) -> None:
-    """Every button that was sent is the template's, and every one that needs a parameter has it."""
+    """Check that every button exists in the template and has the parameter that it needs."""
     sent = {button_index(one): one for one in components if one["type"].lower() == "button"}
     for index, component in sent.items():
         if index is None or index >= len(stored):
@@ -36,7 +36,7 @@ def check_buttons(stored: list[dict[str, Any]], components: list[dict[str, Any]]
 
 
 def needs_parameter(button: dict[str, Any]) -> bool:
-    """Whether a button cannot go out as it is kept."""
+    """Return whether a button needs a parameter."""
     kind = str(button.get("type", "")).upper()
     return kind in ("COPY_CODE", "OTP", "MPM") or (kind == "URL" and bool(find_variables(str(button.get("url", "")))))
 

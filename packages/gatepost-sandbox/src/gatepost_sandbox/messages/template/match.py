@@ -1,4 +1,4 @@
-"""Whether what is sent fits the template: status first, then every part that has something to fill in."""
+"""Matching a message with its template: status first, then every part with variables."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Parts = dict[str, dict[str, Any]]
 
 
 def check_fit(content: dict[str, Any], template: StoredTemplate | None) -> Refusal | None:
-    """Why a message cannot go out with this template, or None."""
+    """Return why a message cannot go out with this template, or None."""
     name, language = content["name"], content["language"]["code"]
     if template is None:
         return Refusal(132001, details=f"template name ({name}) does not exist in {language}")
@@ -33,7 +33,7 @@ def check_fit(content: dict[str, Any], template: StoredTemplate | None) -> Refus
 
 
 def check_parts(stored: list[dict[str, Any]], sent: list[dict[str, Any]], *, named: bool, card: bool = False) -> None:
-    """Every part of a template, or of one card of it, against the components that were sent."""
+    """Check every part of a template, or of a card, against the components in the message."""
     parts: Parts = {component["type"].lower(): component for component in stored}
     offer = "limited_time_offer" in parts
     body_limit = "template.body.card" if card else "template.body.limited_time_offer" if offer else "template.body"
@@ -92,6 +92,6 @@ def _count(where: str, got: int, wanted: int) -> Refused:
 
 
 def fill_in(content: dict[str, Any], template: StoredTemplate) -> str:
-    """The body as the person reads it."""
+    """Check the body as the person reads it."""
     body = next((part for part in template.components if part["type"].lower() == "body"), {})
     return fill(str(body.get("text", "")), find_parameters(content.get("components") or [], "body"))

@@ -1,4 +1,4 @@
-"""The form of a template message, before anybody looks up the template."""
+"""The format of a template message, without looking up the template."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ SUB_TYPES = ("quick_reply", "url", "copy_code", "flow", "catalog", "mpm", "voice
 
 
 def check_template(content: Any) -> tuple[MediaRef, ...]:
-    """The fields of a template message."""
+    """Check the fields of a template message."""
     holder = as_object(content, "template")
     need_text(holder, "name", "template", "template.name")
     need_text(need_object(holder, "language", "template"), "code", "template.language")
@@ -42,7 +42,7 @@ def check_template(content: Any) -> tuple[MediaRef, ...]:
 
 
 def check_components(holder: dict[str, Any], path: str) -> tuple[MediaRef, ...]:
-    """Each component of a message or of a card."""
+    """Check each component of a message or of a card."""
     refs: tuple[MediaRef, ...] = ()
     for index, value in enumerate(need_list(holder, "components", path)):
         place = f"{path}.components[{index}]"
@@ -58,7 +58,7 @@ def check_components(holder: dict[str, Any], path: str) -> tuple[MediaRef, ...]:
 
 
 def check_cards(component: dict[str, Any], path: str) -> tuple[MediaRef, ...]:
-    """The cards of a carousel."""
+    """Check the cards of a carousel."""
     refs: tuple[MediaRef, ...] = ()
     for index, value in enumerate(need_list(component, "cards", path)):
         place = f"{path}.cards[{index}]"
@@ -85,7 +85,7 @@ def _check_component(component: dict[str, Any], kind: str, path: str) -> tuple[M
 
 
 def button_index(component: dict[str, Any]) -> int | None:
-    """Which button a component is about: the network takes a number and its text alike."""
+    """Return the index of the button of a component; the network accepts a number or its string."""
     index = str(component.get("index", ""))
     return int(index) if index.isascii() and index.isdigit() else None
 

@@ -12,13 +12,13 @@ _WORDS = ("text", "currency", "date_time")
 
 
 def find_variables(text: str) -> list[str]:
-    """The names of a text's variables, each once, in the order they are filled."""
+    """Return the names of a text's variables, each once, in the order they are filled."""
     names = dict.fromkeys(_VARIABLE.findall(text))
     return sorted(names, key=int) if all(name.isdigit() for name in names) else list(names)
 
 
 def find_parameters(components: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """What was sent for one part."""
+    """Return what was sent for one part."""
     return [
         parameter
         for component in components
@@ -28,7 +28,7 @@ def find_parameters(components: list[dict[str, Any]], kind: str) -> list[dict[st
 
 
 def check_words(where: str, text: str, parameters: list[dict[str, Any]], *, named: bool) -> str:
-    """Whether the parameters fill a text's variables exactly; gives the text filled in."""
+    """Check that the parameters match the variables of a text; return the text with its variables filled in."""
     wanted = find_variables(text)
     if len(parameters) != len(wanted):
         details = (
@@ -53,13 +53,13 @@ def _check_word(where: str, parameter: dict[str, Any]) -> None:
 
 
 def words_of(parameter: dict[str, Any]) -> str:
-    """What a parameter puts in the place of its variable."""
+    """Return the text that a parameter gives its variable."""
     kind = parameter["type"].lower()
     return str(parameter["text"] if kind == "text" else parameter[kind]["fallback_value"])
 
 
 def fill(text: str, parameters: list[dict[str, Any]]) -> str:
-    """A text with its variables filled, by name where the parameters have names."""
+    """Return a text with its variables filled, by name where the parameters have names."""
     order = find_variables(text)
     words = {
         str(parameter.get("parameter_name") or name): words_of(parameter)
@@ -69,7 +69,7 @@ def fill(text: str, parameters: list[dict[str, Any]]) -> str:
 
 
 def mismatch(where: str, wanted: str, got: str) -> Refused:
-    """A parameter of the wrong sort."""
+    """Return a parameter of the wrong sort."""
     return Refused(
         Refusal(132012, details=f"{where}: Format mismatch, expected {wanted.upper()}, received {got.upper()}")
     )

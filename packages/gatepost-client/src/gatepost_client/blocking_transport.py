@@ -11,16 +11,16 @@ from pyreqwest.request import SyncRequestBuilder
 
 from gatepost_client.errors import NoAnswer
 from gatepost_client.events import Event
-from gatepost_client.http import Opened, dress, explain, headers_of, open_line, set_up
-from gatepost_client.retry import PATIENT, Retry, carry, play
+from gatepost_client.http import OpenResponse, dress, explain, headers_of, open_line, set_up
+from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
 T = TypeVar("T")
 
 
-class Blocking:
-    """Runs calls one after the other. May be shared by threads; close it, or use it as a context."""
+class BlockingTransport:
+    """Runs calls one at a time. It may be shared by threads; close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class Blocking:
         self._client.close()
 
     def run(self, plan: Call[T] | Plan[T]) -> T:
-        """Carry out a call, or a plan of several."""
+        """Run a call, or a plan of several calls."""
         with ExitStack() as kept:
-            return self._drive(play(plan, self._retry, self._now), kept)
+            return self._drive(run_steps(plan, self._retry, self._now), kept)
 
     def items(self, listing: Listing[T]) -> Iterator[T]:
-        """All items of a list, read page by page."""
+        """Yield all items of a list, read page by page."""
         page, cursor = self.run(listing.call), listing.start
         yield from page.items
         while (step := following(listing, page, cursor)) is not None:
@@ -61,8 +61,8 @@ class Blocking:
             page = self.run(call)
             yield from page.items
 
-    def news(self, call: Call[None]) -> Iterator[Event]:
-        """Events as they happen. After a cut it comes back by itself and goes on behind the last one."""
+    def follow_stream(self, call: Call[None]) -> Iterator[Event]:
+        """Yield events as they happen. A broken stream is resumed after its last event."""
         reader = EventReader()
         while True:
             try:
@@ -74,10 +74,10 @@ class Blocking:
             self._sleep(reader.retry)
 
     def pieces(self, call: Call[None]) -> Iterator[bytes]:
-        """The body of an answer, piece by piece."""
+        """Yield the body of an answer, piece by piece."""
         with ExitStack() as kept:
-            answer = self._drive(carry(call.request, self._retry, self._now), kept)
-            assert isinstance(answer, Opened)
+            answer = self._drive(send_with_retries(call.request, self._retry, self._now), kept)
+            assert isinstance(answer, OpenResponse)
             try:
                 while (piece := answer.reader.read_chunk()) is not None:
                     yield bytes(piece)
@@ -112,4 +112,4 @@ class Blocking:
             if response.status >= 300:
                 return Answer(response.status, headers_of(response), bytes(response.bytes()))
             kept.enter_context(stack.pop_all())
-            return Opened(response.status, headers_of(response), b"", response.body_reader)
+            return OpenResponse(response.status, headers_of(response), b"", response.body_reader)

@@ -1,4 +1,4 @@
-"""How calls are made: a method, a path, perhaps a body, and the type of the answer's `data`."""
+"""Builders of calls: a method, a path, an optional body, and the type of the response's `data`."""
 
 import uuid
 from typing import Any, Generic, TypeVar
@@ -27,40 +27,40 @@ class _List(msgspec.Struct, Generic[T], frozen=True):
 
 
 def fetch(kind: type[T], *parts: str, query: Query = NO_QUERY) -> Call[T]:
-    """A GET of one thing."""
+    """Return a GET of one object."""
     return Call(Request("GET", path_of(*parts), show_query(query), repeatable=True), reader(kind))
 
 
 def pages(kind: type[T], *parts: str, cursor: str = "cursor", query: Query = NO_QUERY) -> Listing[T]:
-    """A GET of a list."""
+    """Return a GET of a list."""
     shown = show_query({"limit": PAGE} | dict(query))
     return Listing(Call(Request("GET", path_of(*parts), shown, repeatable=True), _page_reader(kind)), cursor)
 
 
 def create(kind: type[T], *parts: str, body: Any, key: str | None = None) -> Call[T]:
-    """A POST that creates and honours an idempotency key, so that it may be repeated."""
+    """Return a POST that creates and honours an idempotency key, so that it may be repeated."""
     request = Request("POST", path_of(*parts), body=encode(body), key=key or new_key(), repeatable=True)
     return Call(request, reader(kind))
 
 
 def act(kind: type[T], method: str, *parts: str, body: Any = None, repeatable: bool = False) -> Call[T]:
-    """Any other change; `repeatable` where twice is the same as once."""
+    """Return any other change; `repeatable` if it is idempotent."""
     encoded = None if body is None else encode(body)
     return Call(Request(method, path_of(*parts), body=encoded, repeatable=repeatable), reader(kind))
 
 
 def remove(*parts: str) -> Call[None]:
-    """A DELETE. It is not repeated after a lost answer: the second would say that there is no such thing."""
+    """Return a DELETE. It is not retried after a lost response: the second request would fail with not_found."""
     return Call(Request("DELETE", path_of(*parts)), nothing)
 
 
 def stream(*parts: str, query: Query = NO_QUERY) -> Call[None]:
-    """A GET whose answer is read piece by piece."""
+    """Return a GET whose response is streamed."""
     return Call(Request("GET", path_of(*parts), show_query(query), repeatable=True, streamed=True), nothing)
 
 
 def reader(kind: Any) -> Any:
-    """How to read an answer whose `data` is of one type."""
+    """Return a function that decodes the `data` of a response as a type."""
 
     def read(answer: Answer) -> Any:
         return read_data(answer, _Data[kind]).data
@@ -69,11 +69,11 @@ def reader(kind: Any) -> Any:
 
 
 def nothing(answer: Answer) -> None:
-    """An answer that says no more than that it is done."""
+    """Read nothing from a response without data."""
 
 
 def new_key() -> str:
-    """A fresh idempotency key."""
+    """Return a fresh idempotency key."""
     return uuid.uuid4().hex
 
 

@@ -1,4 +1,4 @@
-"""The awaiting transport: runs the steps of a call in the running loop. All decisions are in `retry.py`."""
+"""The asynchronous transport: runs the steps of a call in the running loop. All decisions are in `retry.py`."""
 
 import asyncio
 import time
@@ -12,16 +12,16 @@ from pyreqwest.request import RequestBuilder
 
 from gatepost_client.errors import NoAnswer
 from gatepost_client.events import Event
-from gatepost_client.http import Opened, dress, explain, headers_of, open_line, set_up
-from gatepost_client.retry import PATIENT, Retry, carry, play
+from gatepost_client.http import OpenResponse, dress, explain, headers_of, open_line, set_up
+from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
 T = TypeVar("T")
 
 
-class Awaiting:
-    """Runs calls in one event loop, as many at once as wanted; close it, or use it as a context."""
+class AsyncTransport:
+    """Runs calls in one event loop, any number at a time; close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class Awaiting:
         await self._client.close()
 
     async def run(self, plan: Call[T] | Plan[T]) -> T:
-        """Carry out a call, or a plan of several."""
+        """Run a call, or a plan of several calls."""
         async with AsyncExitStack() as kept:
-            return await self._drive(play(plan, self._retry, self._now), kept)
+            return await self._drive(run_steps(plan, self._retry, self._now), kept)
 
     async def items(self, listing: Listing[T]) -> AsyncIterator[T]:
-        """All items of a list, read page by page."""
+        """Yield all items of a list, read page by page."""
         page, cursor = await self.run(listing.call), listing.start
         for item in page.items:
             yield item
@@ -64,8 +64,8 @@ class Awaiting:
             for item in page.items:
                 yield item
 
-    async def news(self, call: Call[None]) -> AsyncIterator[Event]:
-        """Events as they happen. After a cut it comes back by itself and goes on behind the last one."""
+    async def follow_stream(self, call: Call[None]) -> AsyncIterator[Event]:
+        """Yield events as they happen. A broken stream is resumed after its last event."""
         reader = EventReader()
         while True:
             try:
@@ -78,10 +78,10 @@ class Awaiting:
             await self._sleep(reader.retry)
 
     async def pieces(self, call: Call[None]) -> AsyncIterator[bytes]:
-        """The body of an answer, piece by piece."""
+        """Yield the body of an answer, piece by piece."""
         async with AsyncExitStack() as kept:
-            answer = await self._drive(carry(call.request, self._retry, self._now), kept)
-            assert isinstance(answer, Opened)
+            answer = await self._drive(send_with_retries(call.request, self._retry, self._now), kept)
+            assert isinstance(answer, OpenResponse)
             try:
                 while (piece := await answer.reader.read_chunk()) is not None:
                     yield bytes(piece)
@@ -116,4 +116,4 @@ class Awaiting:
             if response.status >= 300:
                 return Answer(response.status, headers_of(response), bytes(await response.bytes()))
             await kept.enter_async_context(stack.pop_all())
-            return Opened(response.status, headers_of(response), b"", response.body_reader)
+            return OpenResponse(response.status, headers_of(response), b"", response.body_reader)
