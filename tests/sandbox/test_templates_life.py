@@ -84,7 +84,10 @@ async def test_with_manual_review_a_hand_decides(sandbox: Driver, receiver: Rece
     verdict = {"decision": "reject", "reason": "PROMOTIONAL"}
     await sandbox.control("POST", f"templates/{second}/review", verdict)
     wrong = await sandbox.call("POST", f"/control/templates/{first}/review", {"decision": "resume"})
-    assert (wrong.status, wrong.json) == (409, {"error": "a template with status APPROVED does not allow the decision resume"})
+    assert (wrong.status, wrong.json) == (
+        409,
+        {"error": "a template with status APPROVED does not allow the decision resume"},
+    )
     assert (await sandbox.call("POST", "/control/templates/1/review", {"decision": "approve"})).status == 404
     await sandbox.advance(0)
     assert [(one["event"], one["reason"]) for one in news(receiver)] == [
