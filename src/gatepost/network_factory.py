@@ -96,7 +96,7 @@ class NetworkFactory:
             pair_burst=pace_.pair_burst,
             tier=pace_.tier if reported is None else reported,
             # A tier that the network reported takes precedence over our own promotion.
-            ladder=() if state.get("tier_from") == "network" else pace.up_to(pace_.ladder, reported),
+            ladder=() if state.get("tier_from") == "network" else pace.promotable_tiers(pace_.ladder, reported),
             rise_after=timedelta(hours=pace_.rise_hours),
             tier_since=datetime.fromisoformat(since) if since else ids.time_of(config.id),
             quality=state.get("quality"),

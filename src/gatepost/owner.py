@@ -1,10 +1,10 @@
 """Owning channels: at most one process acts for a channel at a time, and only while its lease holds.
 
-sweep, 1 s    channels with work and no owner ─► claim ─► Holding: a lane that sends, a round per endpoint
-              channels of ours with news      ─► ring (a lost wake-up costs a second, never a message)
-renew, 5 s    what is still ours is kept; what is not ends at once
-idle          nothing to do for a minute ─► given back, with the time of the next thing to do
-stop          each channel is given back as soon as it is done, whatever the others still wait for
+sweep, 1 s    channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
+              our channels with new events    ─► wake (a lost wake-up costs a second, never a message)
+renew, 5 s    leases are extended; a channel whose lease another process took is dropped at once
+idle          nothing to do for a minute ─► released, with the time of the next work
+stop          each channel is released as soon as it is done, independently of the others
 """
 
 import asyncio
@@ -39,16 +39,16 @@ from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
-_AVOID = 10.0  # seconds before a channel that could not be served is tried again
+_AVOID = 10.0  # seconds before a channel that could not be served is claimed again
 _STALLED = 5.0  # seconds that a session may wait for the rest of a statement: as long as for the rest of a transaction
 _MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
 _SWEEP_AGAIN = 2.0  # seconds at most between sweeps that fail
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
-_LAST_WORDS = 2.0  # seconds for the last statements of a process that stops
+_STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops
 
 
 class Owner:
-    """Claims, keeps and gives back the channels of one process."""
+    """Claims, keeps and releases the channels of one process."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class Owner:
 
     @property
     def owned(self) -> int:
-        """How many channels are ours."""
+        """How many channels this process owns."""
         return len(self._owned)
 
     def wake(self, channel_id: UUID, *, sending: bool = True) -> bool:
-        """Wakes a channel of ours. False: it is not ours (and is looked at soon, in case nobody owns it)."""
+        """Wakes a channel of ours. False: it is not ours; a sweep follows soon, in case it has no owner."""
         owned = self._owned.get(channel_id)
         if owned is None:
             self._wake.set()
@@ -114,12 +114,12 @@ class Owner:
         return True
 
     async def stop(self, seconds: float) -> None:
-        """Ends all holdings within the time given, each by itself, and gives their channels back."""
+        """Ends and releases all channels within the time given, independently of each other."""
         self._stopping = True
         for sweep in self._loops[:1]:
             await sweep.stop()
         for channel_id, owned in self._owned.items():
-            self._end_apart(self._end_held(channel_id, owned))
+            self._end_in_background(self._end_and_release(channel_id, owned))
         if self._endings:  # meanwhile leases are renewed
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
@@ -129,19 +129,19 @@ class Owner:
             owned.valid_until = 0.0
         self._owned.clear()
         last = asyncio.create_task(attempt("release of channels", partial(release_all, self._db, self.id)))
-        await asyncio.wait([last], timeout=_LAST_WORDS)
+        await asyncio.wait([last], timeout=_STOP_WITHIN)
         for task in (last, *self._endings):
             task.cancel()
 
-    async def _end_held(self, channel_id: UUID, owned: OwnedChannel) -> None:
-        """The lease is kept until what is in flight has come to its end."""
+    async def _end_and_release(self, channel_id: UUID, owned: OwnedChannel) -> None:
+        """Keeps the lease until what is in flight is finished."""
         await attempt("end of a channel", owned.end, channel=channel_id.hex)
         self._owned.pop(channel_id, None)
         owned.valid_until = 0.0
         await self._release(owned.lease)
 
-    def _end_apart(self, ending: Coroutine[Any, Any, None]) -> None:
-        """Apart from the sweep: what is in flight may take its time, and no other channel waits for it."""
+    def _end_in_background(self, ending: Coroutine[Any, Any, None]) -> None:
+        """Not within the sweep: what is in flight may take long, and no other channel waits for it."""
         task = asyncio.create_task(ending)
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
@@ -157,7 +157,7 @@ class Owner:
             await asyncio.sleep(0.05)
 
     async def sweep(self) -> None:
-        """One look around. A channel that cannot be served must not keep us from the others."""
+        """Checks all channels once. One that cannot be served must not affect the others."""
         now = self._clock.monotonic()
         for channel_id in await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
             if channel_id in self._owned or now < self._avoid.get(channel_id, now):
@@ -167,11 +167,11 @@ class Owner:
         ends = await read_log_ends(self._db, list(self._owned)) if self._owned else {}
         for channel_id, owned in list(self._owned.items()):
             check = partial(self._check, channel_id, owned, ends.get(channel_id))
-            if not await self._try("look after a channel", check, channel_id) and channel_id in self._owned:
-                self._drop(channel_id, owned, "it could not be looked after")
+            if not await self._try("check of a channel", check, channel_id) and channel_id in self._owned:
+                self._drop(channel_id, owned, "it could not be checked")
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
-        """Does something for one channel; only an outage of the database, which concerns all of them, is raised."""
+        """Runs a step for one channel; raises only an outage of the database, which affects all channels."""
         try:
             await step()
         except Unavailable:
@@ -199,10 +199,10 @@ class Owner:
             await owned.begin(sender)
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
-        """Rings when there is news, ends what is lost, gives back what is idle."""
+        """Wakes a channel with new events, drops one that is lost, releases one that is idle."""
         now = self._clock.monotonic()
         if end is None or owned.broken or not owned.alive():
-            why = "there is no such channel" if end is None else "a loop of it ended" if owned.alive() else None
+            why = "the channel does not exist" if end is None else "one of its tasks ended" if owned.alive() else None
             self._drop(channel_id, owned, why or "its lease was lost or not renewed in time")
             return
         if end != owned.seen:
@@ -212,24 +212,24 @@ class Owner:
             owned.busy_at = now
             owned.refresh()
         elif now - owned.busy_at > self._settings.idle:
-            await self._give_back(channel_id, owned)
+            await self._release_idle(channel_id, owned)
             return
         await owned.save()
 
-    async def _give_back(self, channel_id: UUID, owned: OwnedChannel) -> None:
+    async def _release_idle(self, channel_id: UUID, owned: OwnedChannel) -> None:
         await owned.save()
         if await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work()):
             del self._owned[channel_id]
             owned.valid_until = 0.0
-            self._end_apart(owned.end())
+            self._end_in_background(owned.end())
 
     def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str) -> None:
-        """A channel that is no longer ours, or whose lane broke: its next owner starts from what is on disk."""
+        """Gives up a channel that is no longer ours, or whose tasks failed; its next owner starts from the database."""
         self._count("dropped")
         log.warning("channel dropped", channel=channel_id.hex, alive=owned.alive(), reason=why)
         del self._owned[channel_id]
         owned.valid_until = 0.0
-        self._end_apart(self._end_dropped(owned))
+        self._end_in_background(self._end_dropped(owned))
 
     async def _end_dropped(self, owned: OwnedChannel) -> None:
         await attempt("end of a channel", owned.end, channel=owned.lease.channel_id.hex)
@@ -264,15 +264,15 @@ class Owner:
             self._unrenewed_since = self._clock.monotonic()
 
     async def _stall_step(self) -> None:
-        """Apart from the other loops, which may wait for the very locks that a stalled session holds."""
+        """A loop of its own: the others may wait for the very locks that a stalled session holds."""
         await asyncio.sleep(_STALLED / 2)
         if ended := await end_stalled_sessions(self._db, _STALLED):
             log.warning("stalled sessions ended", sessions=ended)
 
     async def renew(self) -> None:
-        """Keeps the leases. A lease that another took meanwhile ends here and now.
+        """Renews the leases. A channel whose lease another process took is dropped.
 
-        First those whose row is free: one that somebody holds locked for long must not cost the others theirs.
+        Rows that are not locked come first: a long lock on one row must not cost the others their leases.
         """
         asked = dict(self._owned)  # one that is claimed meanwhile is not asked for, and stays
         await self._renew(asked, skip_locked=True)
@@ -282,7 +282,7 @@ class Owner:
             owned.valid_until = 0.0
 
     async def _renew(self, asked: dict[UUID, OwnedChannel], *, skip_locked: bool) -> None:
-        """Takes what was renewed out of what is asked for."""
+        """Renews leases, and removes the renewed ones from `asked`."""
         asked_at = self._clock.monotonic()
         for channel_id in await renew_leases(
             self._db, self.id, list(asked), self._settings.ttl, skip_locked=skip_locked

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatepost.inbound.receive import BATCH, divide
+from gatepost.inbound.receive import BATCH, split_updates
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.networks.base import (
@@ -282,7 +282,7 @@ def text(number: int, length: int = 1) -> Incoming:
 )
 def test_a_report_is_divided_by_number_and_length(lengths: list[int], parts: list[int]) -> None:
     updates = [text(number, length) for number, length in enumerate(lengths)]
-    divided = list(divide(updates))
+    divided = list(split_updates(updates))
     assert [len(part) for part in divided] == parts
     assert [update for part in divided for update in part] == updates
 

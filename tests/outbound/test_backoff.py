@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from gatepost.model import times
 from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Receipt, SendAccepted, SendRefused
 from gatepost.outbound import pace
-from gatepost.outbound.backoff import DOUBT, Backoff
-from gatepost.outbound.send_decision import HoldBack
+from gatepost.outbound.backoff import SUSPECT_SECONDS, Backoff
+from gatepost.outbound.send_decision import BackoffScope
 from tests.outbound.stage import FAST, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -28,124 +28,125 @@ def taken(message: Outgoing) -> Receipt:
 
 
 def test_new_conversations_are_held_a_quarter_of_an_hour_doubling_to_six() -> None:
-    assert [pace.new_hold(n) / MINUTE for n in range(7)] == [15, 30, 60, 120, 240, 360, 360]
+    assert [pace.new_conversation_backoff(n) / MINUTE for n in range(7)] == [15, 30, 60, 120, 240, 360, 360]
 
 
 def test_a_broken_number_is_held_a_minute_doubling_to_an_hour() -> None:
-    assert [pace.break_hold(n) / MINUTE for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert [pace.broken_number_backoff(n) / MINUTE for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 @given(st.integers(0, 10**9))
 def test_no_hold_overflows_or_shrinks(refusals: int) -> None:
-    for rule in (pace.new_hold, pace.break_hold, pace.channel_hold):
+    for rule in (pace.new_conversation_backoff, pace.broken_number_backoff, pace.channel_backoff):
         assert 0 < rule(refusals) <= rule(refusals + 1) <= 21_600
 
 
 def test_a_hold_that_stands_is_not_begun_again() -> None:
-    holds = Backoff()
-    assert holds.hold(HoldBack.BROKEN, "locked", 100)
-    assert not holds.hold(HoldBack.BROKEN, "another word", 159.9)
-    assert holds.wait(159.5) == 0.5
-    assert holds.reason(159.5) == ("locked", 0.5)
-    assert (holds.wait(160), holds.reason(160)) == (0, None)
-    assert not holds.hold(HoldBack.BROKEN, "locked", 160), "no news"
-    assert holds.wait(160) == 120
-    assert holds.hold(HoldBack.BROKEN, "another word", 280), "news"
+    backoff = Backoff()
+    assert backoff.start(BackoffScope.BROKEN, "locked", 100)
+    assert not backoff.start(BackoffScope.BROKEN, "another word", 159.9)
+    assert backoff.wait(159.5) == 0.5
+    assert backoff.reason(159.5) == ("locked", 0.5)
+    assert (backoff.wait(160), backoff.reason(160)) == (0, None)
+    assert not backoff.start(BackoffScope.BROKEN, "locked", 160), "no news"
+    assert backoff.wait(160) == 120
+    assert backoff.start(BackoffScope.BROKEN, "another word", 280), "news"
 
 
 def test_holds_of_new_conversations_leave_the_others_alone() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.NEW, "spam", 0)
-    assert (holds.wait(1), holds.reason(1)) == (0, None)
-    assert (holds.new_wait(1), holds.new_reason(1)) == (899, ("spam", 899))
-    assert (holds.new_wait(900), holds.new_reason(900)) == (0, None)
+    backoff = Backoff()
+    backoff.start(BackoffScope.NEW, "spam", 0)
+    assert (backoff.wait(1), backoff.reason(1)) == (0, None)
+    assert (backoff.new_wait(1), backoff.new_reason(1)) == (899, ("spam", 899))
+    assert (backoff.new_wait(900), backoff.new_reason(900)) == (0, None)
 
 
 def test_what_left_before_the_hold_does_not_end_it() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.BROKEN, "locked", 0)
-    assert not holds.release(59.9, opened=True)
-    assert holds.broken
-    assert holds.release(60, opened=False)
-    assert not holds.troubled
-    assert not holds.release(61, opened=False), "told once"
+    backoff = Backoff()
+    backoff.start(BackoffScope.BROKEN, "locked", 0)
+    assert not backoff.note_accepted(59.9, opened=True)
+    assert backoff.broken
+    assert backoff.note_accepted(60, opened=False)
+    assert not backoff.in_trouble
+    assert not backoff.note_accepted(61, opened=False), "told once"
 
 
 def test_only_an_opened_conversation_proves_that_conversations_may_be_opened() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.NEW, "spam", 0)
-    assert not holds.release(1000, opened=False)
-    assert holds.wary
-    assert holds.release(1000, opened=True)
+    backoff = Backoff()
+    backoff.start(BackoffScope.NEW, "spam", 0)
+    assert not backoff.note_accepted(1000, opened=False)
+    assert backoff.cautious
+    assert backoff.note_accepted(1000, opened=True)
 
 
 def test_two_troubles_end_when_both_have_ended() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.NEW, "spam", 0)
-    holds.hold(HoldBack.BROKEN, "locked", 0)
-    assert not holds.release(1000, opened=False)
-    assert (holds.broken, holds.troubled) == (False, True)
-    assert holds.release(1000, opened=True)
+    backoff = Backoff()
+    backoff.start(BackoffScope.NEW, "spam", 0)
+    backoff.start(BackoffScope.BROKEN, "locked", 0)
+    assert not backoff.note_accepted(1000, opened=False)
+    assert (backoff.broken, backoff.in_trouble) == (False, True)
+    assert backoff.note_accepted(1000, opened=True)
 
 
 def test_patience_alone_is_no_trouble() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.CHANNEL, "too fast", 0)
-    assert (holds.wait(0), holds.troubled) == (1, False)
-    assert not holds.release(5, opened=True)
-    holds.hold(HoldBack.CHANNEL, "too fast", 10)
-    assert holds.wait(10) == 1, "a message that was taken since forgives"
+    backoff = Backoff()
+    backoff.start(BackoffScope.CHANNEL, "too fast", 0)
+    assert (backoff.wait(0), backoff.in_trouble) == (1, False)
+    assert not backoff.note_accepted(5, opened=True)
+    backoff.start(BackoffScope.CHANNEL, "too fast", 10)
+    assert backoff.wait(10) == 1, "a message that was taken since forgives"
 
 
 def test_a_hold_lasts_at_least_as_long_as_it_must() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.CHANNEL, "maintenance", 0, 60)
-    assert (holds.wait(59.5), holds.wait(60)) == (0.5, 0)
+    backoff = Backoff()
+    backoff.start(BackoffScope.CHANNEL, "maintenance", 0, 60)
+    assert (backoff.wait(59.5), backoff.wait(60)) == (0.5, 0)
     for _ in range(6):
-        holds.hold(HoldBack.CHANNEL, "too fast", 1000)
-        holds.go_on()
+        backoff.start(BackoffScope.CHANNEL, "too fast", 1000)
+        backoff.resume()
     for refusals in range(6):
-        holds.hold(HoldBack.CHANNEL, "too fast", 1000 * (refusals + 2))
-    holds.hold(HoldBack.CHANNEL, "maintenance", 9000, 50)
-    assert holds.wait(9000) == 60, "a longer back-off stands"
+        backoff.start(BackoffScope.CHANNEL, "too fast", 1000 * (refusals + 2))
+    backoff.start(BackoffScope.CHANNEL, "maintenance", 9000, 50)
+    assert backoff.wait(9000) == 60, "a longer back-off stands"
 
 
 def test_a_number_that_may_send_faster_goes_on_at_once() -> None:
-    holds = Backoff()
-    holds.hold(HoldBack.CHANNEL, "maintenance", 0, 60)
-    holds.hold(HoldBack.BROKEN, "locked", 0)
-    holds.go_on()
-    assert holds.reason(1) == ("locked", 59), "the other trouble is not over"
+    backoff = Backoff()
+    backoff.start(BackoffScope.CHANNEL, "maintenance", 0, 60)
+    backoff.start(BackoffScope.BROKEN, "locked", 0)
+    backoff.resume()
+    assert backoff.reason(1) == ("locked", 59), "the other trouble is not over"
 
 
 def test_the_networks_own_time_is_kept_and_a_shorter_one_does_not_cut_it() -> None:
-    holds = Backoff()
-    holds.lock_new(5000, "time-lock")
-    holds.lock_new(4000, "time-lock")
-    assert holds.new_wait(0) == 5000
-    assert not holds.wary, "it named the time: no need to feel for it"
+    backoff = Backoff()
+    backoff.lock_new(5000, "time-lock")
+    backoff.lock_new(4000, "time-lock")
+    assert backoff.new_wait(0) == 5000
+    assert not backoff.cautious, "it named the time: no need to feel for it"
 
 
 def test_trouble_that_an_earlier_owner_left_ends_with_the_first_conversation() -> None:
-    holds = Backoff(limited=True)
-    assert not holds.release(0, opened=False)
-    assert holds.release(0, opened=True)
-    assert not holds.release(0, opened=True)
+    backoff = Backoff(limited=True)
+    assert not backoff.note_accepted(0, opened=False)
+    assert backoff.note_accepted(0, opened=True)
+    assert not backoff.note_accepted(0, opened=True)
 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([HoldBack.CHANNEL, HoldBack.NEW, HoldBack.BROKEN]), st.floats(0, 40_000)), max_size=40
+        st.tuples(st.sampled_from([BackoffScope.CHANNEL, BackoffScope.NEW, BackoffScope.BROKEN]), st.floats(0, 40_000)),
+        max_size=40,
     )
 )
-def test_a_hold_never_ends_sooner_than_it_was_said(steps: list[tuple[HoldBack, float]]) -> None:
-    holds, now, until = Backoff(), 0.0, 0.0
+def test_a_hold_never_ends_sooner_than_it_was_said(steps: list[tuple[BackoffScope, float]]) -> None:
+    backoff, now, until = Backoff(), 0.0, 0.0
     for kind, pause in steps:
         now += pause
-        assert holds.wait(now) == pytest.approx(max(0.0, until - now))
-        holds.hold(kind, kind.name, now)
-        assert holds.new_wait(now) if kind is HoldBack.NEW else holds.wait(now)
-        until = max(until, now + holds.wait(now))
+        assert backoff.wait(now) == pytest.approx(max(0.0, until - now))
+        backoff.start(kind, kind.name, now)
+        assert backoff.new_wait(now) if kind is BackoffScope.NEW else backoff.wait(now)
+        until = max(until, now + backoff.wait(now))
 
 
 # -- no new conversations ---------------------------------------------------------------------------------------------
@@ -324,23 +325,23 @@ async def test_a_raised_throughput_ends_the_maintenance(stage: Stage) -> None:
 
 
 def test_a_message_that_is_taken_does_not_end_a_doubt_at_once() -> None:
-    holds = Backoff()
-    assert holds.doubt("unpaid", 0, DOUBT)
-    assert not holds.release(DOUBT - 0.1, opened=True), "it left before"
-    assert holds.wait(DOUBT - 0.5) == 0.5
-    assert not holds.release(DOUBT, opened=True)
-    assert (holds.broken, holds.wait(DOUBT)) == (True, 30), "the next one waits for what becomes of it"
-    assert holds.release(DOUBT + 30, opened=False)
-    assert not holds.troubled
+    backoff = Backoff()
+    assert backoff.suspect("unpaid", 0, SUSPECT_SECONDS)
+    assert not backoff.note_accepted(SUSPECT_SECONDS - 0.1, opened=True), "it left before"
+    assert backoff.wait(SUSPECT_SECONDS - 0.5) == 0.5
+    assert not backoff.note_accepted(SUSPECT_SECONDS, opened=True)
+    assert (backoff.broken, backoff.wait(SUSPECT_SECONDS)) == (True, 30), "the next one waits for what becomes of it"
+    assert backoff.note_accepted(SUSPECT_SECONDS + 30, opened=False)
+    assert not backoff.in_trouble
 
 
 def test_a_failure_of_the_one_that_tried_renews_the_doubt_silently() -> None:
-    holds = Backoff()
-    holds.doubt("unpaid", 0, DOUBT)
-    holds.release(DOUBT, opened=False)
-    assert not holds.doubt("unpaid", DOUBT + 5, DOUBT)
-    assert holds.wait(DOUBT + 5) == DOUBT
-    assert not holds.release(2 * DOUBT + 5, opened=False)
+    backoff = Backoff()
+    backoff.suspect("unpaid", 0, SUSPECT_SECONDS)
+    backoff.note_accepted(SUSPECT_SECONDS, opened=False)
+    assert not backoff.suspect("unpaid", SUSPECT_SECONDS + 5, SUSPECT_SECONDS)
+    assert backoff.wait(SUSPECT_SECONDS + 5) == SUSPECT_SECONDS
+    assert not backoff.note_accepted(2 * SUSPECT_SECONDS + 5, opened=False)
 
 
 async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage: Stage) -> None:
@@ -351,21 +352,23 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     for _ in range(3):
         await stage.sender.note_trouble(trouble)
     ids = await stage.accept_many(PHONES[3:20])
-    await stage.drive(DOUBT - 2, stride=10)
+    await stage.drive(SUSPECT_SECONDS - 2, stride=10)
     assert len(stage.network.calls) == 3
     assert [state for _, state, _ in stage.told] == ["limited"]
     assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
     await stage.drive(12, stride=1)
     assert len(stage.network.calls) == 4, "one finds out"
     await stage.sender.note_trouble({**trouble, "at": times.show(stage.clock.now())})
-    await stage.drive(DOUBT - 2, stride=10)
+    await stage.drive(SUSPECT_SECONDS - 2, stride=10)
     assert len(stage.network.calls) == 4, "it failed like the others"
     await stage.drive(60, stride=1)
     assert {await stage.status(id_) for id_ in ids} == {"SENT"}
     assert [state for _, state, _ in stage.told] == ["limited", "connected"]
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(DOUBT - 1, 0), (DOUBT, 1), (DOUBT + 1, 1)])
+@pytest.mark.parametrize(
+    ("seconds", "calls"), [(SUSPECT_SECONDS - 1, 0), (SUSPECT_SECONDS, 1), (SUSPECT_SECONDS + 1, 1)]
+)
 async def test_a_failure_of_long_ago_holds_nobody(stage: Stage, seconds: float, calls: int) -> None:
     await stage.take_over()
     trouble = {"because": "Unpaid.", "at": times.show(stage.clock.now())}

@@ -110,7 +110,7 @@ def test_who_waits_for_an_end_to_be_written_is_not_forgotten_meanwhile() -> None
         assert found is not None
         queue.take(found[0], BUSY)
         queue.forget(message, 0.0)
-        queue.land(message, 0.0)
+        queue.attempt_done(message, 0.0)
     assert len(queue._recipients) < 20_000, "the others were"
     queue.forget(expiring, 0.0)
     assert len(queue) == 0

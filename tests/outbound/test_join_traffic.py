@@ -25,7 +25,7 @@ class Joins(RuleBasedStateMachine):
         self.contacts = {phone: UUID(int=int(phone)) for phone in PHONES}
         self.rows: dict[UUID, UUID] = {}  # for whom each message is, as the database says
         self.waiting: list[QueuedMessage] = []
-        self.flying: list[QueuedMessage] = []
+        self.in_flight: list[QueuedMessage] = []
 
     @rule(phone=st.sampled_from(PHONES), bulk=st.booleans(), delay=st.sampled_from([0.0, 0.0, 5.0]))
     def add(self, phone: str, bulk: bool, delay: float) -> None:
@@ -46,7 +46,7 @@ class Joins(RuleBasedStateMachine):
     @rule()
     def hear(self) -> None:
         for message in self.waiting:
-            self.queue.follow(QueuedState(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
+            self.queue.apply_change(QueuedState(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
 
     @rule(phone=st.sampled_from(PHONES))
     def give_away(self, phone: str) -> None:
@@ -61,33 +61,33 @@ class Joins(RuleBasedStateMachine):
             return
         recipient, message = found
         assert message.not_before <= self.now, "not before its time"
-        assert message.contact_id not in {other.contact_id for other in self.flying}, "one in flight per person"
+        assert message.contact_id not in {other.contact_id for other in self.in_flight}, "one in flight per person"
         theirs = [m for m in self.waiting if m.contact_id == message.contact_id or m.phone == message.phone]
         assert message is min(theirs, key=lambda m: (m.bulk, m.id)), "in order, chat before bulk"
         self.queue.take(recipient, to)
         if to == PARKED:
             self.queue.park(recipient, self.now + 3)
         elif to == BUSY:
-            self.flying.append(message)
+            self.in_flight.append(message)
 
-    @precondition(lambda self: self.flying)
+    @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), done=st.booleans())
     def come_back(self, data: st.DataObject, done: bool) -> None:
-        message = data.draw(st.sampled_from(self.flying))
+        message = data.draw(st.sampled_from(self.in_flight))
         if not done:
             message.not_before = self.now + 4
-        self.land(message, done=done)
+        self.attempt_done(message, done=done)
 
-    def land(self, message: QueuedMessage, *, done: bool) -> None:
-        self.flying = [other for other in self.flying if other is not message]
+    def attempt_done(self, message: QueuedMessage, *, done: bool) -> None:
+        self.in_flight = [other for other in self.in_flight if other is not message]
         if done:
             self.waiting = [other for other in self.waiting if other is not message]
             self.queue.forget(message, self.now)
-        self.queue.land(message, self.now)
+        self.queue.attempt_done(message, self.now)
 
     @rule(data=st.data())
     def expire(self, data: st.DataObject) -> None:
-        resting = [message for message in self.waiting if message not in self.flying]
+        resting = [message for message in self.waiting if message not in self.in_flight]
         if resting:
             message = data.draw(st.sampled_from(resting))
             self.waiting.remove(message)
@@ -102,13 +102,13 @@ class Joins(RuleBasedStateMachine):
     @rule()
     def free_the_tier(self) -> None:
         for recipient, _ in self.queue.waiting_for_tier():
-            self.queue.line_up(recipient, self.now)
+            self.queue.enqueue(recipient, self.now)
 
     @invariant()
     def everybody_has_the_place_that_fits(self) -> None:
         assert len(self.queue) == len(self.waiting)
         assert self.queue.bulk_count == sum(message.bulk for message in self.waiting)
-        busy = {id(self.queue.recipient_of(message)) for message in self.flying}
+        busy = {id(self.queue.recipient_of(message)) for message in self.in_flight}
         for message in self.waiting:
             recipient = self.queue.recipient_of(message)
             assert message in (recipient.bulk if message.bulk else recipient.chat)
@@ -122,8 +122,8 @@ class Joins(RuleBasedStateMachine):
         """Nothing is lost: with time and patience everything comes out."""
         self.hear()
         for _ in range(self.count * 3 + 1):
-            for message in list(self.flying):
-                self.land(message, done=True)
+            for message in list(self.in_flight):
+                self.attempt_done(message, done=True)
             self.wait(100)
             self.free_the_tier()
             self.start(BUSY)

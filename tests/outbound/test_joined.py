@@ -166,7 +166,7 @@ async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage
 
 
 def meet(queue: SendQueue, number: int, contact: UUID) -> None:
-    queue.follow(QueuedState(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
+    queue.apply_change(QueuedState(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
 
 
 def start(queue: SendQueue) -> int:
@@ -185,7 +185,7 @@ def test_who_becomes_one_while_both_are_busy_starts_nothing_until_both_have_land
     assert queue.peek() is None
     for landed, message in enumerate(waiting[:2], 1):
         queue.forget(message, 0.0)
-        queue.land(message, 0.0)
+        queue.attempt_done(message, 0.0)
         assert (queue.peek() is None) is (landed == 1)
     assert start(queue) == 3
     assert queue.peek() is None
@@ -215,5 +215,5 @@ def test_what_is_added_by_either_name_joins_the_line() -> None:
         order.append(start(queue))
         message = next(m for m in queue.messages() if m.id.int == order[-1])
         queue.forget(message, 0.0)
-        queue.land(message, 0.0)
+        queue.attempt_done(message, 0.0)
     assert order == [1, 2, 3]

@@ -17,12 +17,12 @@ def let_through(moments: list[float], interval: float, burst: int) -> list[float
     """Which of these moments `evenly` would use."""
     due, used = 0.0, []
     for now in moments:
-        wait, after = pace.evenly(due, now, interval, burst)
+        wait, after = pace.space_evenly(due, now, interval, burst)
         if wait == 0:
             used.append(now)
         else:
             assert after == due
-            assert pace.evenly(due, now + wait + TINY, interval, burst)[0] == 0.0
+            assert pace.space_evenly(due, now + wait + TINY, interval, burst)[0] == 0.0
         due = after
     return used
 
@@ -47,9 +47,9 @@ def test_no_window_holds_more_than_rate_and_burst(pauses: list[float], interval:
 def test_after_a_pause_the_whole_burst_may_go_and_then_one_per_interval(interval: float, burst: int) -> None:
     due = 0.0
     for step in range(burst):
-        wait, due = pace.evenly(due, 1e6 + step * TINY, interval, burst)
+        wait, due = pace.space_evenly(due, 1e6 + step * TINY, interval, burst)
         assert wait == 0.0
-    wait, _ = pace.evenly(due, 1e6, interval, burst)
+    wait, _ = pace.space_evenly(due, 1e6, interval, burst)
     assert wait == pytest.approx(interval, abs=100 * TINY)
 
 
@@ -57,10 +57,10 @@ def lent(moments: list[float], interval: float, burst: int) -> list[float]:
     """Which of these moments `lend` would use."""
     started, due, used = 0.0, 0.0, []
     for now in moments:
-        wait, after_started, after_due = pace.lend(started, due, now, interval, burst)
+        wait, after_started, after_due = pace.space_with_burst(started, due, now, interval, burst)
         if wait:
             assert (after_started, after_due) == (started, due)
-            assert pace.lend(started, due, now + wait + TINY, interval, burst)[0] == 0.0
+            assert pace.space_with_burst(started, due, now + wait + TINY, interval, burst)[0] == 0.0
         else:
             used.append(now)
         started, due = after_started, after_due
@@ -88,7 +88,7 @@ def test_a_loan_never_exceeds_its_burst_and_is_paid_back(pauses: list[float], in
 
 
 def test_without_an_interval_nobody_waits() -> None:
-    assert pace.evenly(5.0, 5.0, 0.0, 10_000) == (0.0, 5.0)
+    assert pace.space_evenly(5.0, 5.0, 0.0, 10_000) == (0.0, 5.0)
 
 
 # -- the tier ---------------------------------------------------------------------------------------------------------
@@ -132,11 +132,11 @@ def test_a_conversation_is_open_for_less_than_a_day() -> None:
 
 
 def test_a_recipient_is_held_four_to_the_power_of_its_refusals() -> None:
-    assert [pace.recipient_hold(n) for n in range(7)] == [1, 4, 16, 64, 256, 900, 900]
+    assert [pace.recipient_backoff(n) for n in range(7)] == [1, 4, 16, 64, 256, 900, 900]
 
 
 def test_a_channel_is_held_a_second_doubling_to_a_minute() -> None:
-    assert [pace.channel_hold(n) for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert [pace.channel_backoff(n) for n in range(9)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))

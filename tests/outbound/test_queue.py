@@ -42,7 +42,7 @@ class Story(msgspec.Struct):
     """What the model remembers of one recipient: all that was added, and what is still to come."""
 
     waiting: list[QueuedMessage] = []
-    flying: QueuedMessage | None = None
+    in_flight: QueuedMessage | None = None
 
     def first(self) -> QueuedMessage | None:
         return next(iter(sorted(self.waiting, key=lambda m: (m.bulk, m.id))), None)
@@ -75,35 +75,35 @@ class Traffic(RuleBasedStateMachine):
         if to == PARKED:
             self.queue.park(recipient, self.now + 3)
         elif to == BUSY:
-            self.story[message.phone].flying = message
+            self.story[message.phone].in_flight = message
 
     def check(self, found: tuple[QueuedRecipient, QueuedMessage]) -> tuple[QueuedRecipient, QueuedMessage]:
         _, message = found
         story = self.story[message.phone]
-        assert story.flying is None, "one message in flight per recipient"
+        assert story.in_flight is None, "one message in flight per recipient"
         assert message is story.first(), "in order, chat before bulk"
         assert message.not_before <= self.now, "not before its time"
         if message.bulk:
             assert CHAT not in {self.queue.recipient_of(m).place for m in self.queue.messages()}, "chat goes ahead"
         return found
 
-    @precondition(lambda self: any(s.flying for s in self.story.values()))
+    @precondition(lambda self: any(s.in_flight for s in self.story.values()))
     @rule(data=st.data(), outcome=st.sampled_from(["done", "done", "again", "lost"]))
     def come_back(self, data: st.DataObject, outcome: str) -> None:
-        story = data.draw(st.sampled_from([s for s in self.story.values() if s.flying]))
-        message, story.flying = story.flying, None
+        story = data.draw(st.sampled_from([s for s in self.story.values() if s.in_flight]))
+        message, story.in_flight = story.in_flight, None
         assert message is not None
         if outcome == "done":
             story.waiting.remove(message)
             self.queue.forget(message, self.now)
         else:
             message.not_before = self.now + (4 if outcome == "again" else 30)
-        self.queue.land(message, self.now)
+        self.queue.attempt_done(message, self.now)
 
     @precondition(lambda self: len(self.queue) > 0)
     @rule(data=st.data())
     def expire(self, data: st.DataObject) -> None:
-        resting = [m for s in self.story.values() for m in s.waiting if m is not s.flying]
+        resting = [m for s in self.story.values() for m in s.waiting if m is not s.in_flight]
         if resting:
             message = data.draw(st.sampled_from(resting))
             self.story[message.phone].waiting.remove(message)
@@ -119,7 +119,7 @@ class Traffic(RuleBasedStateMachine):
     def free_the_tier(self) -> None:
         for recipient, message in self.queue.waiting_for_tier():
             assert message is self.story[message.phone].first()
-            self.queue.line_up(recipient, self.now)
+            self.queue.enqueue(recipient, self.now)
 
     @invariant()
     def counts_agree(self) -> None:
@@ -134,15 +134,15 @@ class Traffic(RuleBasedStateMachine):
         for story in self.story.values():
             if story.waiting:
                 place = self.queue.recipient_of(story.waiting[0]).place
-                assert place in ((BUSY,) if story.flying else (CHAT, BULK, PARKED, TIER))
+                assert place in ((BUSY,) if story.in_flight else (CHAT, BULK, PARKED, TIER))
                 assert place != PARKED or self.queue.next_wake() is not None
 
     def teardown(self) -> None:
         """Nothing is lost: with time and patience everything comes out, in order."""
         for story in self.story.values():
-            if story.flying:
-                message, story.flying = story.flying, None
-                self.queue.land(message, self.now)
+            if story.in_flight:
+                message, story.in_flight = story.in_flight, None
+                self.queue.attempt_done(message, self.now)
         for _ in range(self.count * 3 + 1):
             self.wait(100)
             self.free_the_tier()
@@ -150,11 +150,11 @@ class Traffic(RuleBasedStateMachine):
                 break
             self.start(BUSY)
             for story in self.story.values():
-                if (landed := story.flying) is not None:
-                    story.flying = None
+                if (landed := story.in_flight) is not None:
+                    story.in_flight = None
                     story.waiting.remove(landed)
                     self.queue.forget(landed, self.now)
-                    self.queue.land(landed, self.now)
+                    self.queue.attempt_done(landed, self.now)
         assert len(self.queue) == 0
 
 
@@ -174,7 +174,7 @@ def test_many_recipients_are_served_in_turn() -> None:
         queue.take(recipient, BUSY)
         served.append(message.id.int)
         queue.forget(message, 0.0)
-        queue.land(message, 0.0)
+        queue.attempt_done(message, 0.0)
     assert served == list(range(1, 10))
 
 
@@ -198,7 +198,7 @@ def test_idle_recipients_are_forgotten_but_not_while_their_pair_limit_counts() -
         found[0].pair_due = 50.0 if number < 10 else 1.0
         queue.take(found[0], BUSY)
         queue.forget(message, 0.0)
-        queue.land(message, 0.0)
+        queue.attempt_done(message, 0.0)
     for number in (20_001, 20_002):
         queue.add(queued(number, PHONES[0]), 10.0)
     remembered = queue.recipient_of(queued(0, "5511900000003"))

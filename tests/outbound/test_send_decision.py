@@ -14,7 +14,7 @@ from gatepost.networks.base import (
     SendRefused,
     SendUnknown,
 )
-from gatepost.outbound.send_decision import AwaitStatus, FinalResult, HoldBack, RetrySend, SendRules, decide
+from gatepost.outbound.send_decision import AwaitStatus, BackoffScope, FinalResult, RetrySend, SendRules, decide
 
 RULES = SendRules(in_flight=10, read_ahead=100, unknown_grace=30, retry_base=2, retry_most=300, attempts=10)
 ERROR = NetworkError(131000, "Something went wrong", "Details")
@@ -39,7 +39,7 @@ def test_what_never_left_goes_again_and_the_channel_holds() -> None:
     for attempt in (1, 10, 1000):
         verdict = judged(SendNotMade("no route"), attempt)
         assert verdict == RetrySend(
-            0.0, {"code": "unreachable", "title": "no route", "details": None}, HoldBack.CHANNEL
+            0.0, {"code": "unreachable", "title": "no route", "details": None}, BackoffScope.CHANNEL
         )
 
 
@@ -64,12 +64,12 @@ def test_a_recipient_written_to_too_often_waits_alone(refusals: int, wait: float
 
 
 def test_a_number_that_is_too_fast_holds_as_a_whole() -> None:
-    assert judged(SendRefused(ERROR, ErrorReaction.HOLD_CHANNEL), 50) == RetrySend(0.0, SHOWN, HoldBack.CHANNEL)
+    assert judged(SendRefused(ERROR, ErrorReaction.HOLD_CHANNEL), 50) == RetrySend(0.0, SHOWN, BackoffScope.CHANNEL)
 
 
 def test_a_hold_lasts_as_long_as_the_table_says_that_trying_is_in_vain() -> None:
     assert judged(SendRefused(ERROR, ErrorReaction.HOLD_CHANNEL, wait=60)) == RetrySend(
-        0.0, SHOWN, HoldBack.CHANNEL, 60
+        0.0, SHOWN, BackoffScope.CHANNEL, 60
     )
 
 

@@ -92,7 +92,7 @@ async def test_a_crowd_passes_at_the_rate_and_in_its_order() -> None:
     throttle, passed, clock = Throttle(SystemClock(), 400), list[int](), SystemClock()
 
     async def pass_through(number: int) -> None:
-        await throttle.passage()
+        await throttle.acquire()
         passed.append(number)
 
     began = clock.monotonic()
@@ -108,7 +108,7 @@ def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_p
     while now < 1000 + seconds:
         while answers and answers[0][0] <= now:
             answered, left = answers.pop(0)
-            throttle.answered(left, answered)
+            throttle.note_answer(left, answered)
         wait = throttle.wait(now)
         if wait:
             now = min([now + wait, *(answered for answered, _ in answers[:1])])
@@ -131,22 +131,22 @@ def test_what_was_held_up_on_the_way_makes_no_second_too_full_at_the_network(rat
 
 def test_a_way_that_is_long_but_even_costs_nothing() -> None:
     throttle, now, sent = Throttle(MovableClock(NOW), 80), 1000.0, 0
-    flying: list[float] = []
+    in_flight: list[float] = []
     while now < 1020:
-        while flying and flying[0] + 0.3 <= now:
-            throttle.answered(flying.pop(0), now)
+        while in_flight and in_flight[0] + 0.3 <= now:
+            throttle.note_answer(in_flight.pop(0), now)
         if not throttle.wait(now):
             throttle.take(now)
-            flying.append(now)
+            in_flight.append(now)
             sent += 1
         now += 0.001
     assert sent >= 80 * 20 * 0.97
 
 
 def test_usual_is_what_it_takes_when_nothing_holds_it_up() -> None:
-    assert pace.usual(0.0, 0.2) == 0.2
-    assert pace.usual(0.2, 0.1) == pytest.approx(0.19)
-    assert pace.usual(0.2, 0.4) == pytest.approx(0.2002)
+    assert pace.typical_latency(0.0, 0.2) == 0.2
+    assert pace.typical_latency(0.2, 0.1) == pytest.approx(0.19)
+    assert pace.typical_latency(0.2, 0.4) == pytest.approx(0.2002)
 
 
 def test_another_rate_counts_at_once() -> None:

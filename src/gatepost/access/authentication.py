@@ -10,7 +10,7 @@ from gatepost.access.timed_cache import TimedCache
 from gatepost.clock import Clock
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import LimitReached, LimitState, NotAuthenticated
-from gatepost.outbound.pace import evenly
+from gatepost.outbound.pace import space_evenly
 from gatepost.store.keys import find_caller, record_key_uses
 from gatepost.store.pool import Database
 
@@ -81,7 +81,7 @@ class Authenticator:
     def _check_rate(self, caller: Caller) -> Headers:
         """Count a request against the rate of its key, and return the headers that say what is left."""
         now = time.monotonic()
-        wait, due = evenly(self._due.get(caller.principal.id, 0.0), now, 1 / self._rate, self._burst)
+        wait, due = space_evenly(self._due.get(caller.principal.id, 0.0), now, 1 / self._rate, self._burst)
         if wait:
             raise LimitReached(
                 f"This key sent more than {self._rate:g} requests a second. Wait as long as Retry-After says.",

@@ -1,4 +1,4 @@
-"""Groups and broadcasts: no conversations with a person, so left out, or kept as conversations of their own."""
+"""Messages of groups and broadcasts: ignored, or stored as conversations of their own."""
 
 import msgspec
 
@@ -6,8 +6,8 @@ from gatepost.model.person import Person
 from gatepost.networks.base import Incoming, Update
 
 
-def fitting(update: Update, *, groups: bool) -> Update | None:
-    """An update as it is kept; None: not at all. What is said in a group is kept under the group's own id."""
+def apply_group_setting(update: Update, *, groups: bool) -> Update | None:
+    """Return an update as it is stored, a group's message under the group's id; None: it is ignored."""
     chat = (update.context or {}).get("chat") if isinstance(update, Incoming) else None
     if chat is None or not isinstance(update, Incoming):
         return update

@@ -16,7 +16,7 @@ import structlog
 
 from gatepost.background import Loop
 from gatepost.channel_task import ChannelContext, ChannelTask
-from gatepost.inbound.groups import fitting
+from gatepost.inbound.groups import apply_group_setting
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.errors import GatepostError
 from gatepost.networks.base import CallFailed, ConnectionUpdate, Update
@@ -207,7 +207,7 @@ class LinkKeeper(ChannelTask):
             raise failed
 
     async def _receive(self, update: Update) -> None:
-        kept = fitting(update, groups=self._groups)
+        kept = apply_group_setting(update, groups=self._groups)
         if kept is None:
             return
         try:

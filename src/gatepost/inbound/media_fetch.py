@@ -1,11 +1,11 @@
-"""Fetching the files of incoming messages before the network forgets them.
+"""Fetching the files of incoming messages before the network deletes them.
 
 waiting ─► get it ─► whole, and its checksum right? ─► object storage ─► ready  + event media_ready
    ▲         │ no
-   ├── later ┴─► after the last try, or at once where waiting will not help: failed + event media_failed
-   └── no room in the account's storage: looked at again and again, as long as the network has the file
+   ├── later ┴─► after the last attempt, or at once where waiting cannot help: failed + event media_failed
+   └── the account's storage is full: tried again as long as the network has the file
 
-The owner of a channel does this. A file that was stored by an owner whose lease ended is stored anew by the next one,
+The owner of a channel does this. A file that was stored by an owner whose lease ended is stored again by the next one
 under the same key.
 """
 
@@ -39,29 +39,29 @@ from gatepost.store.media.storage import StorageAllowance, StorageReservation, p
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.fetch")
-DELAYS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600)  # seconds; the last one again and again
+DELAYS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600)  # seconds; the last one is repeated
 NETWORK_MEMORY = timedelta(days=7)
-FULL_DELAY = 600  # seconds after which a file that there was no room for is tried again
+FULL_DELAY = 600  # seconds after which a file is tried again that did not fit into the storage
 KEPT = timedelta(minutes=10)  # how long a reservation outlives the time that a file may take
-MISMATCHES = 3  # tries after which a wrong checksum is no accident
-_LOOK_AGAIN = 1.0  # seconds between looks for new files while others are under way
+MISMATCHES = 3  # attempts with a wrong checksum
+_LOOK_AGAIN = 1.0  # seconds between looks for new files while others are in progress
 NO_PLANS: Mapping[str, Plan] = {}
 _remote = msgspec.json.Decoder(RemoteMedia)
 
 
 class IncomingFile(msgspec.Struct, frozen=True):
-    """A file as it came."""
+    """A file as the network sent it."""
 
     content: bytes
     sha256: str
 
 
 class FetchProblem(msgspec.Struct, frozen=True):
-    """Why a file did not come, and how often it may be tried in all."""
+    """Why a file was not fetched, and how often it may be tried in all."""
 
     reason: str
     most: int | None = None  # None: as often as the settings say
-    full: bool = False  # the account has no room for it, which is no attempt
+    full: bool = False  # the account's storage is full, which does not count as an attempt
 
 
 def next_try(attempts: int, created_at: datetime, now: datetime, most: int) -> datetime | None:
@@ -92,37 +92,37 @@ class MediaFetcher:
         self._attempts = attempts
         self._timeout = timeout
         self._storage = {name: plan.storage_bytes for name, plan in plans.items() if plan.storage_bytes is not None}
-        self._room = asyncio.Semaphore(in_flight)  # each file that is under way is held in memory
-        self._share = max(1, in_flight // 4)
+        self._room = asyncio.Semaphore(in_flight)  # each file in progress is held in memory
+        self._per_channel = max(1, in_flight // 4)
 
     async def step(self, lease: Lease, channel: ChannelRef, network: Network) -> datetime | None:
         """Fetches what is due on a channel; returns when the next file is due, which lies ahead."""
-        flying: dict[asyncio.Task[None], UUID] = {}
+        in_flight: dict[asyncio.Task[None], UUID] = {}
         try:
             while True:
-                await self._take_off(flying, lease, channel, network)
-                if not flying:
+                await self._start_due(in_flight, lease, channel, network)
+                if not in_flight:
                     return await next_waiting(self._db, lease.channel_id)
-                done, _ = await asyncio.wait(flying, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(in_flight, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
-                    del flying[task]
+                    del in_flight[task]
                     await task
         finally:
-            for task in flying:
+            for task in in_flight:
                 task.cancel()
-            await asyncio.gather(*flying, return_exceptions=True)
+            await asyncio.gather(*in_flight, return_exceptions=True)
 
-    async def _take_off(
-        self, flying: dict[asyncio.Task[None], UUID], lease: Lease, channel: ChannelRef, network: Network
+    async def _start_due(
+        self, in_flight: dict[asyncio.Task[None], UUID], lease: Lease, channel: ChannelRef, network: Network
     ) -> None:
-        room = self._share - len(flying)
+        room = self._per_channel - len(in_flight)
         if room > 0:
-            now, under_way = self._clock.now(), list(flying.values())
-            for media in await waiting_media(self._db, lease.channel_id, now, room, under_way):
-                flying[asyncio.create_task(self._fetch(lease, channel, network, media))] = media.id
+            now, known = self._clock.now(), list(in_flight.values())
+            for media in await waiting_media(self._db, lease.channel_id, now, room, known):
+                in_flight[asyncio.create_task(self._fetch(lease, channel, network, media))] = media.id
 
     async def _fetch(self, lease: Lease, channel: ChannelRef, network: Network, media: MediaRow) -> None:
-        """One try for one file, and what follows from it."""
+        """One attempt for one file, and its result."""
         async with self._room, room_for(self._db, self._clock, await self._space(media)) as room:
             found = await self._get(network, media, room)
             kept = await self._keep(media, found) if isinstance(found, IncomingFile) else found
@@ -133,7 +133,7 @@ class MediaFetcher:
                 await mark_ready(self._db, lease, channel, media, len(kept.content), kept.sha256, now)
 
     async def _space(self, media: MediaRow) -> StorageAllowance | None:
-        """The room that the account's plan has for files; None where it has no limit."""
+        """The storage that the account's plan allows; None: no limit."""
         found = await plan_of_channel(self._db, media.channel_id) if self._storage else None
         if found is None or found[1] not in self._storage:
             return None
@@ -190,12 +190,12 @@ class MediaFetcher:
     async def _wait_for_room(
         self, lease: Lease, channel: ChannelRef, media: MediaRow, trouble: FetchProblem, now: datetime
     ) -> None:
-        """The file stays at the network until there is room, or the network forgets it."""
+        """The file stays at the network until it fits into the storage, or the network deletes it."""
         again = now + timedelta(seconds=FULL_DELAY)
         if again >= media.created_at + NETWORK_MEMORY:
             await self._give_up(lease, channel, media, trouble, now)
         elif await mark_full(self._db, lease, channel, media, trouble.reason, again, now):
-            log.warning("no room for a file", media=media.id.hex, reason=trouble.reason)
+            log.warning("storage is full, file not fetched", media=media.id.hex, reason=trouble.reason)
 
     async def _give_up(
         self, lease: Lease, channel: ChannelRef, media: MediaRow, trouble: FetchProblem, now: datetime

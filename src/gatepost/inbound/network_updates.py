@@ -1,4 +1,4 @@
-"""A network's news in our own words: pure translation, with the one rule of what a number's news means."""
+"""Translates a network's updates about contacts, labels, templates and the number into reports for the store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,13 +21,16 @@ from gatepost.networks.base import (
 from gatepost.store.network_updates import ContactReport, LabelReport, NetworkReports, NumberReport, with_time
 from gatepost.store.templates import TemplateReport
 
-_TELL_ALL = ("user_preferences", "error")  # any other news of a number may come of more than it tells
+_COMPLETE = (
+    "user_preferences",
+    "error",
+)  # complete updates; after any other one the number is read again
 _MARKETING = "marketing_messages"
 _OPTED_OUT = {"stop": True, "resume": False, "signup": False}
 
 
 def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports:
-    """All news of a batch, in the order that it came."""
+    """Return the reports of a batch, in order."""
     return NetworkReports(
         persons=[_person(u) for u in updates if isinstance(u, ContactUpdate)]
         + [about for u in updates if isinstance(u, NumberUpdate) for about in _preferences(u, now)],
@@ -40,52 +43,52 @@ def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports
             for u in updates
             if isinstance(u, StatusUpdate | NumberUpdate) and u.reaction is ErrorReaction.BREAK
         ][-1:],
-        stale_number=any(u.event not in _TELL_ALL for u in updates if isinstance(u, NumberUpdate)),
+        stale_number=any(u.event not in _COMPLETE for u in updates if isinstance(u, NumberUpdate)),
     )
 
 
-def _person(news: ContactUpdate) -> ContactReport:
-    return ContactReport(news.person, news.at, news.old_phone)
+def _person(update: ContactUpdate) -> ContactReport:
+    return ContactReport(update.person, update.at, update.old_phone)
 
 
-def _preferences(news: NumberUpdate, now: datetime) -> list[ContactReport]:
-    """People who want no more marketing, or want it again."""
-    if news.event != "user_preferences":
+def _preferences(update: NumberUpdate, now: datetime) -> list[ContactReport]:
+    """Persons who opted out of marketing, or in again."""
+    if update.event != "user_preferences":
         return []
     return [
         ContactReport(msgspec.convert(one["person"], type=Person), now, opted_out=_OPTED_OUT[one["value"]])
-        for one in news.details.get("preferences") or ()
+        for one in update.details.get("preferences") or ()
         if one.get("person") and one.get("category", _MARKETING) == _MARKETING and one.get("value") in _OPTED_OUT
     ]
 
 
-def _label(news: LabelUpdate) -> LabelReport:
-    color = str(news.color) if news.color is not None else None
-    return LabelReport(news.network_id, news.action, news.name, color, news.person)
+def _label(update: LabelUpdate) -> LabelReport:
+    color = str(update.color) if update.color is not None else None
+    return LabelReport(update.network_id, update.action, update.name, color, update.person)
 
 
-def _template(news: TemplateUpdate) -> TemplateReport:
+def _template(update: TemplateUpdate) -> TemplateReport:
     return TemplateReport(
-        news.network_id, news.name, news.language, news.status, news.reason, news.quality, news.category
+        update.network_id, update.name, update.language, update.status, update.reason, update.quality, update.category
     )
 
 
-def _number(news: NumberUpdate, now: datetime) -> NumberReport:
-    facts: dict[str, Any] = {"quality": news.quality, "status": news.status, "last_event": news.event}
-    limits: dict[str, Any] = {"throughput": news.throughput, "tier": news.tier}
-    if news.tier is not None:
+def _number(update: NumberUpdate, now: datetime) -> NumberReport:
+    facts: dict[str, Any] = {"quality": update.quality, "status": update.status, "last_event": update.event}
+    limits: dict[str, Any] = {"throughput": update.throughput, "tier": update.tier}
+    if update.tier is not None:
         facts |= {"tier_from": "network", "tier_since": times.show(now)}
-    status = "BANNED" if news.banned else "CONNECTED" if news.banned is False else news.status
+    status = "BANNED" if update.banned else "CONNECTED" if update.banned is False else update.status
     connection, reason = connection_of(status) or (None, None)
     return NumberReport(with_time(_given(facts), now), _given(limits), connection, reason)
 
 
-def _trouble(told: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport:
-    """The number itself is in trouble: a message was taken and failed for it, as more of them would, or it was told."""
-    if isinstance(told, StatusUpdate):
-        because, at = told.error.advice if told.error else None, told.at
+def _trouble(update: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport:
+    """The number itself is in trouble: the network said so, or a message was accepted and failed for that reason."""
+    if isinstance(update, StatusUpdate):
+        because, at = update.error.advice if update.error else None, update.at
     else:
-        because, at = told.details.get("advice"), now
+        because, at = update.details.get("advice"), now
     return NumberReport({TROUBLE: {"because": because or "The number is in trouble", "at": times.show(at)}})
 
 

@@ -1,4 +1,4 @@
-"""Receiving: whatever a network reports becomes rows and events, once, and before the network hears yes."""
+"""Receiving: what a network reports becomes rows and events, once, before the network gets its answer."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -31,36 +31,36 @@ _STATES = {
 }
 
 
-class _Parcel(msgspec.Struct, frozen=True):
+class _UpdateBatch(msgspec.Struct, frozen=True):
     channel: ChannelRef
     updates: Sequence[Update]
 
 
 class UpdateReceiver:
-    """The one way in for what networks report."""
+    """Receives the updates of all networks."""
 
     def __init__(self, db: Database, clock: Clock, queue: int, linger: float) -> None:
         self._db = db
         self._clock = clock
-        self._batch: Batch[UUID, _Parcel, None] = Batch(
-            self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_parcel
+        self._batch: Batch[UUID, _UpdateBatch, None] = Batch(
+            self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_batch
         )
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
-        """Takes in the updates of one report. Returns once they are durable.
+        """Receive the updates of one report; returns once they are durable.
 
-        An update that cannot be kept, whatever one tries, does not keep out the others: it is left out and logged.
+        An update that cannot be stored is skipped and logged; the others are stored.
         """
-        for part in divide(updates):
+        for part in split_updates(updates):
             await self._receive(channel_id, channel, part)
 
     async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         try:
-            await self._batch.put(channel_id, _Parcel(channel, updates))
+            await self._batch.put(channel_id, _UpdateBatch(channel, updates))
         except UNFIT as error:
             if len(updates) == 1:
                 why = f"{type(error).__name__}: {ascii(str(error))[:200]}"
-                log.error("update not kept", channel=channel.id, kind=type(updates[0]).__name__, reason=why)
+                log.error("update not stored", channel=channel.id, kind=type(updates[0]).__name__, reason=why)
                 return
             half = len(updates) // 2
             await self._receive(channel_id, channel, updates[:half])
@@ -69,20 +69,20 @@ class UpdateReceiver:
     async def drain(self) -> None:
         await self._batch.drain()
 
-    async def _write(self, channel_id: UUID, parcels: Sequence[_Parcel]) -> list[Exception | None]:
+    async def _write(self, channel_id: UUID, batches: Sequence[_UpdateBatch]) -> list[Exception | None]:
         now = self._clock.now()
-        updates = [update for parcel in parcels for update in parcel.updates]
+        updates = [update for batch in batches for update in batch.updates]
         reports = ReportBatch(
             statuses=[_report(u) for u in updates if isinstance(u, StatusUpdate) and u.status in _STATES],
             messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
             news=translate_update(updates, now),
         )
-        await receive_updates(self._db, parcels[-1].channel, channel_id, reports, now)
-        return [None] * len(parcels)
+        await receive_updates(self._db, batches[-1].channel, channel_id, reports, now)
+        return [None] * len(batches)
 
 
-def divide(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:
-    """The updates of one report in parts, each of them light enough for a batch of its own; one always is."""
+def split_updates(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:
+    """Split the updates of one report into parts that fit into one batch each; one update always fits."""
     start, weight = 0, 0
     for place, update in enumerate(updates):
         weight += _weigh(update)
@@ -98,8 +98,8 @@ def _weigh(update: Update) -> int:
     return 1 + len(update.content) // _LONG if isinstance(update, Incoming) else 1
 
 
-def _weigh_parcel(parcel: _Parcel) -> int:
-    return sum(_weigh(update) for update in parcel.updates)
+def _weigh_batch(batch: _UpdateBatch) -> int:
+    return sum(_weigh(update) for update in batch.updates)
 
 
 def _report(status: StatusUpdate) -> StatusReport:
@@ -109,24 +109,24 @@ def _report(status: StatusUpdate) -> StatusReport:
         status.message_id,
         error_shown(status.error),
         status.attempt,
-        _told(status),
+        _details(status),
     )
 
 
-def _told(status: StatusUpdate) -> dict[str, Any] | None:
+def _details(status: StatusUpdate) -> dict[str, Any] | None:
     if status.pricing is None and status.conversation is None:
         return None
-    told = {"pricing": status.pricing, "conversation": status.conversation}
-    return {name: value for name, value in told.items() if value is not None}
+    details = {"pricing": status.pricing, "conversation": status.conversation}
+    return {name: value for name, value in details.items() if value is not None}
 
 
-def _sane(at: datetime, now: datetime) -> datetime:
-    """A time far off would name a partition that does not exist."""
+def _limit_time(at: datetime, now: datetime) -> datetime:
+    """Limit a time to the partitions that exist."""
     return min(max(at, now - timedelta(days=7)), now + timedelta(hours=1))
 
 
 def _message(incoming: Incoming, now: datetime, place: int) -> IncomingMessage:
-    at = _sane(incoming.at, now)
+    at = _limit_time(incoming.at, now)
     return IncomingMessage(
         id=ids.arrival_id(at, now, place),
         network_id=incoming.network_id,

@@ -1,4 +1,4 @@
-"""Accepting a send: checked, counted and committed before anyone is told yes."""
+"""Accepting a send: checked, counted and committed before it is answered."""
 
 import asyncio
 import hashlib
@@ -174,7 +174,7 @@ class _Answer(msgspec.Struct, frozen=True):
     data: _Official | _Linked
 
 
-_LINKED_TYPES = {  # what linked phones call the types; texts, and what goes as text, are a conversation
+_LINKED_TYPES = {  # the types' names on linked phones; texts, and what is sent as text, are a conversation
     "image": "imageMessage",
     "video": "videoMessage",
     "audio": "audioMessage",

@@ -1,11 +1,11 @@
-"""Attaching files: the network gets each file once, and messages name it by the network's own name.
+"""Attaching files: each file is uploaded to the network once, and messages refer to it by the network's own name.
 
 content ─► med_… ids ─► name still known there? ─────────────────────────────► {"med_…": "<name>"}
              │ no                                                              ▲
-             └─► one upload per file, whoever asks meanwhile waits for it ─────┘  refused for it? forgotten, once more
-                     │ gone, refused, out of reach: a Receipt, as if the send itself had ended so
-links   ─► where the network cannot fetch links itself: fetched through the guard, handed over, not kept; one that
-           gives nothing for `link_seconds` ends its message, and links take half of the room at most
+             └─► one upload per file, shared by all who need it meanwhile ─────┘  refused for it? uploaded again
+                     │ gone, refused, unreachable: a Receipt, as if the send itself had ended so
+links   ─► where the network cannot fetch links itself: fetched through the guard, uploaded, not stored; one
+           that fails for `link_seconds` fails its message, and links use at most half of the places
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 
 OFFICIAL_KEEP = timedelta(days=29)  # the network forgets an upload after 30 days
-FRESH = timedelta(minutes=5)  # what was handed over this lately is known there, whatever else is wrong
-SLOW = 15.0  # seconds: longer than any attempt to connect. What was lost after that was lost by the file's own size
+FRESH = timedelta(minutes=5)  # what was uploaded this recently is known there, whatever else is wrong
+SLOW = 15.0  # seconds: longer than any attempt to connect. An upload that fails later failed because of its size
 _SESSION_FILES = 1000
-# Where a file may stand: our own shapes, and the network's own inside raw template components.
+# Fields that may hold a file: our own, and the network's own inside raw template components.
 _PLACES = frozenset({"media", "image", "video", "audio", "document", "sticker"})
 
 LINK_FAILED = "link_failed"
 _MAJOR = {"image": "image/", "sticker": "image/", "video": "video/", "audio": "audio/"}  # a document may be anything
-_UNTYPED = "application/octet-stream"  # what a server says that does not know
+_UNTYPED = "application/octet-stream"  # what a server answers that does not know the type
 
 Fetch = Callable[[str, int, UUID], Awaitable[Fetched | Unfetched]]  # a link, most bytes, whose channel
 
@@ -72,7 +72,7 @@ def _text(file: dict[str, Any], name: str) -> bool:
 
 
 class AttachmentUploader:
-    """Hands files to networks, for all channels of a process."""
+    """Uploads files to networks, for all channels of a process."""
 
     def __init__(
         self,
@@ -90,14 +90,14 @@ class AttachmentUploader:
         self._clock = clock
         self._fetch = fetch
         self._most = most
-        self._room = asyncio.Semaphore(in_flight)  # each file that is under way is held in memory
+        self._room = asyncio.Semaphore(in_flight)  # each file in progress is held in memory
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._share = max(1, in_flight // 4)
         self._link_room = asyncio.Semaphore(max(1, in_flight // 2))
         self._link_shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._link_seconds = link_seconds
         self._links: dict[tuple[UUID, str], asyncio.Future[Unfetched | None]] = {}
-        self._under_way: dict[tuple[UUID, UUID], asyncio.Task[str | Receipt]] = {}
+        self._uploads: dict[tuple[UUID, UUID], asyncio.Task[str | Receipt]] = {}
         self._sessions: dict[UUID, tuple[object, dict[UUID, str]]] = {}
 
     async def attach(
@@ -111,10 +111,10 @@ class AttachmentUploader:
         links: bool = True,
         type_: str = "document",
     ) -> dict[str, str] | Receipt:
-        """The network's name of each file that a message names, or how the attempt ended.
+        """Return the network's name of each file in a message, or how the attempt ended.
 
-        With a `session` (the link itself, say), names are good only for as long as it lasts, and are kept in memory.
-        Without `links`, the network cannot fetch them itself: they are fetched here.
+        With a `session` (the link itself, say), names are valid only as long as it lasts, and are kept in memory.
+        Without `links`, the network cannot fetch links itself: they are fetched here.
         """
         names: dict[str, str] = {}
         for media_id in media_ids(content):
@@ -123,14 +123,14 @@ class AttachmentUploader:
                 return name
             names[ids.show("med", media_id)] = name
         for link in () if links else media_links(content):
-            name = await self._hand_over_link(channel_id, network, link, type_)
+            name = await self._upload_link(channel_id, network, link, type_)
             if not isinstance(name, str):
                 return name
             names[link] = name
         return names
 
     async def forget(self, channel_id: UUID, names: Mapping[str, str], *, keep: timedelta = OFFICIAL_KEEP) -> bool:
-        """The network may have forgotten these files before their time. True when the next try names some anew."""
+        """Forget names that the network may no longer know. True if the next attempt uploads some again."""
         try:
             return any([await self._forget(channel_id, shown, name, keep) for shown, name in names.items()])
         except GatepostError:
@@ -140,7 +140,7 @@ class AttachmentUploader:
         media_id = ids.read("med", shown)
         media = await get_media(self._db, channel_id, media_id) if media_id else None
         if media_id is None or media is None or media.network_id != name:
-            return media is not None  # another message found it out before
+            return media is not None  # another message did this before
         if media.network_until and media.network_until > self._clock.now() + keep - FRESH:
             return False
         await save_network_id(self._db, channel_id, media_id, None, None)
@@ -150,16 +150,16 @@ class AttachmentUploader:
         self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
     ) -> str | Receipt:
         key = (channel_id, media_id)
-        task = self._under_way.get(key)
+        task = self._uploads.get(key)
         if task is None:
-            task = self._under_way[key] = asyncio.create_task(self._find(channel_id, media_id, network, keep, session))
-            task.add_done_callback(lambda _: self._under_way.pop(key, None))
-        return await asyncio.shield(task)  # one message that gives up does not take the file from the others
+            task = self._uploads[key] = asyncio.create_task(self._find(channel_id, media_id, network, keep, session))
+            task.add_done_callback(lambda _: self._uploads.pop(key, None))
+        return await asyncio.shield(task)  # a message that is cancelled does not cancel the upload for others
 
     async def _find(
         self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
     ) -> str | Receipt:
-        known = self._of_session(channel_id, session) if session is not None else {}
+        known = self._session_names(channel_id, session) if session is not None else {}
         if media_id in known:
             return known[media_id]
         try:
@@ -176,14 +176,14 @@ class AttachmentUploader:
                 await save_network_id(self._db, channel_id, media_id, name, self._clock.now() + keep)
         except NotFound:
             return _gone(media_id)
-        except GatepostError as error:  # the database or the storage is away: this file waits, other messages go on
+        except GatepostError as error:  # the database or the storage is unavailable: only this message waits
             return SendRefused(NetworkError(0, error.message), ErrorReaction.RETRY)
         if isinstance(name, str):
             known[media_id] = name
         return name
 
-    def _of_session(self, channel_id: UUID, session: object) -> dict[UUID, str]:
-        """The names of a session; those of an earlier one are forgotten."""
+    def _session_names(self, channel_id: UUID, session: object) -> dict[UUID, str]:
+        """The names of a session; those of an earlier session are dropped."""
         before, names = self._sessions.get(channel_id, (None, {}))
         if before != session or len(names) >= _SESSION_FILES:
             names = {}
@@ -192,13 +192,13 @@ class AttachmentUploader:
 
     @asynccontextmanager
     async def _place(self, channel_id: UUID) -> AsyncIterator[None]:
-        """Room for one file. A channel with slow files has its share of the room, and no more."""
+        """A place for one file. One channel with slow files cannot use all places."""
         share = self._shares.setdefault(channel_id, asyncio.Semaphore(self._share))
         async with share, self._room:
             yield
 
-    async def _hand_over_link(self, channel_id: UUID, network: Network, link: str, type_: str) -> str | Receipt:
-        """Fetches and hands over. Messages that name a link which is being tried share its failure."""
+    async def _upload_link(self, channel_id: UUID, network: Network, link: str, type_: str) -> str | Receipt:
+        """Fetches and uploads. Messages with a link that is being fetched share its failure."""
         key = (channel_id, link)
         trying = self._links.get(key)
         failed = await asyncio.shield(trying) if trying is not None else None
@@ -226,7 +226,7 @@ class AttachmentUploader:
 
     @asynccontextmanager
     async def _link_place(self, channel_id: UUID) -> AsyncIterator[None]:
-        """Links that hang leave half of the room, and of the channel's share of it, to files."""
+        """Links that hang leave half of the places, and half of the channel's, to files."""
         share = self._link_shares.setdefault(channel_id, asyncio.Semaphore(max(1, self._share // 2)))
         async with share, self._link_room:
             yield
@@ -240,7 +240,7 @@ class AttachmentUploader:
 
 
 def _checked(found: Fetched | Unfetched, type_: str) -> Fetched | Unfetched:
-    """A page instead of a picture stays one, however often it is fetched."""
+    """Refuse a file of another type than the message's: fetching it again would not change it."""
     major = _MAJOR.get(type_, "")
     if isinstance(found, Fetched) and found.mime_type != _UNTYPED and not found.mime_type.startswith(major):
         return Unfetched(
@@ -250,7 +250,7 @@ def _checked(found: Fetched | Unfetched, type_: str) -> Fetched | Unfetched:
 
 
 def link_failed_at(history: Sequence[str] | None) -> datetime | None:
-    """When a message's link first gave nothing, as its failed attempts say."""
+    """When a message's link failed first, according to its failed attempts."""
     for text in history or ():
         failed = msgspec.json.decode(text)
         if (failed["error"] or {}).get("code") == LINK_FAILED:
@@ -259,9 +259,9 @@ def link_failed_at(history: Sequence[str] | None) -> datetime | None:
 
 
 def _receipt(failed: CallFailed, seconds: float) -> Receipt:
-    """An upload can be repeated without harm, so an answer that was lost counts as one that never came.
+    """An upload can be repeated without harm, so a lost answer counts as no answer.
 
-    A network that cannot be reached holds the whole channel; a file that never gets through in time only itself.
+    A network that cannot be reached delays the whole channel; a file that is too slow delays only its message.
     """
     if not failed.retry:
         return SendRefused(failed.error, ErrorReaction.FINAL)
@@ -285,6 +285,6 @@ def _not_there(media_id: UUID, media: MediaRow | None) -> Receipt:
 def _gone(media_id: UUID) -> Receipt:
     shown = ids.show("med", media_id)
     return SendRefused(
-        NetworkError(0, f"The file {shown} is gone", "It was deleted, or kept for its time. Upload it again."),
+        NetworkError(0, f"The file {shown} is gone", "It was deleted, or its retention time is over. Upload it again."),
         ErrorReaction.FINAL,
     )

@@ -1,109 +1,113 @@
-"""What holds a channel back at the network's wish, and for how long.
+"""Back-off of a channel after refusals by the network, in three scopes.
 
-    everything      too fast, maintenance, unreachable    ─► a second, doubling to a minute; longer if the table says so
-    new ones only   spam limit, reach-out time-lock       ─► a quarter of an hour, doubling; replies go on
-    broken          locked, unpaid, banned, unregistered  ─► a minute, doubling to an hour; a state of the channel
+    channel   too fast, maintenance, unreachable    ─► a second, doubling to a minute; longer if the table says so
+    new       spam limit, reach-out time-lock       ─► a quarter of an hour, doubling; replies are still sent
+    broken    locked, unpaid, banned, unregistered  ─► a minute, doubling to an hour; shown as a state of the channel
 
-When the time of one of the last two is over, a single message finds out how things stand; the others follow when it
-was taken. Where messages were taken and failed later, that proves nothing yet: the next one waits for what becomes of
-the first. Plain memory of the owner: the next owner finds out by itself.
+When a back-off of the last two scopes is over, a single message is tried; the others follow when it was accepted. Where
+messages were accepted and failed later, that proves nothing yet: the next one waits for the outcome of the first. Kept
+in memory only: the next owner finds out in the same way.
 """
 
 from gatepost.outbound import pace
-from gatepost.outbound.send_decision import HoldBack
+from gatepost.outbound.send_decision import BackoffScope
 
-_WAITS = {HoldBack.CHANNEL: pace.channel_hold, HoldBack.NEW: pace.new_hold, HoldBack.BROKEN: pace.break_hold}
+_WAITS = {
+    BackoffScope.CHANNEL: pace.channel_backoff,
+    BackoffScope.NEW: pace.new_conversation_backoff,
+    BackoffScope.BROKEN: pace.broken_number_backoff,
+}
 
 
-DOUBT = 900.0  # seconds that a number rests whose messages are taken and fail later
-_PROOF = 30.0  # seconds in which a message that was taken would have failed
+SUSPECT_SECONDS = 900.0  # seconds without sending for a number whose messages are accepted and fail later
+_PROOF = 30.0  # seconds in which a message that was accepted would have failed
 
 
 class Backoff:
-    """The holds of one lane. `limited`: an earlier owner left the channel in trouble, and nobody has seen its end."""
+    """The back-off of one sender. `limited`: an earlier owner reported trouble, and no success since."""
 
     def __init__(self, *, limited: bool = False) -> None:
         self._limited = limited
         self._until = dict.fromkeys(_WAITS, 0.0)
         self._because = dict.fromkeys(_WAITS, "")
         self._refusals = dict.fromkeys(_WAITS, 0)
-        self._doubted = False
+        self._suspected = False
 
-    def hold(self, kind: HoldBack, because: str, now: float, at_least: float = 0.0) -> bool:
-        """Begins a hold, unless one of this kind stands; True when that is news and not the old trouble still."""
-        if now < self._until[kind]:
+    def start(self, scope: BackoffScope, because: str, now: float, at_least: float = 0.0) -> bool:
+        """Starts a back-off, unless one of this scope is active; True if the reason is new."""
+        if now < self._until[scope]:
             return False
-        news = not self._refusals[kind] or because != self._because[kind]
-        self._until[kind] = now + max(_WAITS[kind](self._refusals[kind]), at_least)
-        self._because[kind] = because
-        self._refusals[kind] += 1
+        news = not self._refusals[scope] or because != self._because[scope]
+        self._until[scope] = now + max(_WAITS[scope](self._refusals[scope]), at_least)
+        self._because[scope] = because
+        self._refusals[scope] += 1
         return news
 
-    def doubt(self, because: str, now: float, seconds: float) -> bool:
-        """The number is broken though messages are taken: they fail later. True when that is news."""
-        news = self.hold(HoldBack.BROKEN, because, now, seconds)
-        self._until[HoldBack.BROKEN] = max(self._until[HoldBack.BROKEN], now + seconds)
-        self._doubted = True
+    def suspect(self, because: str, now: float, seconds: float) -> bool:
+        """The number is broken although messages are accepted: they fail later. True if that is new."""
+        news = self.start(BackoffScope.BROKEN, because, now, seconds)
+        self._until[BackoffScope.BROKEN] = max(self._until[BackoffScope.BROKEN], now + seconds)
+        self._suspected = True
         return news
 
     def lock_new(self, until: float, because: str) -> None:
         """No new conversations before a time that the network itself named."""
-        self._until[HoldBack.NEW] = max(until, self._until[HoldBack.NEW])
-        self._because[HoldBack.NEW] = because
+        self._until[BackoffScope.NEW] = max(until, self._until[BackoffScope.NEW])
+        self._because[BackoffScope.NEW] = because
 
     def unlock_new(self) -> None:
         """The network itself says that conversations may be opened again."""
-        self._until[HoldBack.NEW], self._refusals[HoldBack.NEW] = 0.0, 0
+        self._until[BackoffScope.NEW], self._refusals[BackoffScope.NEW] = 0.0, 0
 
-    def go_on(self) -> None:
-        """What the whole number waited for is over: it may send faster than before."""
-        self._until[HoldBack.CHANNEL], self._refusals[HoldBack.CHANNEL] = 0.0, 0
+    def resume(self) -> None:
+        """Ends the back-off of the whole channel: the network allows it to send faster than before."""
+        self._until[BackoffScope.CHANNEL], self._refusals[BackoffScope.CHANNEL] = 0.0, 0
 
-    def release(self, now: float, *, opened: bool) -> bool:
-        """A message was taken. True when that ends a trouble: what left before a hold began proves nothing against it.
+    def note_accepted(self, now: float, *, opened: bool) -> bool:
+        """A message was accepted. True if that ends a trouble; a message sent before the back-off began proves nothing.
 
-        Only a message that opened a conversation tells that they may be opened again.
+        Only a message that opened a conversation proves that they may be opened again.
         """
-        if self._doubted and now >= self._until[HoldBack.BROKEN]:
-            self._doubted, self._until[HoldBack.BROKEN] = False, now + _PROOF
-        before = self.troubled or (self._limited and opened)
+        if self._suspected and now >= self._until[BackoffScope.BROKEN]:
+            self._suspected, self._until[BackoffScope.BROKEN] = False, now + _PROOF
+        before = self.in_trouble or (self._limited and opened)
         self._limited = self._limited and not opened
-        for kind in _WAITS:
-            if now >= self._until[kind] and (opened or kind is not HoldBack.NEW):
-                self._refusals[kind] = 0
-        return before and not self.troubled
+        for scope in _WAITS:
+            if now >= self._until[scope] and (opened or scope is not BackoffScope.NEW):
+                self._refusals[scope] = 0
+        return before and not self.in_trouble
 
     @property
-    def troubled(self) -> bool:
-        """Whether the network's last word was that the number is in trouble."""
-        return self.broken or self.wary
+    def in_trouble(self) -> bool:
+        """Whether the network reported trouble with the number, and has accepted nothing since."""
+        return self.broken or self.cautious
 
     @property
     def broken(self) -> bool:
-        """Whether nothing has been taken since the number broke: one at a time may try."""
-        return bool(self._refusals[HoldBack.BROKEN])
+        """Whether nothing was accepted since the number broke: one message at a time is tried."""
+        return bool(self._refusals[BackoffScope.BROKEN])
 
     @property
-    def wary(self) -> bool:
-        """Whether no conversation has been opened since the network forbade it: one at a time may try."""
-        return bool(self._refusals[HoldBack.NEW])
+    def cautious(self) -> bool:
+        """Whether no conversation was opened since the network refused one: one at a time is tried."""
+        return bool(self._refusals[BackoffScope.NEW])
 
     def wait(self, now: float) -> float:
-        """How long nothing may leave."""
-        return max(0.0, self._until[HoldBack.CHANNEL] - now, self._until[HoldBack.BROKEN] - now)
+        """Seconds in which nothing may be sent."""
+        return max(0.0, self._until[BackoffScope.CHANNEL] - now, self._until[BackoffScope.BROKEN] - now)
 
     def new_wait(self, now: float) -> float:
-        """How long no conversation may be opened."""
-        return max(0.0, self._until[HoldBack.NEW] - now)
+        """Seconds in which no conversation may be opened."""
+        return max(0.0, self._until[BackoffScope.NEW] - now)
 
     def reason(self, now: float) -> tuple[str, float] | None:
-        """What holds everything at the moment, and for how long."""
-        standing = [
-            (self._until[kind] - now, kind) for kind in (HoldBack.BROKEN, HoldBack.CHANNEL) if now < self._until[kind]
-        ]
-        return (self._because[standing[0][1]], standing[0][0]) if standing else None
+        """Why nothing may be sent at the moment, and for how many seconds."""
+        for scope in (BackoffScope.BROKEN, BackoffScope.CHANNEL):
+            if now < self._until[scope]:
+                return self._because[scope], self._until[scope] - now
+        return None
 
     def new_reason(self, now: float) -> tuple[str, float] | None:
-        """The same for new conversations only."""
+        """Why no conversation may be opened, and for how many seconds."""
         wait = self.new_wait(now)
-        return (self._because[HoldBack.NEW], wait) if wait else None
+        return (self._because[BackoffScope.NEW], wait) if wait else None

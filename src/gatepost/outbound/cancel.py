@@ -15,11 +15,11 @@ from gatepost.store.messages.cancel import PIECE, CancelCursor, CancelSelection,
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
-LONGEST = 5.0  # seconds after which a request begins no further piece
+LONGEST = 5.0  # seconds after which a request starts no further page
 
 
 async def cancel_message(db: Database, caller: Caller, message: StoredMessage, now: datetime) -> None:
-    """Cancels, or says why it is too late."""
+    """Cancel a message, or raise why it is too late."""
     before, after = await message_cancel.cancel_message(db, _ref(caller), caller.channel_id, message.id, now)
     if after is None:
         raise NotFound("There is no such outgoing message on this channel.")
@@ -29,7 +29,7 @@ async def cancel_message(db: Database, caller: Caller, message: StoredMessage, n
 
 
 class CancelResult(msgspec.Struct, frozen=True):
-    """What one request canceled, how many it found on their way, and where the next goes on; None: that was all."""
+    """What one request canceled, how many were too late, and where the next continues; None: that was all."""
 
     canceled: int
     too_late: int
@@ -46,7 +46,7 @@ async def cancel_selection(
     longest: float = LONGEST,
     piece: int = PIECE,
 ) -> CancelResult:
-    """Cancels a selection in pieces, each with a commit of its own, for as long as one request may take."""
+    """Cancel a selection page by page, each in its own commit, for as long as one request may take."""
     until, place = clock.monotonic() + longest, after
     canceled = too_late = 0
     while True:

@@ -24,7 +24,7 @@ from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Network
 from gatepost.outbound import pace
-from gatepost.outbound.backoff import DOUBT
+from gatepost.outbound.backoff import SUSPECT_SECONDS
 from gatepost.outbound.number_limits import NumberLimits, SenderLoad, TierPromotion, pace_shown
 from gatepost.outbound.queue import BUSY, PARKED, TIER, QueuedRecipient
 from gatepost.outbound.queue_reader import QueueReader
@@ -38,7 +38,7 @@ from gatepost.store.messages.queue import note_unknown
 from gatepost.store.messages.send import QueuedMessage, read_states
 
 log = structlog.get_logger("gatepost.send")
-_SLACK = timedelta(seconds=1)  # the network's day begins when it takes a message: a moment after we let it go
+_SLACK = timedelta(seconds=1)  # the network's day begins when it accepts a message: a moment after we sent it
 LOCKED = "The network does not let this number write to new people for a while"
 
 
@@ -67,29 +67,29 @@ class ChannelSender(ChannelTask):
         return self._lease.channel_id
 
     def wake(self) -> None:
-        """There may be something new."""
+        """There may be new messages."""
         self._reader.more = True
         self._wakeup.set()
 
     def adjust(self, network: Network | None, limits: NumberLimits) -> None:
-        """The channel's settings or its link may have changed."""
+        """Applies the channel's current limits and connection."""
         self.connect(network)
-        if limits.throughput > self._state.limits.throughput:  # the maintenance that this took is over
-            self._backoff.go_on()
+        if limits.throughput > self._state.limits.throughput:  # the maintenance that lowered it is over
+            self._backoff.resume()
             self._wakeup.set()
         self._state.limits = limits
         self._state.starts.change(limits.throughput)
         self._state.calls.change(limits.throughput)
 
     def connect(self, network: Network | None) -> None:
-        """The way to the network; None: there is none at the moment."""
+        """Sets the connection to the network; None: there is none at the moment."""
         if (self._state.network is None) != (network is None):
-            self._saved = None  # what is shown of it is no longer true
+            self._saved = None  # the saved pace says something else
             self._wakeup.set()
         self._state.network = network
 
     def lock_new(self, until: datetime | None) -> None:
-        """The network lets this number write to nobody new until then; None: it does again, if it did not before."""
+        """The network allows no new conversations until then; None: it allows them."""
         if until is not None:
             seconds = (until - self._clock.now()).total_seconds()
             self._backoff.lock_new(self._clock.monotonic() + seconds, LOCKED)
@@ -98,13 +98,13 @@ class ChannelSender(ChannelTask):
         self._locked = until is not None
 
     async def note_trouble(self, trouble: dict[str, str] | None) -> None:
-        """Messages may have failed after they were taken, because the number itself is in trouble."""
+        """Starts a back-off if messages failed after they were accepted, because the number itself is in trouble."""
         at = datetime.fromisoformat(trouble["at"]) if trouble else None
         if trouble is None or at is None or (self._trouble_at and at <= self._trouble_at):
             return
         self._trouble_at = at
-        left = DOUBT - (self._clock.now() - at).total_seconds()
-        if left > 0 and self._backoff.doubt(trouble["because"], self._clock.monotonic(), left):
+        left = SUSPECT_SECONDS - (self._clock.now() - at).total_seconds()
+        if left > 0 and self._backoff.suspect(trouble["because"], self._clock.monotonic(), left):
             await self._state.report_connection("limited", trouble["because"])
 
     @property
@@ -130,12 +130,12 @@ class ChannelSender(ChannelTask):
             await self._save()
 
     async def settled(self) -> None:
-        """Returns when nothing is in flight."""
+        """Waits until nothing is in flight."""
         while self._in_flight:
             await asyncio.wait(self._in_flight)
 
     async def step(self) -> float | None:
-        """Does what is due: reads, looks after those who wait, starts. Returns when something is due next."""
+        """Does what is due: reads, checks waiting messages, starts sends. Returns when something is due next."""
         await self._reader.read()
         now = self._clock.monotonic()
         if now >= self._tick_at:
@@ -143,17 +143,17 @@ class ChannelSender(ChannelTask):
             await self._maintain()
         return self._start_due()
 
-    # -- those who wait -----------------------------------------------------------------------------------------------
+    # -- waiting messages ---------------------------------------------------------------------------------------------
 
     async def _maintain(self) -> None:
         await self._resolve_unknown()
         self._state.limits = await self._promotion.look(self._state.limits, self._clock.now())
-        await self._free_from_tier()
+        await self._release_from_tier()
         self._expire_due()
         await self._save()
 
     async def _resolve_unknown(self) -> None:
-        """A status may have told meanwhile how a send with a lost answer ended."""
+        """Removes messages with a lost answer whose outcome is known from a status by now."""
         unknown = [m for m in self._queue.messages() if m.state is State.SENDING and self._queue.place_of(m) == PARKED]
         if unknown:
             states = await read_states(self._db, self._lease.channel_id, [m.id for m in unknown])
@@ -163,7 +163,7 @@ class ChannelSender(ChannelTask):
             await self._note_unknown([m for m in unknown if m.id in self._queue and not m.unknown_noted])
 
     async def _note_unknown(self, unknown: Sequence[QueuedMessage]) -> None:
-        """Writes once until when each is waited for: another node may be asked why."""
+        """Writes once how long each waits for a status: another node may have to explain it."""
         if unknown:
             wall, now = self._clock.now(), self._clock.monotonic()
             until = [(m.id, wall + timedelta(seconds=m.not_before - now)) for m in unknown]
@@ -171,39 +171,43 @@ class ChannelSender(ChannelTask):
             for message in unknown:
                 message.unknown_noted = True
 
-    async def _free_from_tier(self) -> None:
-        """Lines up those who wrote meanwhile, and everybody once a conversation may be opened again."""
+    async def _release_from_tier(self) -> None:
+        """Enqueues the recipients who wrote meanwhile, and all of them once a conversation may be opened again."""
         waiting = self._queue.waiting_for_tier()
         if not waiting:
             return
         now, wall = self._clock.monotonic(), self._clock.now()
         contacts = [message.contact_id for _, message in waiting]
         open_ = await find_open_conversations(self._db, self._lease.channel_id, contacts, wall)
-        free = not self._may_open_none(now, wall)
+        free = not self._cannot_open(now, wall)
         for recipient, message in waiting:
             if message.contact_id in open_:
                 recipient.note_opened(wall)
             if message.contact_id in open_ or free:
-                self._queue.line_up(recipient, now)
+                self._queue.enqueue(recipient, now)
 
     def _expire_due(self) -> None:
-        """Ends messages whose time in the queue is over. Those with a lost answer are resolved first."""
+        """Expires messages that waited longer than their ttl. Those with a lost answer are resolved first."""
         wall = self._clock.now()
         for message in [m for m in self._queue.messages() if m.expires_at <= wall and m.state is State.QUEUED]:
-            if message not in self._queue.recipient_of(message).flying:
+            if message not in self._queue.recipient_of(message).in_flight:
                 self._expire(message)
 
     def _expire(self, message: QueuedMessage) -> None:
-        """Out of its line here and now, so that nothing starts it while its end is being written."""
-        error = {"code": "expired", "title": "The message waited longer than its ttl", "details": self._why(message)}
+        """Removes it from its recipient at once, so that it is not sent while its expiry is being written."""
+        error = {
+            "code": "expired",
+            "title": "The message waited longer than its ttl",
+            "details": self._wait_reason(message),
+        }
         held = self._waits_of(message, self._clock.monotonic(), self._clock.now())
         message.state = State.EXPIRED
         self._queue.withdraw(message, self._clock.monotonic())
         self._spawn(self._attempt.finish(message, FinalResult(State.EXPIRED, error=error), waits=held))
 
-    def _why(self, message: QueuedMessage) -> str:
-        """Why a message waits, in words."""
-        cause = self._queue.recipient_of(message).causes.now or self._held_by(self._clock.monotonic())
+    def _wait_reason(self, message: QueuedMessage) -> str:
+        """Why a message waits, as a sentence."""
+        cause = self._queue.recipient_of(message).causes.now or self._channel_wait_cause(self._clock.monotonic())
         return cause.words(message.id) if cause else "Other messages were ahead of it"
 
     def _waits_of(self, message: QueuedMessage, now: float, wall: datetime) -> str | None:
@@ -212,7 +216,7 @@ class ChannelSender(ChannelTask):
     # -- starting -----------------------------------------------------------------------------------------------------
 
     def _start_due(self) -> float | None:
-        """Starts all that may leave now. Returns when to look again."""
+        """Starts all sends that are allowed now. Returns when to look again."""
         now = self._clock.monotonic()
         self._queue.wake_parked(now)
         wait = 0.0
@@ -221,7 +225,7 @@ class ChannelSender(ChannelTask):
             if found is None:
                 break
             wait = self._backoff.wait(now) or self._start(*found, now)
-        self._note_cause(self._held_by(now), now)
+        self._note_cause(self._channel_wait_cause(now), now)
         wake = self._wake_time(now)
         return min(now + wait, wake or now + wait) if wait else wake
 
@@ -230,8 +234,8 @@ class ChannelSender(ChannelTask):
             self._causes.end(now)
         self._causes.begin(cause)
 
-    def _held_by(self, now: float) -> WaitCause | None:
-        """What keeps back those who could leave otherwise."""
+    def _channel_wait_cause(self, now: float) -> WaitCause | None:
+        """Why the next recipient cannot be sent to now."""
         if self._queue.peek() is None:
             return None
         if self._state.network is None:
@@ -243,22 +247,22 @@ class ChannelSender(ChannelTask):
 
     @property
     def _max_in_flight(self) -> int:
-        """A number in trouble is tried with one message at a time."""
+        """One message at a time while the number is in trouble."""
         return 1 if self._backoff.broken else self._state.rules.in_flight
 
     def _wake_time(self, now: float) -> float | None:
-        """The nearest of all the things that time alone will bring."""
+        """The earliest time at which something is due."""
         times = [self._queue.next_wake(), self._tick_at if self._queue or self._unsaved else None]
         if self._reader.next_scheduled is not None:
             times.append(now + (self._reader.next_scheduled - self._clock.now()).total_seconds())
         return min((t for t in times if t is not None), default=None)
 
     def _start(self, recipient: QueuedRecipient, message: QueuedMessage, now: float) -> float:
-        """Starts the head of one recipient, or gives it another place. A wait concerns the whole channel."""
+        """Starts the first message of a recipient, or moves the recipient. Returns a wait of the whole channel."""
         limits, wait = self._state.limits, self._state.starts.wait(now)
         if wait:
             return wait
-        pair_wait, started, pair_due = pace.lend(
+        pair_wait, started, pair_due = pace.space_with_burst(
             recipient.burst_started, recipient.pair_due, now, limits.pair_seconds, limits.pair_burst
         )
         if pair_wait:
@@ -268,8 +272,8 @@ class ChannelSender(ChannelTask):
             return 0.0
         wall = self._clock.now()
         opens = pace.opens_conversation(message.last_in_at, message.opened_at, wall)
-        if opens and self._may_open_none(now, wall):
-            self._queue.take(recipient, TIER, self._no_new(now, wall))
+        if opens and self._cannot_open(now, wall):
+            self._queue.take(recipient, TIER, self._cannot_open_cause(now, wall))
             return 0.0
         recipient.burst_started, recipient.pair_due = started, pair_due
         self._state.starts.take(now)
@@ -281,12 +285,12 @@ class ChannelSender(ChannelTask):
         self._spawn(self._attempt.send(self._state.network, message, opens, wall, held))
         return 0.0
 
-    def _may_open_none(self, now: float, wall: datetime) -> bool:
-        """Whether no conversation may be opened now: the network said so, or the tier is used up."""
-        tries = self._backoff.wary and self._state.opening  # one finds out whether it may be done again
+    def _cannot_open(self, now: float, wall: datetime) -> bool:
+        """Whether no conversation may be opened now: the network refused one, or the tier is used up."""
+        tries = self._backoff.cautious and self._state.opening  # one at a time is tried
         return bool(tries or self._backoff.new_wait(now)) or self._tier_is_full(wall)
 
-    def _no_new(self, now: float, wall: datetime) -> WaitCause:
+    def _cannot_open_cause(self, now: float, wall: datetime) -> WaitCause:
         """Why no conversation may be opened."""
         held = self._backoff.new_reason(now)
         rule = waits.NEW if held or not self._tier_is_full(wall) else self._state.limits.tier_rule
@@ -310,9 +314,9 @@ class ChannelSender(ChannelTask):
         if error is not None:
             self._stopping = True
             if not isinstance(error, StaleOwner):
-                log.error("lane broke", channel=self._channel.id, exc_info=error)
+                log.error("sending failed", channel=self._channel.id, exc_info=error)
 
-    # -- keeping books ------------------------------------------------------------------------------------------------
+    # -- the saved pace -----------------------------------------------------------------------------------------------
 
     @property
     def _unsaved(self) -> bool:
@@ -321,7 +325,7 @@ class ChannelSender(ChannelTask):
         return bool(self._state.starts.used(self._clock.monotonic()))
 
     async def _save(self) -> None:
-        """Notes how far sending has come and what holds it back."""
+        """Saves how far sending has come and why it waits."""
         state = (self._reader.floor(), msgspec.json.encode(self._pace_shown()).decode())
         if state != self._saved:
             self._saved = state

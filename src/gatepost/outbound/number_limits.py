@@ -26,7 +26,7 @@ class NumberLimits(msgspec.Struct, frozen=True):
     pair_seconds: float
     pair_burst: int
     tier: int
-    ladder: tuple[int, ...] = ()  # the tiers that it may rise to by itself; 0 is no limit
+    ladder: tuple[int, ...] = ()  # the tiers that we may raise it to; 0 is no limit
     rise_after: timedelta = timedelta(0)
     tier_since: datetime | None = None
     quality: str | None = None
@@ -38,7 +38,7 @@ class NumberLimits(msgspec.Struct, frozen=True):
 
 
 class TierPromotion:
-    """Lifts a number to its next tier when the network's rule is met."""
+    """Raises a number to its next tier when the network's rule is met."""
 
     def __init__(self, db: Database, lease: Lease) -> None:
         self._db = db
@@ -46,7 +46,7 @@ class TierPromotion:
         self._look_at: datetime | None = None
 
     async def look(self, limits: NumberLimits, now: datetime) -> NumberLimits:
-        """The limits as they are after this look: the same, or with the next tier."""
+        """Return the limits after this check: the same, or with the next tier."""
         if not limits.ladder or limits.tier_since is None or limits.tier <= 0:
             return limits
         if now < max(limits.tier_since + limits.rise_after, self._look_at or limits.tier_since):
@@ -61,7 +61,7 @@ class TierPromotion:
 
 
 class SenderLoad(msgspec.Struct, frozen=True):
-    """How busy a lane is."""
+    """How busy a sender is."""
 
     connected: bool
     started: int  # messages that left within the last second
@@ -71,9 +71,9 @@ class SenderLoad(msgspec.Struct, frozen=True):
 
 
 def pace_shown(
-    limits: NumberLimits, holds: Backoff, opened: Sequence[datetime], load: SenderLoad, wall: datetime, now: float
+    limits: NumberLimits, backoff: Backoff, opened: Sequence[datetime], load: SenderLoad, wall: datetime, now: float
 ) -> dict[str, Any]:
-    """How much room the limits leave and what holds sending back: for `GET /channel` and the trace."""
+    """The use of each limit and why sending waits, for `GET /channel` and the trace."""
     free_at = wall + pace.tier_wait(opened, limits.tier, wall)
     return {
         "throughput": {
@@ -96,24 +96,24 @@ def pace_shown(
             "waiting": len(load.for_pair),
         },
         "queued": load.queued,
-        "new": (new := _no_new(limits, holds, free_at, wall, now)),
-        "waiting": _waiting(holds, load, wall, now) or (new if load.for_tier else None),
+        "new": (new := _no_new(limits, backoff, free_at, wall, now)),
+        "waiting": _waiting(backoff, load, wall, now) or (new if load.for_tier else None),
     }
 
 
-def _waiting(holds: Backoff, load: SenderLoad, wall: datetime, now: float) -> dict[str, Any] | None:
-    """What holds the whole channel."""
+def _waiting(backoff: Backoff, load: SenderLoad, wall: datetime, now: float) -> dict[str, Any] | None:
+    """Why the whole channel waits."""
     if not load.connected:
         return _shown(waits.NOT_CONNECTED, waits.words(waits.NOT_CONNECTED), None)
-    held = holds.reason(now)
+    held = backoff.reason(now)
     return _shown(waits.HOLD, held[0], wall + timedelta(seconds=held[1])) if held else None
 
 
 def _no_new(
-    limits: NumberLimits, holds: Backoff, free_at: datetime, wall: datetime, now: float
+    limits: NumberLimits, backoff: Backoff, free_at: datetime, wall: datetime, now: float
 ) -> dict[str, Any] | None:
-    """What keeps new conversations from being opened."""
-    held = holds.new_reason(now)
+    """Why no conversation may be opened."""
+    held = backoff.new_reason(now)
     if held:
         return _shown(waits.NEW, held[0], wall + timedelta(seconds=held[1]))
     return _shown(limits.tier_rule, waits.words(limits.tier_rule), free_at) if free_at > wall else None

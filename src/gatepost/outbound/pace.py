@@ -1,11 +1,11 @@
-"""Pace: when may the next message leave? Pure functions: no clock, no I/O, no memory of their own.
+"""Pace: when may the next message be sent? Pure functions: no clock, no I/O, no state.
 
     throughput   at most N messages a second of one number
-    pair         one message per recipient in 6 s; a burst of up to 45 is a loan
+    pair         one message per recipient in 6 s; a burst of up to 45 is paid back afterwards
     tier         so many conversations opened by the business in any 24 hours
-    hold         the network asked for patience
+    back-off     after a refusal by the network
 
-Each says 0.0 ("now") or for how many seconds to wait.
+Each returns the seconds to wait; 0.0 is now.
 """
 
 import math
@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 DAY = timedelta(hours=24)
-SECOND = 1.01  # what the network sees within its second has been on the way for different times
+SECOND = 1.01  # messages that arrive within one second at the network took different times to get there
 
 
-def evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, float]:
-    """Spaces events by `interval`, letting `burst` of them come at once after a pause.
+def space_evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, float]:
+    """Space events by `interval`; after a pause, `burst` of them may come at once.
 
-    `due` is when the next would be due if all came evenly. Returns (wait, due after this one); with a wait there is
-    nothing taken and `due` stays.
+    `due` is when the next would be due if all came evenly. Returns (wait, due after this one); with a wait,
+    `due` is unchanged.
     """
     earliest = due - interval * (burst - 1)
     if now < earliest:
@@ -28,8 +28,8 @@ def evenly(due: float, now: float, interval: float, burst: int) -> tuple[float, 
     return 0.0, max(due, now) + interval
 
 
-def lend(started: float, due: float, now: float, interval: float, burst: int) -> tuple[float, float, float]:
-    """One event per `interval`, with a loan: up to `burst` within one interval, paid back before the next is taken.
+def space_with_burst(started: float, due: float, now: float, interval: float, burst: int) -> tuple[float, float, float]:
+    """Space events by `interval`, with up to `burst` within one interval that are paid back before the next burst.
 
     `started` is when the last burst began, `due` when it is paid back. Returns (wait, started, due) after this one.
     """
@@ -41,23 +41,23 @@ def lend(started: float, due: float, now: float, interval: float, burst: int) ->
 
 
 def throughput_burst(rate: float) -> int:
-    """How many may leave at once: 20 ms of the rate, so that a late wake-up costs no throughput."""
+    """How many may be sent at once: 20 ms of the rate, so that a late wake-up costs no throughput."""
     return max(2, int(rate / 50))
 
 
 def second_wait(passed: Sequence[float], rate: float, now: float) -> float:
-    """How long until one more makes no second that holds more than `rate`. `passed` is sorted."""
+    """Seconds until one more exceeds `rate` in no second. `passed` is sorted."""
     most = max(1, int(rate))
     return max(0.0, passed[len(passed) - most] + SECOND - now) if len(passed) >= most else 0.0
 
 
-def usual(before: float, took: float) -> float:
-    """How long something takes when nothing holds it up: follows what is quick at once, and what is slow but slowly."""
+def typical_latency(before: float, took: float) -> float:
+    """A running minimum of latencies: it falls quickly with fast answers, and rises slowly with slow ones."""
     return before + (took - before) * (0.1 if took < before else 0.001) if before else took
 
 
 def tier_wait(opened: Sequence[datetime], limit: int, now: datetime) -> timedelta:
-    """How long until one more conversation may be opened. `opened` is sorted; a limit of 0 is no limit."""
+    """The time until one more conversation may be opened. `opened` is sorted; a limit of 0 is no limit."""
     if limit <= 0 or len(opened) < limit:
         return timedelta(0)
     frees = opened[len(opened) - limit] + DAY
@@ -65,7 +65,7 @@ def tier_wait(opened: Sequence[datetime], limit: int, now: datetime) -> timedelt
 
 
 def opens_conversation(last_in: datetime | None, opened: datetime | None, now: datetime) -> bool:
-    """Whether a message now would open a conversation: nobody wrote or was written to first within a day."""
+    """Whether a message now would open a conversation: there was none within the last day."""
     return not (_within_day(last_in, now) or _within_day(opened, now))
 
 
@@ -73,30 +73,30 @@ def _within_day(at: datetime | None, now: datetime) -> bool:
     return at is not None and now - at < DAY
 
 
-def recipient_hold(refusals: int) -> float:
+def recipient_backoff(refusals: int) -> float:
     """The network's own rule after 131056: 4^n seconds."""
     return min(4.0 ** min(refusals, 5), 900.0)
 
 
-def channel_hold(refusals: int) -> float:
+def channel_backoff(refusals: int) -> float:
     """After "too fast" or "maintenance": a second, doubling to a minute."""
     return min(2.0 ** min(refusals, 6), 60.0)
 
 
-def new_hold(refusals: int) -> float:
+def new_conversation_backoff(refusals: int) -> float:
     """After "no new conversations": a quarter of an hour, doubling to six hours."""
     return min(900.0 * 2.0 ** min(refusals, 5), 21_600.0)
 
 
-def break_hold(refusals: int) -> float:
-    """After "this number is in trouble": a minute, doubling to an hour, so that a mended number is found out."""
+def broken_number_backoff(refusals: int) -> float:
+    """After "this number is in trouble": a minute, doubling to an hour, so that its recovery is noticed."""
     return min(60.0 * 2.0 ** min(refusals, 6), 3_600.0)
 
 
 def warm_up(days: float, first: int, growth: float, most: int) -> int:
-    """How many people a newly linked number may write to first in a day: a few, and a little more each day.
+    """How many conversations a newly linked number may open in a day: a few at first, more each day.
 
-    `most` of 0 lets it grow for ever.
+    A `most` of 0 is no limit.
     """
     grown = int(first * growth ** min(max(0, math.floor(days)), 60))
     return min(most, grown) if most else grown
@@ -110,9 +110,9 @@ def next_tier(ladder: Sequence[int], tier: int, used_in_week: int, quality: str 
     return min(higher, key=lambda step: step or math.inf, default=tier)
 
 
-def up_to(ladder: Sequence[int], told: int | None) -> tuple[int, ...]:
-    """The steps that a number may take by itself, once the network has told its tier. 0 is no limit."""
-    return tuple(step for step in ladder if not told or 0 < step <= told)
+def promotable_tiers(ladder: Sequence[int], reported: int | None) -> tuple[int, ...]:
+    """The tiers that we may raise a number to, up to the tier that the network reported. 0 is no limit."""
+    return tuple(step for step in ladder if not reported or 0 < step <= reported)
 
 
 def retry_delay(attempt: int, base: float, most: float, random: float) -> float:

@@ -1,4 +1,4 @@
-"""Reading the queue from the database: on from a cursor, chat and bulk apart, so that no campaign hides a reply."""
+"""Reading the queue from the database after a cursor, chat and bulk separately, so that no campaign delays a reply."""
 
 from datetime import datetime
 from uuid import UUID
@@ -22,7 +22,7 @@ def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> fl
 
 
 class QueueReader:
-    """Fills a lane's queue, and knows how far everything is settled."""
+    """Fills a sender's queue, and knows up to where all messages are settled."""
 
     def __init__(self, state: SenderState) -> None:
         self._db = state.context.db
@@ -38,7 +38,7 @@ class QueueReader:
         self.next_scheduled: datetime | None = None
 
     async def read(self) -> None:
-        """Takes in what is new and what has come due, as far as there is room."""
+        """Reads new messages and those that have come due, as far as there is room."""
         if not self._cursors:
             start = await read_start(self._db, self._channel_id, self._clock.now())
             self._opened.extend(start.opened)
@@ -63,16 +63,16 @@ class QueueReader:
             for bulk in (False, True):
                 if marks.last_message_id > self._cursors[bulk]:
                     await self._read_on(bulk, marks.last_message_id)
-        except GatepostError:  # the bell has rung, and nobody rings again for the same news
+        except GatepostError:  # the wake-up is used up: none comes for the same messages again
             self.more = True
             raise
 
     async def _follow_changes(self, counted: tuple[int, int]) -> None:
-        """Others changed queued messages: what has ended leaves the queue, what has another contact goes on there."""
+        """Applies changes that others made to queued messages: canceled ones, and those with another contact."""
         waiting = [message.id for message in self._queue.messages()]
         if waiting and counted != self._compared:
-            for standing in await read_queued_states(self._db, self._channel_id, waiting):
-                self._queue.follow(standing, self._clock.monotonic())
+            for state in await read_queued_states(self._db, self._channel_id, waiting):
+                self._queue.apply_change(state, self._clock.monotonic())
         self._compared = counted
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
@@ -90,7 +90,7 @@ class QueueReader:
         return self._queue.bulk_count if bulk else self._queue.chat_count
 
     async def _read_scheduled(self, now: datetime) -> None:
-        """Their rows in the timetable stay until they are settled, so that a crash forgets none."""
+        """Reads due scheduled messages. Their rows stay until they are settled, so that a crash loses none."""
         loaded = self._loaded()
         room = self._rules.read_ahead - len(loaded)
         if room <= 0:  # looked at again when something has left

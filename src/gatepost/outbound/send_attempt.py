@@ -1,8 +1,8 @@
-"""Carrying one message: intent, network, result, and what the network's answer asks for.
+"""Sending one message: intent, network, result, and what follows from the network's answer.
 
-intent committed ─► files attached ─► network ─► verdict ─► End    committed, forgotten
-                                                        ─► Again  committed, back in the queue; perhaps a hold
-                                                        ─► Await  nothing written: a status will tell
+intent committed ─► files attached ─► network ─► decision ─► FinalResult  committed, off the queue
+                                                          ─► RetrySend    committed, back in the queue, back-off
+                                                          ─► AwaitStatus  nothing written: wait for a status
 """
 
 import random
@@ -25,14 +25,7 @@ from gatepost.networks.base import (
     SendNotMade,
     SendRefused,
 )
-from gatepost.outbound.send_decision import (
-    UNKNOWN_OUTCOME,
-    AwaitStatus,
-    FinalResult,
-    HoldBack,
-    RetrySend,
-    decide,
-)
+from gatepost.outbound.send_decision import UNKNOWN_OUTCOME, AwaitStatus, BackoffScope, FinalResult, RetrySend, decide
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.send import Intent, QueuedMessage, QuotedMessage, SendResult
@@ -41,7 +34,7 @@ log = structlog.get_logger("gatepost.send")
 
 
 class SendAttempt:
-    """Takes single messages to the network for a channel's sender."""
+    """Sends single messages for a channel's sender."""
 
     def __init__(self, state: SenderState) -> None:
         self._state = state
@@ -56,7 +49,7 @@ class SendAttempt:
     async def send(
         self, network: Network | None, message: QueuedMessage, opens: bool, wall: datetime, waits: str | None = None
     ) -> None:
-        """One attempt, from the intent to the result. Whose line it is in is asked each time: lines may be joined."""
+        """One attempt, from the intent to the result. The recipient is looked up each time: it may have been merged."""
         counted = opens
         try:
             if message.state is State.SENDING and self._gives_up(message, wall):
@@ -81,10 +74,10 @@ class SendAttempt:
             self._state.opening -= opens
             if counted:
                 self._state.opened.remove(wall)
-            self._queue.land(message, self._clock.monotonic())
+            self._queue.attempt_done(message, self._clock.monotonic())
 
     def _gives_up(self, message: QueuedMessage, wall: datetime) -> bool:
-        """Whether a message with an unknown outcome has had its last try: each one may have reached the person."""
+        """Whether a message with an unknown outcome is not tried again: each attempt may have reached the person."""
         return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._state.rules.attempts
 
     async def _call(self, network: Network | None, message: QueuedMessage) -> Receipt:
@@ -97,27 +90,27 @@ class SendAttempt:
             media = await self._state.attach(network, message.content, message.type)
             if not isinstance(media, dict):
                 return media
-            left = await self._state.calls.passage()
-            if not self._alive():  # files, or the line before the call, may have taken their time
+            left = await self._state.calls.acquire()
+            if not self._alive():  # the files, or the throttle, may have taken long
                 raise StaleOwner
             receipt = await network.send(_outgoing(message, media))
-            self._state.calls.answered(left, self._clock.monotonic())
+            self._state.calls.note_answer(left, self._clock.monotonic())
             return await self._with_lost_media(receipt, media)
         except StaleOwner:
             raise
-        except Exception as error:  # a message that breaks its own adapter must not break its channel
-            log.exception("send broke", channel=self._channel.id, message=message.id.hex)
+        except Exception as error:  # a message that breaks the adapter must not stop its channel
+            log.exception("send failed", channel=self._channel.id, message=message.id.hex)
             title = "The message could not be put into the network's form"
             return SendRefused(NetworkError(0, title, str(error)), ErrorReaction.FINAL)
 
     async def _with_lost_media(self, receipt: Receipt, media: dict[str, str]) -> Receipt:
-        """A refusal for a file that the network forgot before its time: it gets the file again."""
+        """Retries with a new upload if the network refused the message for a file that it no longer has."""
         if isinstance(receipt, SendRefused) and receipt.files and media and await self._state.forget_media(media):
             return msgspec.structs.replace(receipt, reaction=ErrorReaction.RETRY)
         return receipt
 
     async def _apply(self, message: QueuedMessage, receipt: Receipt, *, opened: bool) -> None:
-        """Does what the network's answer asks for."""
+        """Applies the decision that follows from the network's answer."""
         recipient = self._queue.recipient_of(message)
         failing = self._failing(message, receipt)
         verdict = decide(receipt, message.attempt, recipient.refusals, self._state.rules, random.random(), failing)
@@ -126,7 +119,9 @@ class SendAttempt:
             recipient.forget_opened()
         if isinstance(verdict, FinalResult):
             recipient.refusals = 0
-            if isinstance(receipt, SendAccepted) and self._backoff.release(self._clock.monotonic(), opened=opened):
+            if isinstance(receipt, SendAccepted) and self._backoff.note_accepted(
+                self._clock.monotonic(), opened=opened
+            ):
                 await self._state.report_connection("connected", "The network accepted a message again.")
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, RetrySend):
@@ -135,7 +130,7 @@ class SendAttempt:
             self._await_status(message, verdict)
 
     def _failing(self, message: QueuedMessage, receipt: Receipt) -> float:
-        """For how long the message has been refused in a way that has a time limit."""
+        """Seconds since the first refusal of a kind that is retried for a limited time only."""
         if not isinstance(receipt, SendRefused) or receipt.within is None:
             return 0.0
         now = self._clock.monotonic()
@@ -148,11 +143,11 @@ class SendAttempt:
         message.not_before = self._clock.monotonic() + verdict.grace
 
     async def _retry(self, message: QueuedMessage, verdict: RetrySend, *, unopened: bool) -> None:
-        """Back into the queue, and not before its wait is over."""
+        """Puts the message back into the queue, to be sent after its wait."""
         wait = verdict.wait
-        if verdict.hold is not HoldBack.NOTHING:
+        if verdict.scope is not BackoffScope.NOTHING:
             await self._back_off(verdict)
-            if verdict.hold is HoldBack.NEW and not unopened:  # to us it opens none, so nothing else would keep it back
+            if verdict.scope is BackoffScope.NEW and not unopened:  # to us it opens none: nothing else holds it
                 wait = self._backoff.new_wait(self._clock.monotonic())
         elif wait:
             self._queue.recipient_of(message).refusals += 1
@@ -172,16 +167,16 @@ class SendAttempt:
             self._queue.forget(message, self._clock.monotonic())
 
     async def _back_off(self, verdict: RetrySend) -> None:
-        """Keeps the channel back; trouble with the number itself becomes a state that people see."""
+        """Starts a back-off; trouble with the number itself becomes a visible state of the channel."""
         because = str(verdict.error.get("advice") or verdict.error["title"])
-        news = self._backoff.hold(verdict.hold, because, self._clock.monotonic(), verdict.hold_for)
-        if news and verdict.hold is not HoldBack.CHANNEL:
+        news = self._backoff.start(verdict.scope, because, self._clock.monotonic(), verdict.at_least)
+        if news and verdict.scope is not BackoffScope.CHANNEL:
             await self._state.report_connection("limited", because)
 
     async def finish(
         self, message: QueuedMessage, end: FinalResult, *, unopened: bool = False, waits: str | None = None
     ) -> None:
-        """Commits an end, and forgets the message."""
+        """Commits the final result, and removes the message from the queue."""
         alias = end.wa_id if end.wa_id != message.phone else None
         told = {"held": True} if end.held else None
         result = SendResult(
@@ -206,7 +201,7 @@ class SendAttempt:
 
 
 def _opened_none(receipt: Receipt) -> bool:
-    """Whether the network surely has not got the message, and so counts no conversation as opened by it."""
+    """Whether the network certainly has not accepted the message, and so counts no conversation for it."""
     return isinstance(receipt, SendRefused | SendNotMade)
 
 

@@ -1,13 +1,13 @@
-"""What follows from the network's answer: a pure decision.
+"""The decision that follows from the network's answer: a pure function.
 
-Sent ───────────────────────► End(SENT)
-Refused: final ─────────────► End(FAILED) with the network's own reason
-Refused: retry ─────────────► Again after a back-off; End(FAILED) after the last attempt
-Refused: hold recipient ────► Again after 4^n seconds; the others go on
-Refused: hold channel, Unsent► Again, and the whole channel holds
-Refused: hold new ──────────► Again, and no conversation is opened for a while
-Refused: break ─────────────► Again, and the channel stops, visibly, until time or a person has mended it
-Unknown ────────────────────► Await a status for the time of grace
+accepted ───────────────────────► FinalResult(SENT)
+refused: final ─────────────────► FinalResult(FAILED) with the network's own reason
+refused: retry ─────────────────► RetrySend after a back-off; FinalResult(FAILED) after the last attempt
+refused: hold recipient ────────► RetrySend after 4^n seconds; other recipients are not affected
+refused: hold channel, not made ► RetrySend, and a back-off of the whole channel
+refused: hold new ──────────────► RetrySend, and a back-off of new conversations
+refused: break ─────────────────► RetrySend, and the channel is shown as limited until a message is accepted again
+unknown ────────────────────────► AwaitStatus for the grace period
 """
 
 from enum import Enum
@@ -29,7 +29,7 @@ from gatepost.outbound import pace
 
 
 class SendRules(msgspec.Struct, frozen=True):
-    """How patient and how busy sending is: the settings' section `sending`."""
+    """The section `sending` of the settings."""
 
     in_flight: int
     read_ahead: int
@@ -54,8 +54,8 @@ class FinalResult(msgspec.Struct, frozen=True):
     wa_id: str | None = None
 
 
-class HoldBack(Enum):
-    """What else has to wait."""
+class BackoffScope(Enum):
+    """What has to wait besides the message."""
 
     NOTHING = 0
     CHANNEL = 1
@@ -66,8 +66,8 @@ class HoldBack(Enum):
 class RetrySend(msgspec.Struct, frozen=True):
     wait: float
     error: dict[str, Any]
-    hold: HoldBack = HoldBack.NOTHING
-    hold_for: float = 0.0  # of a hold: seconds before which another try is in vain
+    scope: BackoffScope = BackoffScope.NOTHING
+    at_least: float = 0.0  # seconds of back-off before which another try is useless
 
 
 class AwaitStatus(msgspec.Struct, frozen=True):
@@ -78,37 +78,37 @@ class AwaitStatus(msgspec.Struct, frozen=True):
 Next = FinalResult | RetrySend | AwaitStatus
 
 
-_HOLDS = {
-    ErrorReaction.HOLD_CHANNEL: HoldBack.CHANNEL,
-    ErrorReaction.HOLD_NEW: HoldBack.NEW,
-    ErrorReaction.BREAK: HoldBack.BROKEN,
+_SCOPES = {
+    ErrorReaction.HOLD_CHANNEL: BackoffScope.CHANNEL,
+    ErrorReaction.HOLD_NEW: BackoffScope.NEW,
+    ErrorReaction.BREAK: BackoffScope.BROKEN,
 }
 
 
 def decide(
     receipt: Receipt, attempt: int, recipient_refusals: int, rules: SendRules, random: float, failing: float = 0.0
 ) -> Next:
-    """What to do after attempt number `attempt`, with `random` drawn evenly from [0, 1).
+    """Decide what follows after attempt number `attempt`, with `random` drawn evenly from [0, 1).
 
-    `failing`: for how many seconds the message has been refused in a way that is worth only so much time.
+    `failing`: seconds since the first refusal of a kind that is retried for a limited time only.
     """
     if isinstance(receipt, SendAccepted):
         return FinalResult(State.SENT, network_id=receipt.network_id, held=receipt.held, wa_id=receipt.wa_id)
     if isinstance(receipt, SendUnknown):
         return AwaitStatus(rules.unknown_grace, receipt.reason)
     if isinstance(receipt, SendNotMade):
-        return RetrySend(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, HoldBack.CHANNEL)
-    return _judge_refusal(receipt, attempt, recipient_refusals, rules, random, failing)
+        return RetrySend(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, BackoffScope.CHANNEL)
+    return _decide_refusal(receipt, attempt, recipient_refusals, rules, random, failing)
 
 
-def _judge_refusal(
+def _decide_refusal(
     refused: SendRefused, attempt: int, recipient_refusals: int, rules: SendRules, random: float, failing: float
 ) -> Next:
     error = error_shown(refused.error)
-    if refused.reaction in _HOLDS:
-        return RetrySend(0.0, error, _HOLDS[refused.reaction], refused.wait)
+    if refused.reaction in _SCOPES:
+        return RetrySend(0.0, error, _SCOPES[refused.reaction], refused.wait)
     if refused.reaction is ErrorReaction.HOLD_RECIPIENT:
-        return RetrySend(pace.recipient_hold(recipient_refusals), error)
+        return RetrySend(pace.recipient_backoff(recipient_refusals), error)
     if refused.reaction is ErrorReaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):
         wait = max(pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random), refused.wait)
         if refused.within is None or failing + wait < refused.within:
@@ -117,6 +117,6 @@ def _judge_refusal(
 
 
 def error_shown(error: NetworkError) -> dict[str, Any]:
-    """A refusal as the message's trace and its events show it."""
+    """Return a refusal as the message's trace and its events show it."""
     shown = {"code": error.own_code or error.code, "title": error.title, "details": error.details}
     return {**shown, "advice": error.advice} if error.advice else shown

@@ -1,4 +1,4 @@
-"""The two commits of a send, shared by all lanes of a process: the intent before, the result after."""
+"""The two commits of a send, shared by all senders of a process: the intent before, the result after."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from gatepost.store.messages.send import Intent, IntentResult, SendResult, mark_
 from gatepost.store.pool import Database
 
 _RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted
-_NO_LIMIT = 1_000_000  # lanes bound themselves by what they keep in flight
+_NO_LIMIT = 1_000_000  # senders limit themselves by what they keep in flight
 
 
 class FinishedSend(msgspec.Struct, frozen=True):

@@ -1,12 +1,12 @@
-"""The throughput of one number, as it lives: spaced evenly, a little lateness made good, no second over the limit.
+"""The throughput of one number: evenly spaced, short delays made up for, no second over the limit.
 
-    lane ─► starts ─► intent committed, files attached ─► calls ─► network
+    sender ─► starts ─► intent committed, files attached ─► calls ─► network
                                                             ▲         │
-                                                            └─────────┘ the answer tells when it can have arrived
+                                                            └─────────┘ the answer shows when it can have arrived
 
-Messages pass two of these. The first keeps what waits in the queue; a group commit lets many go at once, and so the
-second spaces them again, right before the call: it is the network that counts. What was held up on the way arrives
-together with what left later; so a message counts from when it can have arrived at the latest.
+Messages pass two throttles. The first one decides when they leave the queue. A group commit releases many at once, and
+so the second one spaces them again right before the call: the network is what counts. A message that was delayed on its
+way arrives together with later ones; so it counts from the latest time at which it can have arrived.
 """
 
 import asyncio
@@ -15,41 +15,41 @@ from bisect import bisect_left, bisect_right, insort
 from gatepost.clock import Clock
 from gatepost.outbound import pace
 
-_MOST_LATE = 0.1  # beyond that, an answer says more about the network's work than about the way
+_MOST_LATE = 0.1  # seconds; a longer delay comes from the network's processing, not from the way there
 
 
 class Throttle:
-    """Lets through what the rate allows."""
+    """Limits the rate of sends."""
 
     def __init__(self, clock: Clock, rate: float) -> None:
         self._clock = clock
         self._rate = rate
         self._due = 0.0
-        self._passed: list[float] = []  # lately; sorted
-        self._usual = 0.0  # how long an answer takes when nothing holds it up
-        self._line = asyncio.Lock()
+        self._passed: list[float] = []  # within the last second; sorted
+        self._typical = 0.0  # how long an answer takes without delays
+        self._lock = asyncio.Lock()
 
     def change(self, rate: float) -> None:
-        """Another rate counts at once, for what passed lately too."""
+        """Sets another rate, effective at once."""
         if rate != self._rate:
             self._rate, self._due = rate, 0.0
 
     def wait(self, now: float) -> float:
-        """How long until the next may pass."""
+        """Seconds until the next one may pass."""
         self._forget(now)
-        even, _ = pace.evenly(self._due, now, pace.SECOND / self._rate, pace.throughput_burst(self._rate))
+        even, _ = pace.space_evenly(self._due, now, pace.SECOND / self._rate, pace.throughput_burst(self._rate))
         return max(even, pace.second_wait(self._passed, self._rate, now))
 
     def take(self, now: float) -> None:
-        """One passes."""
+        """Counts one that passes now."""
         self._due = max(self._due, now) + pace.SECOND / self._rate
         insort(self._passed, now)
 
-    def answered(self, left: float, now: float) -> None:
-        """The answer to one that passed at `left` is here: it may have arrived later than it left."""
+    def note_answer(self, left: float, now: float) -> None:
+        """Moves one that passed at `left` to when it can have arrived, given that its answer is here now."""
         took = now - left
-        self._usual = pace.usual(self._usual, took)
-        late = min(took - self._usual, _MOST_LATE)
+        self._typical = pace.typical_latency(self._typical, took)
+        late = min(took - self._typical, _MOST_LATE)
         place = bisect_left(self._passed, left)
         if late > 0 and place < len(self._passed) and self._passed[place] == left:
             del self._passed[place]
@@ -59,19 +59,19 @@ class Throttle:
         """How many passed within the last second."""
         return len(self._passed) - bisect_right(self._passed, now - 1)
 
-    async def passage(self) -> float:
-        """Returns when the caller may pass, who then has; first come, first served. Tells the moment."""
+    async def acquire(self) -> float:
+        """Waits until the caller may pass, first come first served; returns the time, which is counted."""
         now = self._clock.monotonic()
-        if not self._line.locked() and not self.wait(now):
+        if not self._lock.locked() and not self.wait(now):
             self.take(now)
             return now
-        async with self._line:
-            now = await self._free()
+        async with self._lock:
+            now = await self._wait_for_slot()
             self.take(now)
             return now
 
-    async def _free(self) -> float:
-        """Waits until one may pass; timers may be early."""
+    async def _wait_for_slot(self) -> float:
+        """Waits until one may pass. It loops because timers may fire early."""
         while True:
             now = self._clock.monotonic()
             wait = self.wait(now)

@@ -1,4 +1,4 @@
-"""Remembering what held messages back, so that their trace can say it afterwards.
+"""Remembering why messages waited, for their trace.
 
 a cause begins ─► it ends ─► kept if it was long ─► each message that waited through it takes it along with its
                              (2 s, memory only)       next intent, or with its end
@@ -22,7 +22,7 @@ _SHOWN = 20  # waits before one attempt
 
 
 class WaitCause(msgspec.Struct, frozen=True):
-    """What holds a conversation or a channel back, since when, and which message it is due to."""
+    """Why a conversation or a channel waits, since when, and because of which message."""
 
     rule: str
     since: float
@@ -44,7 +44,7 @@ class WaitCause(msgspec.Struct, frozen=True):
 
 
 class WaitCauses:
-    """What holds one conversation, or one channel: now, and before."""
+    """The causes of one conversation, or of one channel: the current one and earlier ones."""
 
     __slots__ = ("_past", "now")
 
@@ -53,7 +53,7 @@ class WaitCauses:
         self._past: list[tuple[WaitCause, float]] = []
 
     def begin(self, cause: WaitCause | None) -> None:
-        """Another cause from here on; the same rule for the same reason goes on, also after a moment without."""
+        """Starts another cause. The same cause continues, even after a short interruption."""
         if cause is None or (self.now is not None and cause.same_as(self.now)):
             return
         self.end(cause.since)
@@ -62,18 +62,18 @@ class WaitCauses:
         self.now = cause
 
     def end(self, now: float) -> None:
-        """Nothing holds it any more."""
+        """Ends the current cause."""
         if self.now is not None and now - self.now.since >= NOTED:
             self._past.append((self.now, now))
             del self._past[:-_KEPT]
         self.now = None
 
-    def take_in(self, other: "WaitCauses") -> None:
-        """Goes on for two conversations that became one."""
+    def merge(self, other: "WaitCauses") -> None:
+        """Takes over the causes of a conversation that was merged into this one."""
         self._past = sorted([*self._past, *other._past], key=lambda past: past[1])[-_KEPT:]
 
     def forget(self) -> None:
-        """Nobody waits any more."""
+        """Drops earlier causes: no message waits any more."""
         self._past.clear()
 
     def within(self, start: float, now: float) -> Iterator[tuple[WaitCause, float, float]]:
@@ -86,7 +86,7 @@ class WaitCauses:
 
 
 def waits_of(message: QueuedMessage, causes: Iterable[WaitCauses], now: float, wall: datetime) -> str | None:
-    """What held a message back since it could have left, or since its last attempt, as JSON; None: nothing for long."""
+    """Why a message waited since it was due, or since its last attempt, as JSON; None: it did not wait for long."""
     since = message.waits_since or max(message.created_at, message.send_at or message.created_at)
     if (wall - since).total_seconds() < NOTED:
         return None

@@ -233,7 +233,7 @@ async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Sta
     [(None, (10, 20, 0)), (0, (10, 20, 0)), (9, ()), (10, (10,)), (19, (10,)), (20, (10, 20)), (21, (10, 20))],
 )
 def test_a_ladder_ends_where_the_network_says(told: int | None, steps: tuple[int, ...]) -> None:
-    assert pace.up_to((10, 20, 0), told) == steps
+    assert pace.promotable_tiers((10, 20, 0), told) == steps
 
 
 async def test_the_networks_own_word_ends_our_ladder(stage: Stage, networks: NetworkFactory) -> None:
