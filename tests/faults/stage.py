@@ -244,7 +244,7 @@ async def set_stage(
             wishes = SHORT | {"data": folder, "database.url": database_url}
             wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
             db = await Database.connect(database_url, connections=16)
-            async with ClientBuilder().no_proxy().timeout(timedelta(seconds=8)).build() as client:
+            async with ClientBuilder().no_proxy().timeout(timedelta(seconds=PATIENCE)).build() as client:
                 stage = Stage(sandbox_url, db, receiver, client, wishes)
                 try:
                     yield stage

@@ -52,7 +52,7 @@ async def test_a_lost_connection_is_an_outage_and_nothing_else(database_url: str
             sent += 3
         asking.cancel()
         await cutting
-        await until_settled(stage, 12 * sent, seconds=60)
+        await until_settled(stage, 12 * sent)
         assert set(asked) == {200, 503}
         assert set(clients.refused) <= {409, 503}
         books = await open_books(stage)

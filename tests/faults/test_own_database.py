@@ -147,5 +147,5 @@ async def until_sent(stage: Stage) -> str:
     async with asyncio.timeout(PATIENCE):
         while (sent := await clients.ask(Order("5511966662222", 0))) is None:
             await asyncio.sleep(0.05)
-    await stage.until_status(sent, "READ", 60)
+    await stage.until_status(sent, "READ")
     return sent

@@ -15,9 +15,9 @@ from gatepost.store.migrate import migrate
 from tests.conftest import Answer, Received, Receiver, scratch_folder
 from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, set_stage
 from tests.house import FAST_NETWORK
+from tests.patience import PATIENCE
 
 PHONE = "5511955550000"
-PATIENCE = 60.0
 _RENEWING = """SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
                AND query LIKE 'UPDATE channel_heads SET expires_at%'"""
 

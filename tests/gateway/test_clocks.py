@@ -53,16 +53,19 @@ async def test_a_first_message_leaves_at_once_whoever_is_ahead(
 ) -> None:
     async with two_nodes(parted_database_url, api, worker) as house:
         await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
-        await house.until_status(await house.send(**TEXT), "READ", 60)
-        await receiver.wait_for(1, 60)
+        await house.until_status(await house.send(**TEXT), "READ")
+        await receiver.wait_for(1)
 
 
 @pytest.mark.parametrize("ahead", [SKEW, -SKEW])
 async def test_a_scheduled_message_leaves_at_its_time(parted_database_url: str, ahead: float) -> None:
     async with two_nodes(parted_database_url, ahead, -ahead) as house:
-        at = (await read_time(house.db, SystemClock().now))[1] + timedelta(seconds=2)
-        message_id = await house.send(**TEXT, send_at=at.isoformat())
-        await house.until_status(message_id, "READ", 60)
+        for seconds in (1, 10, 60):  # later only where a full machine takes longer to accept it
+            at = (await read_time(house.db, SystemClock().now))[1] + timedelta(seconds=seconds)
+            answer = await house.call("POST", "/api/v1/message/send", TEXT | {"send_at": at.isoformat()})
+            if answer.status == 200:
+                break
+        await house.until_status(answer.json()["data"]["key"]["id"], "READ")
         [entry] = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert datetime.now(UTC) >= at, entry
 
@@ -119,4 +122,4 @@ async def test_the_clock_is_followed_all_the_time(parted_database_url: str, monk
         async with asyncio.timeout(PATIENCE):
             while abs(house.clock.now() - datetime.now(UTC)) > timedelta(seconds=SKEW / 2):
                 await asyncio.sleep(0.01)
-        await house.until_status(await house.send(**TEXT), "READ", 60)
+        await house.until_status(await house.send(**TEXT), "READ")

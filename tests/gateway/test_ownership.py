@@ -92,6 +92,12 @@ class Owning:
             rows = await conn.fetch("SELECT channel_id, expires_at FROM channel_heads")
         return {row["channel_id"]: row["expires_at"] for row in rows}
 
+    async def sweep_until(self, count: int) -> None:
+        """Owns so many channels; a sweep leaves a head that is locked in that moment to the next one."""
+        async with asyncio.timeout(PATIENCE):
+            while self.owner.owned < count:
+                await self.owner.sweep()
+
     async def until_free(self) -> None:
         async with asyncio.timeout(PATIENCE):
             while (await self.owners())[self.stage.channel_id] is not None:
@@ -119,7 +125,7 @@ async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, faul
     assert (owning.owner.owned, owning.counted) == (0, ["dropped"])
     owning.make_task = None
     id_ = await owning.stage.accept("5511999998888")
-    await owning.owner.sweep()  # whoever claims it next goes on
+    await owning.sweep_until(1)  # the next owner goes on
     async with asyncio.timeout(PATIENCE):
         while await owning.stage.status(id_) != "SENT":
             await asyncio.sleep(0.01)
@@ -128,7 +134,9 @@ async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, faul
 async def test_a_stop_gives_back_what_fails_in_its_end(owning: Owning) -> None:
     owning.make_task = lambda context: Faulty(context, ValueError("no"))
     await owning.stage.accept("5511999998888")
-    await owning.owner.sweep()
+    async with asyncio.timeout(PATIENCE):
+        while not (owning.owner.owned or owning.counted):
+            await owning.owner.sweep()
     await owning.owner.stop(5)
     assert set((await owning.owners()).values()) == {None}
 
@@ -146,8 +154,7 @@ async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning
     owning.make_task = Unreadable
     await owning.stage.accept("5511999998888")
     await other.accept("5511999997777")
-    await owning.owner.sweep()
-    assert owning.owner.owned == 2
+    await owning.sweep_until(2)
     async with asyncio.timeout(PATIENCE):
         while owning.owner.owned == 2:  # once there is nothing new: is it idle?
             await owning.owner.sweep()
@@ -160,8 +167,7 @@ async def test_a_channel_that_is_locked_for_long_costs_the_others_no_lease(ownin
     other = await make_stage(owning.db)
     await owning.stage.accept("5511999998888")
     await other.accept("5511999997777")
-    while owning.owner.owned < 2:  # a head that somebody holds in the moment of a sweep is left to the next one
-        await owning.owner.sweep()
+    await owning.sweep_until(2)
     before = await owning.leases()
     blocker = await asyncpg.connect(database_url)
     try:

@@ -1,6 +1,5 @@
 """Who sends, and what first: chat before bulk, and one node accepting what another sends."""
 
-import asyncio
 from typing import Any
 
 from gatepost.app import Gatepost
@@ -8,6 +7,7 @@ from gatepost.clock import SystemClock
 from gatepost.store.pool import Database
 from tests.conftest import Receiver, serve_app
 from tests.gateway.checks import SEND, TEXT, check_refused, until
+from tests.gateway.test_batch import BATCH
 from tests.house import FAST_NETWORK, House, running_house
 
 
@@ -25,7 +25,7 @@ async def test_chat_goes_ahead_of_a_campaign(house: House) -> None:
     channel = await house.new_channel(house.account_id, "15550004444", "100000000000004", slow)
     house.key = await house.new_key(channel.id)
     campaign = [{"phone": f"55119000000{number:02}", "body": "Campaign", "priority": "bulk"} for number in range(40)]
-    await asyncio.gather(*(house.send(**message) for message in campaign))
+    assert (await house.call("POST", BATCH, {"messages": campaign})).status == 200
     await house.send(phone="5511999998888", body="Reply")
     gone = (await house.sandbox("GET", "/control/ledger/summary"))["total"].get("accepted", 0)
     arrived = await _order_of_arrival(house, 41)

@@ -184,7 +184,9 @@ async def test_a_busy_stream_ends_with_its_key_too(house: House) -> None:
 async def test_it_ends_when_the_node_stops_and_lets_nobody_in(house: House) -> None:
     async with another_node(house) as (url, node), listening(house, url=url) as ear:
         waiting = asyncio.create_task(house.call("GET", f"{url}/api/v1/events?wait=30"))
-        await asyncio.sleep(0.1)
+        async with asyncio.timeout(PATIENCE):
+            while sum(map(len, node._waiters._of.values())) < 2:  # a request that comes later gets 503
+                await asyncio.sleep(0.01)
         node.end_streams()
         assert [block for block in await ear.end() if "data" in block] == []
         assert (await waiting).json()["data"] == []

@@ -1,5 +1,6 @@
 """Incoming files of an account whose storage is full: the message is there, and its file waits for room."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ async def shelf(db: Database, tmp_path: Path) -> Shelf:
     return one
 
 
-async def step(shelf: Shelf, lease: Lease) -> datetime | None:
+async def step(shelf: Shelf, lease: Lease, plans: Mapping[str, Plan] = PLANS) -> datetime | None:
     fetcher = MediaFetcher(
         shelf.db,
         shelf.objects,
@@ -37,7 +38,7 @@ async def step(shelf: Shelf, lease: Lease) -> datetime | None:
         attempts=3,
         timeout=5,
         in_flight=8,
-        plans=PLANS,
+        plans=plans,
     )
     return await fetcher.step(lease, shelf.ref, shelf.network)
 
@@ -56,6 +57,28 @@ async def test_a_file_is_fetched_while_there_is_room(shelf: Shelf, taken: int, s
     assert await stored_bytes(shelf.db, shelf.account_id) == taken + (100 if state == "ready" else 0)
     async with shelf.db.connection() as conn:
         assert not await conn.fetch("SELECT 1 FROM storage_reservations")
+
+
+async def test_a_plan_without_a_limit_has_room_beside_one_with_a_limit(shelf: Shelf) -> None:
+    plans = {"small": Plan("Small", storage_bytes=1), "unlimited": Plan("Unlimited")}
+    media = await shelf.expect(CONTENT)
+    await step(shelf, await shelf.own(), plans)
+    assert (await shelf.get(media.id)).state == "ready"
+
+
+async def test_a_file_that_cannot_be_stored_is_tried_again(shelf: Shelf) -> None:
+    media, lease = await shelf.expect(CONTENT), await shelf.own()
+    shelf.folder.rename(shelf.folder.with_name("away"))
+    shelf.folder.write_text("in the way")
+    again = await step(shelf, lease)
+    waiting = await shelf.get(media.id)
+    assert (waiting.state, waiting.attempts, waiting.error is not None) == ("waiting", 1, True)
+    shelf.folder.unlink()
+    shelf.folder.mkdir()
+    assert again is not None
+    shelf.clock.advance((again - shelf.clock.now()).total_seconds())
+    await step(shelf, lease)
+    assert (await shelf.get(media.id)).state == "ready"
 
 
 async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) -> None:

@@ -139,11 +139,11 @@ async def test_what_gathers_while_a_batch_commits_is_the_next_batch() -> None:
 
 async def test_a_linger_makes_one_batch_of_what_comes_one_by_one() -> None:
     book = Notebook()
-    batch: Batch[str, Item, str] = Batch(book.write, linger=0.05)
+    batch: Batch[str, Item, str] = Batch(book.write, linger=0.2)
     calls = []
     for n in range(5):
         calls.append(batch.enqueue("a", Item(n)))
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
     await asyncio.gather(*calls)
     assert book.batches == [("a", [0, 1, 2, 3, 4])]
 
