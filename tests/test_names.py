@@ -7,10 +7,11 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "gatepost"
 
-# Described a second time for the API reference, in api/openapi/; each goes when its route returns a typed response.
-CLASSES = {"Checked", "Connection", "DeliveryAttempt", "LastAttempt", "Message", "Order", "Trace", "Wait"}
-# Parts of events, named after the resource that they show.
+# Public names: responses of the API and parts of events are named after what they show.
+CLASSES = {"Checked", "Connection", "DeliveryAttempt", "LastAttempt", "Link", "Message", "Order", "Trace"}
 CLASSES |= {"Endpoint", "Person"}
+# Still to be renamed.
+CLASSES |= {"NumberCheck", "Wait"}
 
 # A resource has the same name in each layer: its routes, its service, its commands, its statements.
 RESOURCES = {
@@ -68,9 +69,9 @@ def public_classes(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def modules(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the path of each module."""
+    """Yield the name and the path of each module; the contract of a route's module has the same name as that."""
     for path in texts:
-        if (name := Path(path).stem) not in ("__init__", "__main__"):
+        if (name := Path(path).stem) not in ("__init__", "__main__") and "contract" not in Path(path).parts:
             yield name, path
 
 

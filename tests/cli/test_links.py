@@ -68,7 +68,7 @@ class Linking:
 
 async def link(house: House, *arguments: str) -> Linking:
     places = ("--database-url", house.settings.database.url)
-    command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", "30s"]
+    command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", f"{PATIENCE:g}s"]
     pipe = asyncio.subprocess.PIPE
     return Linking(await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe))
 
