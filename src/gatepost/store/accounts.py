@@ -1,4 +1,4 @@
-"""Accounts and their add-ons."""
+"""Accounts with their add-ons, and the users who sign in to them."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from gatepost.store.pool import Database
 
 
 class Account(msgspec.Struct, frozen=True):
-    """A tenant: everything else belongs to one."""
+    """A customer; everything else belongs to one."""
 
     id: UUID
     name: str
@@ -28,7 +28,7 @@ _COLUMNS = """id, name, plan, suspended, trial_ends_at, created_at,
 
 
 async def insert_account(db: Database, account: Account) -> None:
-    """Writes a new account."""
+    """Insert an account."""
     async with db.connection() as conn:
         await conn.execute(
             """INSERT INTO accounts (id, name, plan, suspended, trial_ends_at, created_at)
@@ -43,31 +43,31 @@ async def insert_account(db: Database, account: Account) -> None:
 
 
 async def get_account(db: Database, account_id: UUID) -> Account | None:
-    """One account with its add-ons."""
+    """Return an account with its add-ons."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM accounts a WHERE id = $1", account_id)
     return _account(row) if row else None
 
 
 async def list_accounts(db: Database) -> list[Account]:
-    """All accounts, the oldest first."""
+    """Return all accounts, the oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM accounts a ORDER BY id")
     return [_account(row) for row in rows]
 
 
 async def set_plan(db: Database, account_id: UUID, plan: str) -> bool:
-    """Puts an account on another plan; False when there is no such account."""
+    """Change an account's plan. Return False if there is no such account."""
     return await _change(db, "UPDATE accounts SET plan = $2 WHERE id = $1 RETURNING 1", account_id, plan)
 
 
 async def set_suspended(db: Database, account_id: UUID, suspended: bool) -> bool:
-    """Closes or reopens the API to an account; False when there is no such account."""
+    """Suspend or resume an account. Return False if there is no such account."""
     return await _change(db, "UPDATE accounts SET suspended = $2 WHERE id = $1 RETURNING 1", account_id, suspended)
 
 
 async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datetime) -> bool:
-    """Moves the end of a trial on, from now where it is over; False when there is no such account."""
+    """Extend a trial, from now if it is over. Return False if there is no such account."""
     return await _change(
         db,
         "UPDATE accounts SET trial_ends_at = greatest(trial_ends_at, $3) + $2 WHERE id = $1 RETURNING 1",
@@ -78,7 +78,7 @@ async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datet
 
 
 async def end_trial(db: Database, account_id: UUID, now: datetime) -> bool:
-    """Ends a trial now, unless it is over; False when there is no such account."""
+    """End a trial now, unless it is over. Return False if there is no such account."""
     return await _change(
         db,
         "UPDATE accounts SET trial_ends_at = least(trial_ends_at, $2) WHERE id = $1 RETURNING 1",
@@ -88,7 +88,7 @@ async def end_trial(db: Database, account_id: UUID, now: datetime) -> bool:
 
 
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> bool:
-    """Gives an account an add-on, once; False when there is no such account."""
+    """Give an account an add-on. Return False if there is no such account."""
     return await _change(
         db,
         """WITH account AS (SELECT id FROM accounts WHERE id = $1), added AS (
@@ -103,7 +103,7 @@ async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -
 
 
 async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
-    """Takes an add-on away; False when the account does not have it."""
+    """Remove an add-on. Return False if the account does not have it."""
     return await _change(
         db, "DELETE FROM account_addons WHERE account_id = $1 AND addon = $2 RETURNING 1", account_id, addon
     )
@@ -141,7 +141,7 @@ _USER_COLUMNS = "id, account_id, email, password_hash, role, created_at"
 
 
 async def insert_user(db: Database, user: User) -> bool:
-    """Writes a new user; False when there is no such account, Conflict when the address is taken anywhere."""
+    """Insert a user. Return False if there is no such account; raise Conflict if the email address is in use."""
     try:
         async with db.connection() as conn:
             made = await conn.fetchval(
@@ -161,28 +161,28 @@ async def insert_user(db: Database, user: User) -> bool:
 
 
 async def list_users(db: Database, account_id: UUID) -> list[User]:
-    """The users of an account, the oldest first."""
+    """Return the users of an account, the oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_USER_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
     return [_user(row) for row in rows]
 
 
 async def get_user(db: Database, user_id: UUID) -> User | None:
-    """One user, of whatever account."""
+    """Return a user of any account."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE id = $1", user_id)
     return _user(row) if row else None
 
 
 async def get_user_by_email(db: Database, email: str) -> User | None:
-    """The user behind an address, in whatever case it is written."""
+    """Return the user with an email address, in any case of letters."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
     return _user(row) if row else None
 
 
 async def set_password(db: Database, account_id: UUID, user_id: UUID, password_hash: str) -> bool:
-    """Replaces a password; False when the account has no such user."""
+    """Replace a password. Return False if the account has no such user."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
@@ -194,7 +194,7 @@ async def set_password(db: Database, account_id: UUID, user_id: UUID, password_h
 
 
 async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> bool:
-    """Removes a user; False when the account has no such user."""
+    """Delete a user. Return False if the account has no such user."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             "DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id

@@ -1,12 +1,12 @@
-"""Group commit: callers await `put`, and whatever gathers while one batch commits makes up the next.
+"""Group commit: callers await `put`, and the items that gather while one batch commits become the next batch.
 
-    put(channel, item) ─► waiting[channel] ─► a lane takes up to `size` ─► write(channel, items): one transaction
-           ▲                                                                        │
-           └──────────────── each caller wakes with its own result or its own error ┘
+    put(channel, item) ─► waiting[channel] ─► a worker takes up to `size` ─► write(channel, items): one transaction
+           ▲                                                                         │
+           └──────────────── each caller gets its own result or its own error ───────┘
 
-One batch per channel is under way at a time; several channels are written side by side, or, where the writer can, some
-in one transaction: small batches of many channels then cost little more than a large one of one. A batch that fails as
-a whole is cut in halves until the item that spoils it stands alone. Nothing here knows SQL.
+One batch per channel is written at a time. Several channels are written concurrently or, if the writer supports it,
+several in one transaction: small batches of many channels then cost little more than one large batch. A batch that
+fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
-# Several batches in one commit. A key that is missing in the answer was not written; it is tried once more with the
-# others that are missing, and then by itself.
+# Several batches in one commit. A key that is missing in the result was not written; it is tried again with the
+# others that are missing, and then alone.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
 Entries = list[tuple[T, "asyncio.Future[R]"]]
 
-TOGETHER = 16  # keys that are written at once at most
+TOGETHER = 16  # most keys in one transaction
 
 
 class Batch(Generic[K, T, R]):
-    """Gathers items by key and writes each gathering at once."""
+    """Gathers items by key and writes them in batches."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class Batch(Generic[K, T, R]):
         self._write = write
         self._together = together
         self._size = size
-        self._weigh = weigh  # how many ordinary items one item counts as, of those that a batch may have
+        self._weigh = weigh  # how many ordinary items one item counts as
         self._limit = limit
         self._lanes = lanes
         self._linger = linger
         self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
         self._ready: deque[K] = deque()
-        self._alone: set[K] = set()  # keys whose next batch is written by itself
+        self._alone: set[K] = set()  # keys whose next batch is written alone
         self._running: set[asyncio.Task[None]] = set()
-        self._open = 0  # lanes that still take keys: a task counts as running for a moment longer than it takes any
+        self._open = 0  # workers that still take keys; a task is in `_running` for a moment longer
         self.waiting = 0
 
     async def put(self, key: K, item: T) -> R:
-        """Writes one item together with its neighbours; returns once it is durable, or raises its own error."""
+        """Write one item in the next batch. Return when it is durable, or raise its own error."""
         return await self.enqueue(key, item)
 
     def enqueue(self, key: K, item: T) -> "asyncio.Future[R]":
-        """As `put`, for a caller who collects the futures of many items."""
+        """Do the same and return the future, for a caller who collects those of many items."""
         if self.waiting >= self._limit:
             raise overloaded()
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
@@ -79,7 +79,7 @@ class Batch(Generic[K, T, R]):
         return future
 
     async def drain(self) -> None:
-        """Returns when everything put so far has been written or refused."""
+        """Return when everything put so far is written or refused."""
         while self._running:
             await asyncio.wait(self._running)
 
@@ -94,11 +94,11 @@ class Batch(Generic[K, T, R]):
         try:
             while self._ready:
                 await attempt("batch", partial(self._serve, self._next_keys()))
-        finally:  # also when it is cancelled: whoever puts something later starts another
+        finally:  # also when it is cancelled: a later `put` starts another
             self._open -= 1
 
     def _next_keys(self) -> list[K]:
-        """The key that has waited longest, and those behind it that fit into the same transaction."""
+        """Return the key that has waited longest, and those after it that fit into the same transaction."""
         keys = [self._ready.popleft()]
         items = self._weight(keys[0])
         while self._together and self._ready and len(keys) < TOGETHER and keys[0] not in self._alone:
@@ -109,7 +109,7 @@ class Batch(Generic[K, T, R]):
         return keys
 
     def _weight(self, key: K) -> int:
-        """What waits under a key, in ordinary items; counted no further than a batch may hold."""
+        """Return the weight of what waits under a key, counted no further than a batch may hold."""
         line = self._waiting[key]
         if self._weigh is None or len(line) > self._size:
             return len(line)
@@ -143,7 +143,7 @@ class Batch(Generic[K, T, R]):
             self._put_back(key, entries)
 
     def _put_back(self, key: K, entries: "Entries[T, R]") -> None:
-        """Items that could not be written with others wait for a lane of their own: one may have to wait long."""
+        """Let items that could not be written with others wait for a batch of their own."""
         self._alone.add(key)
         self._waiting[key].extendleft(reversed(entries))
         self.waiting += len(entries)
@@ -155,11 +155,11 @@ class Batch(Generic[K, T, R]):
         return [entry for entry in taken if not entry[1].cancelled()]
 
     async def _write_together(self, taken: "dict[K, Entries[T, R]]") -> "dict[K, Entries[T, R]]":
-        """Writes the batches of several keys at once; returns those that are not written yet."""
+        """Write the batches of several keys at once. Return those that are not written yet."""
         assert self._together
         try:
             written = await self._together({key: [item for item, _ in entries] for key, entries in taken.items()})
-        except GatepostError as error:  # the database is away: true for every item
+        except GatepostError as error:  # the database is unavailable: true for every item
             for entries in taken.values():
                 _settle(entries, [error] * len(entries))
             return {}
@@ -167,14 +167,14 @@ class Batch(Generic[K, T, R]):
             for entries in taken.values():
                 _settle(entries, [overloaded()] * len(entries))
             raise
-        except Exception:  # an item spoils it for all; by itself, it does so for its own key only
+        except Exception:  # one item fails for all; written alone, it fails for its own key only
             return taken
         for key, results in written.items():
             _settle_results(taken[key], results)
         return {key: entries for key, entries in taken.items() if key not in written}
 
     def _fitting(self, line: "deque[tuple[T, asyncio.Future[R]]]") -> int:
-        """How many items make up the next batch; one always does."""
+        """Return how many items make up the next batch; at least one."""
         if self._weigh is None:
             return min(self._size, len(line))
         weight = 0
@@ -187,7 +187,7 @@ class Batch(Generic[K, T, R]):
     async def _write_all(self, key: K, entries: list[tuple[T, "asyncio.Future[R]"]]) -> None:
         try:
             results = await self._write(key, [item for item, _ in entries])
-        except GatepostError as error:  # the database is away: true for every item
+        except GatepostError as error:  # the database is unavailable: true for every item
             _settle(entries, [error] * len(entries))
         except asyncio.CancelledError:
             _settle(entries, [overloaded()] * len(entries))

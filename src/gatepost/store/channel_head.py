@@ -1,4 +1,4 @@
-"""The head of a channel: its order of events, its owner, and the wake-up for whoever owns it."""
+"""The head of a channel: its order of events, its owner's lease, and the transaction that changes the channel."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from gatepost.store.statement import statement
 
 
 class StaleOwner(GatepostError):
-    """Another process owns the channel by now. Nothing was written."""
+    """Another process owns the channel now. Nothing was written."""
 
     default_code = "stale_owner"
 
@@ -36,7 +36,7 @@ class ChannelHead(msgspec.Struct):
 
 
 async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None = None) -> ChannelHead:
-    """Makes this transaction the channel's only writer. With an epoch: only if that owner still owns it."""
+    """Make this transaction the channel's only writer. With an epoch, raise StaleOwner unless it is still current."""
     row = await conn.fetchrow(
         """SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
            WHERE channel_id = $1 FOR NO KEY UPDATE""",
@@ -50,7 +50,7 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
 
 
 async def lock_head_exclusively(conn: "Connection[Any]", channel_id: UUID) -> None:
-    """The strong lock: waits for everybody who holds the head in any way, and keeps them all out until the end."""
+    """Wait for every transaction that holds the head in any mode, and block new ones until the end of this one."""
     await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
 
 
@@ -59,7 +59,7 @@ def no_such_channel() -> NotFound:
 
 
 async def fence_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:
-    """Fences writes that need no place in the order: shared by all but a change of owner, which waits for it."""
+    """Block a change of owner until the transaction ends, for writes that need no place in the channel's order."""
     row = await conn.fetchrow(
         "SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE", channel_id, epoch
     )
@@ -107,7 +107,7 @@ def with_events(change: str) -> str:
            WHERE p.channel_id = :channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)"""
 
 
-EVENTS_ONLY = with_events("SELECT")  # of changes that other statements of the same transaction have written
+EVENTS_ONLY = with_events("SELECT")  # for changes that other statements of the transaction write
 
 
 async def append_events(
@@ -140,18 +140,18 @@ async def append_events(
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """The right to act for a channel until the database's clock says otherwise."""
+    """The right to act for a channel until it expires by the database's clock."""
 
     channel_id: UUID
     epoch: int
-    taken_from: UUID | None = None  # the owner whose lease had run out
+    taken_from: UUID | None = None  # the owner whose lease had expired
 
 
-_EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a sweep too late costs more
+_EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a late sweep costs more
 
 
 async def find_unowned_channels(db: Database, now: datetime, most: int) -> list[UUID]:
-    """Channels with work to do and nobody to do it, the longest waiting first."""
+    """Return channels that have work and no owner, those waiting longest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT channel_id FROM channel_heads
@@ -163,7 +163,7 @@ async def find_unowned_channels(db: Database, now: datetime, most: int) -> list[
 
 
 async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float) -> Lease | None:
-    """Takes a channel that nobody owns. The lock is the strong one: it waits for every write of the last owner."""
+    """Take a channel that has no owner. The exclusive lock waits for every write of the last owner."""
     async with db.transaction() as conn:
         row = await conn.fetchrow(
             """SELECT epoch, owner FROM channel_heads
@@ -183,10 +183,10 @@ async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float)
 
 
 async def end_stalled_sessions(db: Database, seconds: float) -> int:
-    """Ends sessions of ours that wait for the rest of a statement for so long; returns how many.
+    """Terminate our sessions that have waited this long for the rest of a statement. Return how many.
 
-    The process of such a session was stopped between two messages of one statement. The server's own limit for idle
-    transactions does not apply there, so that the locks of the session would be held for ever.
+    The process of such a session was stopped between two messages of one statement. The server's limit for idle
+    transactions does not apply there, so that the session would hold its locks forever.
     """
     async with db.connection() as conn:
         return await conn.fetchval(  # type: ignore[no-any-return]
@@ -202,9 +202,9 @@ async def end_stalled_sessions(db: Database, seconds: float) -> int:
 async def renew_leases(
     db: Database, owner: UUID, channels: Sequence[UUID], ttl: float, *, skip_locked: bool = False
 ) -> set[UUID]:
-    """Keeps what is still ours; returns it. A lease that ran out is not revived once another took it.
+    """Renew the leases that are still ours and return them. A lease that another process took is not renewed.
 
-    Without those that somebody holds locked, where they are to be skipped.
+    With `skip_locked`, heads that are locked are left out.
     """
     skip = "SKIP LOCKED" if skip_locked else ""
     async with db.connection() as conn:
@@ -220,14 +220,14 @@ async def renew_leases(
 
 
 class LogEnd(msgspec.Struct, frozen=True):
-    """Where a channel stands: how many events it has, and when somebody last asked for its owner."""
+    """The end of a channel's log: the number of events, and when an owner was last requested."""
 
     seq: int
     work_at: datetime | None
 
 
 async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, work_at: datetime | None) -> bool:
-    """Gives a channel back. With `seen`: only if nothing has happened since, so that no work is overlooked."""
+    """Release a channel. With `seen`, only if nothing has happened since, so that no work is missed."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
@@ -244,7 +244,7 @@ async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, wo
 
 
 async def release_all(db: Database, owner: UUID) -> int:
-    """Gives back whatever an owner that has stopped still holds; returns how many channels that were."""
+    """Release all channels that a stopped owner still holds. Return how many."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
@@ -253,7 +253,7 @@ async def release_all(db: Database, owner: UUID) -> int:
 
 
 async def read_log_ends(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
-    """Where each channel stands: the sweep compares it with what the owner has seen."""
+    """Return the end of each channel's log. The sweep compares it with what the owner has seen."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             "SELECT channel_id, seq, work_at FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
@@ -262,7 +262,7 @@ async def read_log_ends(db: Database, channels: Sequence[UUID]) -> dict[UUID, Lo
 
 
 async def read_all_log_ends(db: Database, only: UUID | None = None) -> dict[UUID, UUID]:
-    """The last event of every channel, or of one."""
+    """Return the last event of every channel, or of one."""
     async with db.connection() as conn:
         if only is None:
             rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads")
@@ -272,7 +272,7 @@ async def read_all_log_ends(db: Database, only: UUID | None = None) -> dict[UUID
 
 
 async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
-    """Notes how far sending has come and what holds it back, for the next owner and for `GET /channel`."""
+    """Save how far sending has come and what limits it, for the next owner and for `GET /channel`."""
     async with db.connection() as conn:
         await conn.execute(
             "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
@@ -284,7 +284,7 @@ async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
 
 
 class ChannelTransaction(msgspec.Struct, frozen=True):
-    """A transaction that holds the channel's head, and whoever notes its events."""
+    """A transaction that holds the channel's head, and the buffer of its events."""
 
     conn: "Connection[Any]"
     event_buffer: EventBuffer
@@ -296,7 +296,7 @@ class ChannelTransaction(msgspec.Struct, frozen=True):
 async def channel_transaction(
     db: Database, channel: ChannelRef, channel_id: UUID, now: datetime
 ) -> AsyncIterator[ChannelTransaction]:
-    """Makes its body the channel's only writer; what it told is written with it, and nothing where it told nothing."""
+    """Make the body the channel's only writer, and write the events it has buffered with it."""
     async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         event_buffer = EventBuffer(head, now)

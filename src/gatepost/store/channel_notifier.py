@@ -1,6 +1,6 @@
-"""The wake-up between nodes: "there is something new on these channels". A hint, never the truth: the sweep finds all.
+"""Notifications between nodes: "these channels have news". They are hints; the sweep finds everything without them.
 
-Rings are gathered for a moment and sent outside of every transaction, because NOTIFY inside one makes commits queue.
+They are collected for a moment and sent outside of transactions, because NOTIFY inside one serializes commits.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _MOST = 200  # ids in one notification: its payload may have 8,000 bytes
 
 
 class ChannelNotifier:
-    """Rings other nodes, and listens for their rings."""
+    """Notifies other nodes, and listens for their notifications."""
 
     def __init__(self, db: Database, dsn: str, heard: Callable[[UUID], None]) -> None:
         self._db = db
@@ -32,7 +32,7 @@ class ChannelNotifier:
         self._sending: asyncio.Task[None] | None = None
 
     def notify(self, channel_id: UUID) -> None:
-        """Tells the other nodes, soon."""
+        """Notify the other nodes soon."""
         self._gathered.add(channel_id)
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
@@ -44,7 +44,7 @@ class ChannelNotifier:
             await attempt("notification", partial(notify_now, self._db, some))
 
     async def listen(self) -> None:
-        """Hears rings until the connection is lost; the step of a loop, so that it comes back."""
+        """Listen until the connection is lost. This is the step of a loop, which repeats it."""
         try:
             conn = await asyncpg.connect(self._dsn, timeout=5)
             lost = asyncio.Event()
@@ -65,6 +65,6 @@ class ChannelNotifier:
 
 
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:
-    """Tells all nodes at once; for a program that is itself no node."""
+    """Notify all nodes at once, from a program that is not a node."""
     async with db.connection() as conn:
         await conn.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))

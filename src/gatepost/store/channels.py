@@ -1,4 +1,4 @@
-"""Channels: numbers on a network. Each is born with its head, where its order of events begins."""
+"""Channels: their settings, what the network says of the number, the connection, and the tier."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from gatepost.store.pool import Connection, Database
 
 
 class ChannelConfig(msgspec.Struct, frozen=True):
-    """All that is set about a channel. Secrets stay encrypted here."""
+    """The settings of a channel. Secrets stay encrypted here."""
 
     id: UUID
     account_id: UUID
@@ -54,7 +54,7 @@ _BELONGINGS = (
 
 
 async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) -> bool:
-    """Writes a new channel and its head together; False when there is no such account."""
+    """Insert a channel and its head. Return False if there is no such account."""
     async with db.transaction() as conn:
         made = await conn.fetchval(
             f"""INSERT INTO channels ({_COLUMNS}, created_at)
@@ -83,14 +83,14 @@ async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) ->
 
 
 async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
-    """One channel, of whatever account: for its owner and for the network's callbacks."""
+    """Return a channel of any account, for its owner and for the network's callbacks."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_COLUMNS}, state FROM channels WHERE id = $1", channel_id)
     return _channel(row) if row else None
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig | None:
-    """One channel of an account."""
+    """Return a channel of an account."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS}, state FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
@@ -99,7 +99,7 @@ async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> Chann
 
 
 async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
-    """The channels of an account, or of all, the oldest first."""
+    """Return the channels of one account or of all, the oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"SELECT {_COLUMNS}, state FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
@@ -108,7 +108,7 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
 
 
 async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Mapping[str, Any]) -> bool:
-    """Sets some of a number's limits and leaves the others; False when the account has no such channel."""
+    """Set some limits of a number and keep the others. Return False if the account has no such channel."""
     return await _change(
         db,
         """UPDATE channels SET limits = limits || $3::jsonb, state = state || $4::jsonb
@@ -121,7 +121,7 @@ async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits:
 
 
 async def set_network(db: Database, account_id: UUID, channel_id: UUID, network: Mapping[str, Any]) -> bool:
-    """Replaces addresses and ids on the network; False when the account has no such channel."""
+    """Replace addresses and ids on the network. Return False if the account has no such channel."""
     return await _change(
         db,
         "UPDATE channels SET network = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
@@ -132,7 +132,7 @@ async def set_network(db: Database, account_id: UUID, channel_id: UUID, network:
 
 
 async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets: bytes) -> bool:
-    """Replaces the encrypted secrets; False when the account has no such channel."""
+    """Replace the encrypted secrets. Return False if the account has no such channel."""
     return await _change(
         db,
         "UPDATE channels SET secrets = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
@@ -143,8 +143,7 @@ async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets:
 
 
 async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
-    """Notes how a number stands at the network. A tier that came of its news, or of our ladder, follows; one set by
-    hand stays."""
+    """Save the number's status at the network. The tier follows, unless an operator has set it."""
     async with db.connection(wakes=channel_id, sending=False) as conn:
         await conn.execute(
             """UPDATE channels SET state = state || $2::jsonb, limits = CASE
@@ -157,7 +156,7 @@ async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], 
 
 
 async def save_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Notes what the network says of the number, and leaves what it said of other things; returns all of it."""
+    """Save what the network says of the number, keep its other facts, and return all of them."""
     async with db.connection() as conn:
         state = await conn.fetchval(
             "UPDATE channels SET state = state || $2::jsonb WHERE id = $1 RETURNING state", channel_id, _json(patch)
@@ -166,11 +165,11 @@ async def save_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -
 
 
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
-    """Removes a channel with its keys, endpoints, contacts and waiting work; False when there is none."""
+    """Delete a channel with its keys, endpoints, contacts and waiting work. Return False if there is none."""
     async with db.transaction() as conn:
         await record_device(conn, account_id, channel_id)
-        # First the head, as everybody else; with the channel it goes, and whoever still writes finds out that it owns
-        # nothing.
+        # First the head, as in every transaction. It is deleted with the channel: a writer that waits for it finds
+        # that it owns nothing.
         slice_ = await conn.fetchrow(
             """SELECT slice_month, slice_left FROM channel_heads
                WHERE channel_id = (SELECT id FROM channels WHERE account_id = $1 AND id = $2) FOR UPDATE""",
@@ -212,7 +211,7 @@ def _channel(row: Any) -> ChannelConfig:
 
 
 async def get_pace(db: Database, channel_id: UUID) -> str:
-    """What the owner last noted about the channel's pace, as JSON."""
+    """Return what the owner last saved about the channel's pace, as JSON."""
     async with db.connection() as conn:
         value: str = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
     return value
@@ -226,7 +225,7 @@ async def record_connection(
     event_buffer: EventBuffer,
     details: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Notes a state of the connection; what stood already is not told again, unless there are `details`."""
+    """Save the state of the connection, and emit an event if it changed or there are `details`."""
     previous = await conn.fetchrow("SELECT connection, reason FROM channels WHERE id = $1", channel_id)
     if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not details):
         return False
@@ -247,7 +246,7 @@ async def save_connection(
     epoch: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> bool:
-    """The same in a commit of its own; with an epoch, only if that owner still owns the channel."""
+    """Do the same in a commit of its own; with an epoch, only if that owner still owns the channel."""
     async with db.transaction(wakes=channel_id, sending=False) as conn:
         head = await lock_head(conn, channel_id, epoch)
         event_buffer = EventBuffer(head, now)
@@ -261,7 +260,7 @@ _DAY = timedelta(hours=24)
 
 
 async def count_opened(db: Database, channel_id: UUID, since: datetime, most: int) -> int:
-    """With how many people the business has opened a conversation since then; counts no further than `most`."""
+    """Count the conversations that the business has opened since then, up to `most`."""
     async with db.connection() as conn:
         count: int = await conn.fetchval(
             """SELECT count(*) FROM (SELECT 1 FROM conversations
@@ -276,7 +275,7 @@ async def count_opened(db: Database, channel_id: UUID, since: datetime, most: in
 async def find_open_conversations(
     db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime
 ) -> set[UUID]:
-    """With which of these people a conversation is open: somebody wrote within the last 24 hours."""
+    """Return those contacts who have written within the last 24 hours."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT contact_id FROM conversations
@@ -289,7 +288,7 @@ async def find_open_conversations(
 
 
 async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID]) -> None:
-    """Conversations that the network would not have opened are not open, and use nothing of the tier."""
+    """Close conversations that the network refused to open: they do not count toward the tier."""
     await conn.execute(
         "UPDATE conversations SET opened_at = NULL WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[])",
         channel_id,
@@ -298,7 +297,7 @@ async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids:
 
 
 async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: datetime) -> bool:
-    """Notes a new tier; False when it is no longer ours to say, or somebody has set another meanwhile."""
+    """Save a new tier. Return False if the lease is stale or the tier was set otherwise meanwhile."""
     async with db.connection() as conn:
         done = await conn.fetchval(
             """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb

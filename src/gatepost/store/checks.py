@@ -12,14 +12,14 @@ from gatepost.store.pool import Connection, Database
 
 
 class UnownedChannel(msgspec.Struct, frozen=True):
-    """A channel with work that no process does."""
+    """A channel with work and no owner."""
 
     channel_id: UUID
     since: datetime
 
 
 class FailingEndpoint(msgspec.Struct, frozen=True):
-    """A webhook endpoint that gets nothing at the moment."""
+    """An endpoint that gets no deliveries at the moment."""
 
     channel_id: UUID
     id: UUID
@@ -29,7 +29,7 @@ class FailingEndpoint(msgspec.Struct, frozen=True):
 
 
 async def clock_offset(db: Database) -> float:
-    """Seconds by which the database's clock is ahead of ours."""
+    """Return by how many seconds the database's clock is ahead of ours."""
     async with db.connection() as conn:
         before = datetime.now(UTC)
         there: datetime = await conn.fetchval("SELECT clock_timestamp()")
@@ -38,7 +38,7 @@ async def clock_offset(db: Database) -> float:
 
 
 async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedChannel]:
-    """Channels whose work has been due for so long and that no process owns, the longest waiting first."""
+    """Return channels whose work is overdue by so many seconds and that have no owner, those waiting longest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT channel_id, work_at FROM channel_heads
@@ -51,7 +51,7 @@ async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedC
 
 
 async def list_failing(db: Database, most: int) -> list[FailingEndpoint]:
-    """Endpoints that are paused or disabled."""
+    """Return the endpoints that are paused or disabled."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT channel_id, id, url, state, reason FROM endpoints WHERE state <> 'active'
@@ -62,7 +62,7 @@ async def list_failing(db: Database, most: int) -> list[FailingEndpoint]:
 
 
 async def read_time(db: Database, local: Callable[[], datetime]) -> tuple[datetime, datetime, datetime]:
-    """The database's time, between two looks at the local clock."""
+    """Return the database's time, between two readings of the local clock."""
     async with db.connection() as conn:
         before = local()
         shown: datetime = await conn.fetchval("SELECT clock_timestamp()")
@@ -70,7 +70,7 @@ async def read_time(db: Database, local: Callable[[], datetime]) -> tuple[dateti
 
 
 async def ping(db: Database) -> None:
-    """The database answers."""
+    """Raise if the database does not answer."""
     async with db.connection() as conn:
         await conn.fetchval("SELECT 1")
 
@@ -85,18 +85,18 @@ _TOUCH = """UPDATE write_check SET checked_at = now()
 
 
 async def check_writes(db: Database) -> None:
-    """Writes, and commits, a little; raises when the database refuses."""
+    """Write and commit a little. Raise if the database refuses."""
     async with db.connection() as conn:
         roomy = await _may_fill(conn)
         async with conn.transaction():
-            # Another node at the same row just now is as good a proof as a write of our own.
+            # If another node writes the same row just now, that proves as much as a write of our own.
             await conn.execute(_TOUCH)
             if roomy:
                 await conn.execute(_FILL)
 
 
 async def _may_fill(conn: "Connection[Any]") -> bool:
-    """Makes the temporary table, once per connection; an operator may have withdrawn the right to have one."""
+    """Create the temporary table, once per connection. Return False if the role may not have one."""
     try:
         if await conn.fetchval("SELECT to_regclass('pg_temp.room_check')") is None:
             await conn.execute(_ROOM)
@@ -114,7 +114,7 @@ class StoredSecret(msgspec.Struct, frozen=True):
 
 
 class KeyProof(msgspec.Struct, frozen=True):
-    """What a key has to open."""
+    """What a secret key has to decrypt."""
 
     check: bytes | None
     secrets: tuple[StoredSecret, ...] = ()
@@ -126,7 +126,7 @@ class KeyProof(msgspec.Struct, frozen=True):
 
 
 async def read_key_proof(db: Database) -> KeyProof:
-    """The check value; where there is none yet, the newest secret of a channel and of an endpoint."""
+    """Return the check value or, if there is none yet, the newest secret of a channel and of an endpoint."""
     async with db.connection() as conn:
         check = await conn.fetchval("SELECT sealed FROM key_check WHERE id = 1")
         if check is not None:
@@ -135,7 +135,7 @@ async def read_key_proof(db: Database) -> KeyProof:
 
 
 async def list_secrets(db: Database, most: int | None = None) -> tuple[StoredSecret, ...]:
-    """The newest secrets of channels and of endpoints, so many of each, or all."""
+    """Return the newest secrets of channels and of endpoints, so many of each, or all."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """(SELECT 'channel' AS kind, id, secrets AS sealed FROM channels WHERE secrets IS NOT NULL
@@ -148,7 +148,7 @@ async def list_secrets(db: Database, most: int | None = None) -> tuple[StoredSec
 
 
 async def save_key_check(db: Database, sealed: bytes, *, replace: bool = False) -> None:
-    """Writes the check value where there is none, or in place of the one that is there."""
+    """Write the check value if there is none, or replace it."""
     change = "UPDATE SET sealed = excluded.sealed, created_at = now()" if replace else "NOTHING"
     async with db.connection() as conn:
         await conn.execute(f"INSERT INTO key_check (id, sealed) VALUES (1, $1) ON CONFLICT (id) DO {change}", sealed)

@@ -1,4 +1,4 @@
-"""Small clean-ups that no request should wait for."""
+"""Deletion of leftovers, in the background."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,15 +10,15 @@ _CHUNK = 5_000
 
 
 async def forget_parked_statuses(db: Database, now: datetime) -> None:
-    """Deletes statuses whose message never came: sent by someone else with the same number."""
+    """Delete statuses whose message never came: another program sent it from the same number."""
     async with db.connection() as conn:
         await conn.execute("DELETE FROM parked_statuses WHERE id < $1", ids.floor_id(now - timedelta(days=1)))
 
 
 async def forget_lost_retries(db: Database, before: UUID) -> int:
-    """Deletes repeated deliveries of events before that one, which are not there any more; returns how many.
+    """Delete retries of events before this one, which are dropped already. Return how many.
 
-    Those that stand in line are left to their endpoint's round, which lets the next one move up.
+    Those of ordered endpoints are left to their deliverer, which makes the next one due.
     """
     total = 0
     while True:

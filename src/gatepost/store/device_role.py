@@ -1,7 +1,7 @@
-"""The role of the process that links phones: it has the schema qr_devices, and nothing else of the database.
+"""The database role of the process that links phones: it may use the schema qr_devices and nothing else.
 
-embedded server ─► gatepost_qr, made with the server (embedded/roles)
-another server ──► <database>_qr, made here if the gateway's role may make roles; otherwise the gateway's own role
+embedded server ─► gatepost_qr, created with the server (embedded/roles)
+other server ────► <database>_qr, created here if the gateway's role may create roles; otherwise the gateway's own role
 """
 
 import base64
@@ -25,7 +25,7 @@ log = structlog.get_logger("gatepost.store")
 _ONE_AT_A_TIME = int.from_bytes(b"gp_roles", "big")
 _ITERATIONS = 4096
 _LONGEST_NAME = 63
-# Tables that were made before the role was there, or by the gateway's role.
+# Tables that were created before the role, or by the gateway's role.
 _TABLES = """
 SELECT format('ALTER TABLE %s OWNER TO %I', oid::regclass, $1::text) FROM pg_class
 WHERE relnamespace = to_regnamespace('qr_devices') AND relkind = 'r'
@@ -33,7 +33,7 @@ WHERE relnamespace = to_regnamespace('qr_devices') AND relkind = 'r'
 
 
 async def device_address(dsn: str, secret: bytes) -> str:
-    """The address for the process that links phones, given the gateway's; the same one where no role can be had."""
+    """Return the address for the process that links phones, given the gateway's; the same if there is no role."""
     try:
         conn = await asyncpg.connect(dsn, timeout=5)
         try:
@@ -45,7 +45,7 @@ async def device_address(dsn: str, secret: bytes) -> str:
         await (await asyncpg.connect(address, timeout=5)).close()
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         if isinstance(error, OSError | TimeoutError) and (own := device_dsn(dsn)):
-            return own  # the server is away for a moment; the role came with it
+            return own  # the server is unavailable for a moment; the role was created with it
         log.warning(
             "the process that links phones uses the gateway's own database role: it could not have one of its own",
             reason=str(error) or type(error).__name__,
@@ -68,7 +68,7 @@ async def _prepared(conn: "Connection[Record]", dsn: str, secret: bytes) -> str:
 
 
 async def _make_role(conn: "Connection[Record]", role: str, verifier: str) -> None:
-    """Makes the role, or gives it the password that all nodes with this key know."""
+    """Create the role, or set the password that all nodes with this key know."""
     known = await conn.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", role)
     name = '"' + role.replace('"', '""') + '"'
     await conn.execute(f"{'ALTER' if known else 'CREATE'} ROLE {name} LOGIN PASSWORD '{verifier}'")
@@ -87,7 +87,7 @@ async def _hand_over(conn: "Connection[Record]", role: str) -> None:
 
 
 def with_user(dsn: str, user: str, password: str) -> str:
-    """The same database under another name."""
+    """Return the address of the same database for another user."""
     parts = urlsplit(dsn)
     host = parts.netloc.rpartition("@")[2]
     asked = [(key, value) for key, value in parse_qsl(parts.query) if key not in ("user", "password", "passfile")]
@@ -96,7 +96,7 @@ def with_user(dsn: str, user: str, password: str) -> str:
 
 
 def scram_verifier(password: str, salt: bytes) -> str:
-    """A password as PostgreSQL keeps it, so that no statement, and no log of statements, holds the password itself."""
+    """Return a password's verifier, so that no statement and no log of statements holds the password."""
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
     server = hmac.digest(salted, b"Server Key", "sha256")

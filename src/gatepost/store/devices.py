@@ -1,7 +1,7 @@
-"""Linked devices of deleted channels: what the engines keep of them goes, wherever devices are kept.
+"""Linked devices of deleted channels: their rows are deleted wherever devices are stored.
 
 delete a channel ─► its device into forgotten_devices (same commit) ─► rows of the device deleted, at once and for an
-hour after: the process that held the link learns of the end a moment later, and may write until then
+hour after: the process that held the link stops a moment later, and may write until then
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from gatepost.store.pool import DRIVER_ERRORS, Connection, Database
 log = structlog.get_logger("gatepost.store")
 
 _POSTGRESQL = ("postgresql://", "postgres://")
-# Each engine has tables of its own making, whose rows name their device in one of these columns.
+# Each engine creates its own tables, whose rows name their device in one of these columns.
 _DELETIONS = """
 SELECT format('DELETE FROM %s WHERE %I = $1', c.oid::regclass, a.attname)
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -28,7 +28,7 @@ ORDER BY c.relname <> 'whatsmeow_device'"""
 
 
 async def record_device(conn: "Connection[Any]", account_id: UUID, channel_id: UUID) -> None:
-    """Notes the device of a channel that is about to be deleted, if a phone is linked to it."""
+    """Record the linked device of a channel that is about to be deleted."""
     await conn.execute(
         """INSERT INTO forgotten_devices (device)
            SELECT l.device FROM channels c JOIN channel_links l ON l.channel_id = c.id
@@ -40,7 +40,7 @@ async def record_device(conn: "Connection[Any]", account_id: UUID, channel_id: U
 
 
 async def forget_devices(db: Database, device_store: str) -> None:
-    """Deletes what is left of noted devices in the device store: the address given, or with "" the database itself."""
+    """Delete the rows of recorded devices in the device store: the address given, or with "" the database itself."""
     devices = await _noted(db)
     if not devices:
         return
@@ -57,7 +57,7 @@ async def forget_devices(db: Database, device_store: str) -> None:
 
 
 async def _noted(db: Database) -> list[str]:
-    """The devices to forget, but for one that a channel has again."""
+    """Return the recorded devices, except one that a channel has again."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT device FROM forgotten_devices f
@@ -68,7 +68,7 @@ async def _noted(db: Database) -> list[str]:
 
 @asynccontextmanager
 async def _opened(db: Database, device_store: str) -> AsyncIterator["Connection[Any] | asyncpg.Connection[Any] | None"]:
-    """A connection to the device store; none where it is a file, which only its engine can open."""
+    """Return a connection to the device store; none if it is a file, which only its engine can open."""
     if not device_store:
         async with db.connection() as conn:
             yield conn

@@ -8,9 +8,9 @@ import msgspec
 from gatepost.model import ids
 from gatepost.store.pool import Database
 
-_LOOK = 2_000  # events that one question looks through for the types that are wanted
-PIECE_SIZE = 4 * 1024 * 1024  # bytes of events after which a piece ends
-# The first of some events, as many as make up that many bytes, at least one; `found` is how many there are.
+_LOOK = 2_000  # events that are read in search of some types
+PIECE_SIZE = 4 * 1024 * 1024  # bytes of events after which a page ends
+# The first events, up to that many bytes and at least one; `found` is how many there are.
 _LIGHT = """SELECT id, seq, type, body, found FROM (
     SELECT id, seq, type, body, count(*) OVER () AS found,
            sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before"""
@@ -24,7 +24,7 @@ class FeedEvent(msgspec.Struct, frozen=True):
 
 
 class FeedPage(msgspec.Struct, frozen=True):
-    """A piece of the feed: what fits, and up to where was looked. There is `more` where the look was cut short."""
+    """A page of the feed, and up to which event was read. There is `more` if the page ended early."""
 
     events: list[FeedEvent]
     reached: UUID
@@ -34,7 +34,7 @@ class FeedPage(msgspec.Struct, frozen=True):
 async def read_feed_page(
     db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int
 ) -> FeedPage:
-    """Events behind the cursor. None is ever inserted before one that was read: ids follow the commits."""
+    """Return events after the cursor. None is ever inserted before one that was read: ids follow the commits."""
     if types is None:
         return await _read_all(db, channel_id, after, most)
     async with db.connection() as conn:
@@ -85,7 +85,7 @@ async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> F
 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:
-    """The id of a channel's last event: whoever reads on after it hears only what is new."""
+    """Return the id of a channel's last event."""
     async with db.connection() as conn:
         found: UUID | None = await conn.fetchval(
             "SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id

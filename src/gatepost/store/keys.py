@@ -1,4 +1,4 @@
-"""API keys. Only their hashes are here; a key belongs to one channel."""
+"""API keys: only their hashes are stored. A key belongs to one channel."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from gatepost.store.pool import Database
 
 
 class ApiKey(msgspec.Struct, frozen=True):
-    """A key as it can be shown: without the key."""
+    """A key without the secret."""
 
     id: UUID
     channel_id: UUID
@@ -63,7 +63,7 @@ async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
 
 
 async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
-    """Writes a new key; False when there is no such channel."""
+    """Insert a key. Return False if there is no such channel."""
     async with db.connection() as conn:
         made = await conn.fetchval(
             """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
@@ -81,14 +81,14 @@ async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
 
 
 async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
-    """The keys of a channel, the oldest first."""
+    """Return the keys of a channel, the oldest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 ORDER BY id", channel_id)
     return [_key(row) for row in rows]
 
 
 async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey | None:
-    """One key of a channel."""
+    """Return a key of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 AND id = $2", channel_id, key_id
@@ -97,14 +97,14 @@ async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey | None
 
 
 async def find_key(db: Database, key_id: UUID) -> ApiKey | None:
-    """One key, of whatever channel: for the operator."""
+    """Return a key of any channel, for the operator."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM api_keys WHERE id = $1", key_id)
     return _key(row) if row else None
 
 
 async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey | None:
-    """Ends a key at once. A key that was revoked before keeps its time; None when the channel has no such key."""
+    """Revoke a key at once; the time of an earlier revocation stays. Return None if the channel has no such key."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"""UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
@@ -119,7 +119,7 @@ async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime
 async def rotate_key(
     db: Database, channel_id: UUID, old_id: UUID, *, new: ApiKey, key_hash: bytes, overlap: timedelta, now: datetime
 ) -> ApiKey | None:
-    """Puts a new key beside a live one, with its name and scopes, and lets the old one end; None when it has ended."""
+    """Insert a new key with the name and scopes of a live one, which then expires. None: it has expired already."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"""WITH old AS (
@@ -144,7 +144,7 @@ async def rotate_key(
 
 
 async def record_key_uses(db: Database, used: Mapping[UUID, datetime]) -> None:
-    """Notes when keys were last used, never backwards, locking them in their order."""
+    """Save when keys were last used, never backwards, locking them in key order."""
     if not used:
         return
     key_ids = sorted(used)

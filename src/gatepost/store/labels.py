@@ -1,4 +1,4 @@
-"""Labels of a channel, and whom they are on. People and the network change them in the same way, each change told."""
+"""Labels of a channel and their assignments. Changes by people and by the network take the same path, with events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ CONVERSATION, CONTACT = "conversation", "contact"
 
 
 class LabelRow(msgspec.Struct, frozen=True):
-    """A label as it stands."""
+    """A label."""
 
     id: UUID
     network_id: str | None
@@ -28,7 +28,7 @@ class LabelRow(msgspec.Struct, frozen=True):
     updated_at: datetime
 
     def data(self) -> dict[str, Any]:
-        """How events and views name it."""
+        """Return the label as events and views show it."""
         return events.label_data(self.id, self.name, self.color)
 
 
@@ -36,14 +36,14 @@ _COLUMNS = ", ".join(LabelRow.__struct_fields__)
 
 
 async def list_labels(db: Database, channel_id: UUID) -> list[LabelRow]:
-    """All labels of a channel, by name."""
+    """Return all labels of a channel, by name."""
     async with db.connection() as conn:
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 ORDER BY lower(name)", channel_id)
     return [_label(row) for row in rows]
 
 
 async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> LabelRow | None:
-    """One label of a channel."""
+    """Return a label of a channel."""
     async with db.connection() as conn:
         return await _find(conn, "id = $2", channel_id, label_id)
 
@@ -51,7 +51,7 @@ async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> LabelRow 
 async def read_labels_by_contact(
     conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], target: str
 ) -> dict[UUID, list[LabelRow]]:
-    """The labels on each of these conversations or contacts, by name."""
+    """Return the labels of each of these conversations or contacts, by name."""
     rows = await conn.fetch(
         f"""SELECT u.contact_ids, l.* FROM (
                 SELECT on_them.label_id, array_agg(wanted.id) AS contact_ids FROM unnest($2::uuid[]) AS wanted (id)
@@ -75,7 +75,7 @@ async def read_labels_by_contact(
 
 
 class ChannelLabels:
-    """The labels of one channel inside of a commit. Its head must be held."""
+    """The labels of one channel inside a transaction that holds its head."""
 
     def __init__(self, conn: "Connection[Any]", channel_id: UUID, event_buffer: EventBuffer, now: datetime) -> None:
         self._conn = conn
@@ -87,7 +87,7 @@ class ChannelLabels:
     def of(cls, change: ChannelTransaction) -> "ChannelLabels":
         return cls(change.conn, change.channel_id, change.event_buffer, change.now)
 
-    # -- looking -------------------------------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------------------------
 
     async def count(self) -> int:
         number: int = await self._conn.fetchval("SELECT count(*) FROM labels WHERE channel_id = $1", self._channel_id)
@@ -97,15 +97,15 @@ class ChannelLabels:
         return await _find(self._conn, "id = $2", self._channel_id, label_id)
 
     async def find_by_network_id(self, network_id: str) -> LabelRow | None:
-        """The label that the network calls so."""
+        """Return the label with this id on the network."""
         return await _find(self._conn, "network_id = $2", self._channel_id, network_id)
 
     async def find_by_name(self, name: str) -> LabelRow | None:
-        """The label of a name, however its letters are written."""
+        """Return the label with this name, in any case of letters."""
         return await _find(self._conn, "lower(name) = lower($2)", self._channel_id, name)
 
     async def free_name(self, name: str, label_id: UUID | None) -> str:
-        """A name that no other label has, as near to this one as can be."""
+        """Return a name that no other label has: this one, or this one with a number."""
         number, chosen = 1, name[:NAME_MOST]
         while (found := await self.find_by_name(chosen)) is not None and found.id != label_id:
             number += 1
@@ -113,7 +113,7 @@ class ChannelLabels:
         return chosen
 
     async def find_person(self, contact_id: UUID) -> KnownContact | None:
-        """Whom a label is put on or taken off."""
+        """Return the contact that a label is assigned to or removed from."""
         row = await self._conn.fetchrow(
             """SELECT id, phone, name, username, given_name FROM contacts
                WHERE channel_id = $1 AND id = $2""",
@@ -135,7 +135,7 @@ class ChannelLabels:
         return label
 
     async def change(self, label: LabelRow, name: str, color: str) -> LabelRow:
-        """Renames or recolours; what stays as it was is not told."""
+        """Change name and color, and emit an event if either is new."""
         if (name, color) == (label.name, label.color):
             return label
         changed = msgspec.structs.replace(label, name=name, color=color, updated_at=self._now)
@@ -151,7 +151,7 @@ class ChannelLabels:
         return changed
 
     async def adopt(self, label: LabelRow, network_id: str) -> LabelRow:
-        """The network has a label of this name too: from now on they are one."""
+        """Link the label to the network's label of the same name."""
         await self._conn.execute(
             "UPDATE labels SET network_id = $3 WHERE channel_id = $1 AND id = $2",
             self._channel_id,
@@ -161,14 +161,14 @@ class ChannelLabels:
         return msgspec.structs.replace(label, network_id=network_id)
 
     async def delete(self, label: LabelRow) -> None:
-        """Takes a label off everything, and away; one event tells of all that."""
+        """Delete a label and its assignments, with one event."""
         keys = (self._channel_id, label.id)
         await self._conn.execute("DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2", *keys)
         await self._conn.execute("DELETE FROM labels WHERE channel_id = $1 AND id = $2", *keys)
         self._event_buffer.add(events.LABEL, "deleted", label.data())
 
     async def assign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
-        """Puts a label on a conversation or a contact; what was so already is not told again."""
+        """Assign a label to a conversation or a contact, and emit an event if it is new."""
         changed = await self._conn.fetchval(
             """INSERT INTO label_uses (channel_id, label_id, target, contact_id, created_at)
                VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING 1""",
@@ -182,7 +182,7 @@ class ChannelLabels:
             self._tell_use("assigned", label, contact, target)
 
     async def unassign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
-        """Takes a label off; where it was not, nothing is told."""
+        """Remove a label, and emit an event if it was assigned."""
         changed = await self._conn.fetchval(
             """DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2 AND target = $3 AND contact_id = $4
                RETURNING 1""",

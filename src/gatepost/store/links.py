@@ -1,4 +1,4 @@
-"""The link of a QR channel: what people want of it, and what its owner shows of it."""
+"""The link of a QR channel: what people requested, and what its owner reports."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from gatepost.store.pool import Database
 
 
 class LinkRow(msgspec.Struct, frozen=True):
-    """A link as it stands."""
+    """The state of a link."""
 
     wanted: bool = False
     logout: bool = False
@@ -30,14 +30,14 @@ _WISHES = {"wanted", "logout", "pair_phone", "pairing_code"}
 
 
 async def get_link(db: Database, channel_id: UUID) -> LinkRow:
-    """The link of a channel; one that was never asked for wants nothing."""
+    """Return the link of a channel; one that was never requested has default values."""
     async with db.connection() as conn:
         row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM channel_links WHERE channel_id = $1", channel_id)
     return LinkRow(**dict(row.items())) if row else LinkRow()
 
 
 async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
-    """Notes what people want of a link, and calls for an owner."""
+    """Save what people request of a link, and request an owner."""
     assert wishes.keys() <= _WISHES
     async with db.transaction(wakes=channel_id) as conn:
         await conn.execute(_upsert(wishes), channel_id, *wishes.values())
@@ -50,7 +50,7 @@ async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: 
 
 
 async def update_link(db: Database, lease: Lease, **values: Any) -> None:
-    """Notes what the link shows now; only its owner may."""
+    """Save what the link reports now; only its owner may."""
     assert values.keys() <= set(LinkRow.__struct_fields__)
     async with db.transaction() as conn:
         held = await conn.fetchval(

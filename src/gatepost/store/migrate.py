@@ -124,7 +124,7 @@ def compare(applied: Iterable[int], known: Sequence[Migration]) -> list[Migratio
 
 
 async def check(conn: "Connection[Record]", source: Traversable | None = None) -> SchemaState:
-    """Tell how a database stands to this program, changing nothing; raise where it cannot be used."""
+    """Return the state of a database without changing it; raise if it cannot be used."""
     server = conn.get_server_version()
     check_server(server.major, f"{server.major}.{server.minor}")
     known = read_migrations(source or shipped())
@@ -179,6 +179,6 @@ async def apply(conn: "Connection[Record]", migration: Migration) -> None:
 
 
 def line_of(sql: str, error: asyncpg.PostgresError) -> str:
-    """Say in which line of the file the server saw the error, when it says so."""
+    """Return in which line of the file the server found the error, if it says so."""
     position = getattr(error, "position", None)
     return "" if position is None else f" at line {sql.count(chr(10), 0, int(position) - 1) + 1}"

@@ -1,4 +1,4 @@
-"""What the network says of people, labels, templates and the number itself, as it is written."""
+"""Writing what the network reports of people, labels, templates and the number itself."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,16 +21,16 @@ STALE_NUMBER = "number_stale_since"
 
 
 class ContactReport(msgspec.Struct, frozen=True):
-    """Somebody's names, or their new number."""
+    """A person's names, or their new number."""
 
     person: Person
     at: datetime
     old_phone: str | None = None
-    opted_out: bool | None = None  # of marketing; None: nothing was said
+    opted_out: bool | None = None  # of marketing; None: not reported
 
 
 class LabelReport(msgspec.Struct, frozen=True):
-    """A label was changed or deleted, or put on a conversation or taken off."""
+    """A label was changed or deleted, assigned to a conversation or removed."""
 
     network_id: str
     action: str
@@ -40,7 +40,7 @@ class LabelReport(msgspec.Struct, frozen=True):
 
 
 class NumberReport(msgspec.Struct, frozen=True):
-    """What changed about the number: facts to show, limits to keep, and its connection."""
+    """Changes of the number: facts, limits, and its connection."""
 
     state: Mapping[str, Any] = {}
     limits: Mapping[str, Any] = {}
@@ -53,14 +53,14 @@ class NetworkReports(msgspec.Struct, frozen=True):
     labels: Sequence[LabelReport] = ()
     templates: Sequence[TemplateReport] = ()
     numbers: Sequence[NumberReport] = ()
-    stale_templates: bool = False  # the network said that some changed, but not how
-    stale_number: bool = False  # the same of the number
+    stale_templates: bool = False  # some changed, and the network did not report how
+    stale_number: bool = False  # the same for the number
 
     def __bool__(self) -> bool:
         return bool(self.persons or self.labels or self.templates or self.numbers or self.stale_templates)
 
     def people(self) -> list[Person]:
-        """Whom the news is about; somebody with a new number is met under it later."""
+        """Return the persons of the reports; one with a new number is resolved later."""
         named = [about.person for about in self.persons if about.old_phone is None]
         return named + [about.person for about in self.labels if about.person is not None]
 
@@ -73,7 +73,7 @@ async def write_reports(
     event_buffer: EventBuffer,
     now: datetime,
 ) -> None:
-    """Writes all news of a batch, and tells of what changed."""
+    """Write all reports of a batch, and emit events of what changed."""
     for about in news.persons:
         await _write_person(about, people)
     people.emit_changes(event_buffer)
@@ -104,7 +104,7 @@ async def _write_label(labels: ChannelLabels, about: LabelReport, people: Contac
             await labels.delete(label)
         return
     if label is None and about.action == "removed":
-        return  # a label that nobody knows is on nobody
+        return  # an unknown label is not assigned
     label = await _named(labels, label, about)
     if about.person is not None and about.action == "assigned":
         await labels.assign(label, people.of(about.person))
@@ -113,7 +113,7 @@ async def _write_label(labels: ChannelLabels, about: LabelReport, people: Contac
 
 
 async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelReport) -> LabelRow:
-    """The label as the network has it now. One that people made here under the same name is the same label."""
+    """Return the label as the network has it now. One with the same name that people created is the same label."""
     if label is None and about.name:
         made_here = await labels.find_by_name(about.name)
         if made_here is not None and made_here.network_id is None:
@@ -140,14 +140,14 @@ async def _write_number(
 
 
 async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
-    """Asks the channel's owner to read the templates, or the number, anew."""
+    """Request that the channel's owner reads the templates, or the number, again."""
     mark = msgspec.json.encode({what: times.show(now)}).decode()
     await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
     await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 
 
 async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_TEMPLATES) -> None:
-    """The templates, or the number, were read anew, after this mark was set."""
+    """Save that the templates, or the number, were read after this mark was set."""
     async with db.connection() as conn:
         await conn.execute(
             """UPDATE channels SET state = state - $3::text
@@ -161,5 +161,5 @@ async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_T
 
 
 def with_time(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Facts about a number, with the time that they were told."""
+    """Return facts about a number with the time of the report."""
     return {**values, "at": times.show(now)}

@@ -1,4 +1,4 @@
-"""Orders as people look at them and work them off: pages of them, one by its id, and their status."""
+"""Orders: written with the message that brings them, under its id; read and worked off by people."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from gatepost.store.pool import Connection, Database
 
 
 class OrderRow(msgspec.Struct, frozen=True):
-    """An order with whose it is. Somebody who was deleted goes by the number that the order came from."""
+    """An order with its contact. Without one, its message's number is shown."""
 
     id: UUID
     contact_id: UUID
@@ -38,7 +38,7 @@ class OrderRow(msgspec.Struct, frozen=True):
 
 
 class OrderFilter(msgspec.Struct, frozen=True):
-    """Which orders are wanted; what is None does not matter."""
+    """Which orders; None matches all."""
 
     span: IdRange = IdRange()
     status: str | None = None
@@ -59,7 +59,7 @@ _SELECT = f"SELECT {_COLUMNS}, coalesce(c.phone, m.phone) AS address, c.name FRO
 async def list_orders(
     db: Database, channel_id: UUID, wanted: OrderFilter, before: UUID | None, limit: int
 ) -> list[OrderRow]:
-    """A page of orders, the newest first."""
+    """Return a page of orders, the newest first."""
     conditions, values = [], []
     for column, value in (("status", wanted.status), ("contact_id", wanted.contact_id)):
         if value is not None:
@@ -80,7 +80,7 @@ async def list_orders(
 
 
 async def get_order(db: Database, channel_id: UUID, order_id: UUID) -> OrderRow | None:
-    """One order of a channel."""
+    """Return an order of a channel."""
     async with db.connection() as conn:
         return await _get(conn, channel_id, order_id)
 
@@ -88,7 +88,7 @@ async def get_order(db: Database, channel_id: UUID, order_id: UUID) -> OrderRow 
 async def set_order_status(
     db: Database, channel: ChannelRef, channel_id: UUID, order_id: UUID, status: str, now: datetime
 ) -> OrderRow | None:
-    """Sets an order's status, and tells of it where that changes it; None when there is no such order."""
+    """Set an order's status, and emit an event if it changes. Return None if there is no such order."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         before = await _get(change.conn, channel_id, order_id)
         if before is None or before.status == status:
@@ -109,7 +109,7 @@ async def set_order_status(
 
 
 def order_view(order: OrderRow) -> dict[str, Any]:
-    """An order as events and the API show it, money as decimal text."""
+    """Return an order as events and the API show it, money as decimal text."""
     fields = {
         "status": order.status,
         "catalog_id": order.catalog_id,
@@ -132,7 +132,7 @@ def _order(row: Any) -> OrderRow:
     return OrderRow(**fields | {"items": msgspec.json.decode(fields["items"]), "address": fields["address"] or ""})
 
 
-_MOST, _LEAST = Decimal(10**15), Decimal("1e-9")  # of a price; beyond that it is a mistake or a prank
+_MOST, _LEAST = Decimal(10**15), Decimal("1e-9")  # bounds of a valid price
 _EXACT = Context(prec=60, traps=[InvalidOperation, Inexact, Overflow])
 
 
@@ -146,7 +146,7 @@ async def write_order(
     event_buffer: EventBuffer,
     now: datetime,
 ) -> None:
-    """Notes an order, and tells of it."""
+    """Insert an order, and emit an event."""
     order = json_object(msgspec.json.decode(content), "order")
     if not order:
         return
@@ -183,7 +183,7 @@ async def write_order(
 
 
 def total_of(items: Sequence[Mapping[str, Any]]) -> tuple[Decimal | None, str | None]:
-    """The sum of an order in its currency; no sum where currencies differ or a price cannot be read."""
+    """Return an order's total and currency; no total if currencies differ or a price is invalid."""
     currencies = {_clean(item.get("currency")) for item in items}
     if len(currencies) != 1:
         return None, None
@@ -205,5 +205,5 @@ def _amount(item: Mapping[str, Any]) -> Decimal:
 
 
 def _clean(value: object) -> str:
-    """Text that PostgreSQL can keep."""
+    """Return text that PostgreSQL can store."""
     return str(value or "").replace("\x00", "\ufffd")

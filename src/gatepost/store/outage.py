@@ -1,23 +1,23 @@
-"""Which errors mean that the database is away or cannot serve now, and which are faults of a statement or of our code.
+"""Which errors mean that the database is unavailable, and which are faults of a statement or of our code.
 
-By SQLSTATE, where the server answered:
+By SQLSTATE, if the server answered ("lost": the connection cannot be used again):
 
-08…    connection lost, refused or broken             away    the connection is of no more use
-57P…   shut down, crashed, starting up, dropped       away    the connection is of no more use
-25P03  idle in transaction, 25P04 transaction timeout away    the connection is of no more use
-25006  read-only: a primary that became a standby     away    the connection is of no more use
-28…    not let in, 3D000 no such database             away    seen while connecting
-53…    no disk, no memory, too many connections       away
-58…    the server's files cannot be read or written   away
-57014  a statement was cancelled (timeout, by hand)   away
-40…    deadlock, serialization: another try succeeds  away
-55P03  a lock could not be had in time                away
-0A000  "cached plan must not change result type"      away    a migration ran beside us: the next try plans again
+08…    connection lost, refused or broken             unavailable, lost
+57P…   shut down, crashed, starting up, dropped       unavailable, lost
+25P03  idle in transaction, 25P04 transaction timeout unavailable, lost
+25006  read-only: a primary that became a standby     unavailable, lost
+28…    not authorized, 3D000 no such database         unavailable; seen while connecting
+53…    no disk, no memory, too many connections       unavailable
+58…    the server's files cannot be read or written   unavailable
+57014  a statement was cancelled (timeout, operator)  unavailable
+40…    deadlock, serialization: a retry succeeds      unavailable
+55P03  a lock was not granted in time                 unavailable
+0A000  "cached plan must not change result type"      unavailable; a migration ran: a retry plans again
 else   constraint, syntax, type, privilege, internal  a fault
 
-Where the driver speaks, an error means "away" when the connection is closed by then, when it follows from one that does
-(a ROLLBACK on a lost connection), or when the driver has lost track of the connection (`InternalClientError`). Any
-other `InterfaceError` is wrong usage.
+An error of the driver means "unavailable" if the connection is closed, if it follows from one that does (a ROLLBACK on
+a lost connection), or if the driver has lost track of the connection (`InternalClientError`). Any other
+`InterfaceError` is wrong usage.
 """
 
 from collections.abc import Iterator
@@ -32,18 +32,18 @@ _FAULTS_AMONG = frozenset({"40002"})  # a constraint, checked at the end of a tr
 
 
 def is_outage(error: BaseException, *, closed: bool = False) -> bool:
-    """Whether an error means that the database is away; `closed`: the connection it came over is closed by now."""
+    """Whether an error means that the database is unavailable; `closed`: its connection is closed now."""
     if isinstance(error, asyncpg.PostgresError):
         return _means_away(error)
     if isinstance(error, asyncpg.InternalClientError | OSError):  # timeouts among the latter
         return True
     if not isinstance(error, asyncpg.InterfaceError) or isinstance(error, ValueError):
-        return False  # not of the database, or the driver's word for an argument that fits no column
+        return False  # not of the database, or the driver's error for an argument that fits no column
     return closed or any(is_outage(before) for before in _chain(error))
 
 
 def spoils_connection(error: BaseException) -> bool:
-    """Whether a connection over which this error came must not be used again."""
+    """Whether the connection of this error must not be used again."""
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
         return state.startswith(_BROKEN_CLASSES) or state in _BROKEN_STATES
@@ -60,7 +60,7 @@ def _means_away(error: asyncpg.PostgresError) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """What came before an error, the latest first."""
+    """Return an error and what it follows from, the latest first."""
     seen: set[int] = set()
     before = error.__cause__ or error.__context__
     while before is not None and id(before) not in seen:

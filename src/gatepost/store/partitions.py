@@ -1,4 +1,4 @@
-"""Partitions of the big tables: made ahead of time, analysed when they begin to fill, dropped when they are too old.
+"""Partitions of the big tables: created ahead of time, analyzed when they begin to fill, dropped when they are too old.
 
 messages            by id          kept `messages_days`
 events              by id          ┐
@@ -15,7 +15,7 @@ from gatepost.store.pool import Connection, Database
 
 _LOCK = 7_305_201  # any number, the same on every node
 _AHEAD = 2
-# Room on each page for the updates of a row's life, so that they need not touch an index.
+# Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
     "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
     "events": "autovacuum_analyze_scale_factor = 0.05",
@@ -27,7 +27,7 @@ _WHOLE = ("contacts", "conversations", "idempotency_keys", "delivery_retries", "
 
 
 async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:
-    """Makes the partitions of now and of the near future that are missing; returns their names."""
+    """Create the missing partitions of now and of the near future. Return their names."""
     made: list[str] = []
     async with db.transaction() as conn:
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
@@ -40,7 +40,7 @@ async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:
 
 
 async def _first_gap(conn: "Connection[Any]", table: str, now: datetime, days: int) -> datetime:
-    """Where the newest partition ends. With none yet: one partition back, for messages reported late."""
+    """Return the end of the newest partition. With none yet: one partition back, for messages reported late."""
     names = await _names(conn, table)
     if names:
         return max(_span(name)[1] for name in names)
@@ -58,7 +58,7 @@ async def _make(conn: "Connection[Any]", table: str, start: datetime, end: datet
 
 
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
-    """Drops what lies wholly before the time that is kept; returns the names."""
+    """Drop partitions that are entirely too old. Return their names."""
     dropped: list[str] = []
     async with db.transaction() as conn:
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
@@ -72,14 +72,14 @@ async def drop_old_partitions(db: Database, now: datetime, messages_days: int, e
 
 
 async def first_kept_event(db: Database) -> UUID:
-    """Where the oldest partition of events begins: nothing before it is there any more."""
+    """Return the start of the oldest partition of events."""
     async with db.connection() as conn:
         starts = [_span(name)[0] for name in await _names(conn, "events")]
     return ids.floor_id(min(starts)) if starts else ids.ZERO
 
 
 async def analyze_young_tables(db: Database, analyzed: dict[str, int]) -> None:
-    """Gives a hot table statistics as it grows tenfold, sooner than autovacuum would. `analyzed` is the memory."""
+    """Analyze hot tables each time they grow tenfold, sooner than autovacuum. `analyzed` holds their last sizes."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT c.relname, COALESCE(s.n_live_tup, 0) AS rows FROM pg_inherits i

@@ -1,9 +1,9 @@
-"""The connections. One pool whose planner is set for batches, and one place that tells what an error means.
+"""The connection pool, with planner settings for batches.
 
-A fresh partition has no statistics, and a plan cached for an empty table outlives it: joins against a batch then scan
-everything. So the planner is left only one way, nested loops over the indexes, which is right for every statement here
-whatever the statistics say; and since it cannot go wrong, each plan is made once per connection. Statements on big
-tables name a range of ids, by which partitions are left out when they run.
+A new partition has no statistics, and a plan cached for an empty table outlives it: joins against a batch then scan
+everything. So the planner may only use nested loops over indexes, which is right for every statement here whatever the
+statistics say; and since it cannot go wrong, each plan is made once per connection. Statements on big tables name a
+range of ids, by which partitions are skipped at run time.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ _SESSION = {
     "jit": "off",
     "timezone": "UTC",
     "synchronous_commit": "on",
-    # A process that is stopped inside a transaction keeps its channel locked for all others, but not past its lease.
+    # A process that is stopped inside a transaction keeps its channel locked, but not longer than its lease.
     "idle_in_transaction_session_timeout": "5000",
 }
-# What may surface where nobody translates it.
+# Errors of the driver that may not be translated.
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 UNFIT_DATA = (asyncpg.DataError, asyncpg.ProgramLimitExceededError, ValueError)  # what no column takes
-UNFIT = (  # what one value alone is to blame for, which no other try will change
+UNFIT = (  # errors that one value causes, and that a retry does not change
     *UNFIT_DATA,
     TypeError,
     LookupError,
@@ -68,15 +68,15 @@ class Database:
         self._listener = listener
 
     def reserved(self, use: Use) -> "Database":
-        """The same pool, with the connections that are reserved for this use."""
+        """Return the same pool with the connections that are reserved for this use."""
         return Database(self._pool, self._slots, use, self._listener)
 
     def notifying(self, listener: CommitListener) -> "Database":
-        """The same pool; the listener learns of every channel that is changed through it."""
+        """Return the same pool with a listener that is called for every channel that is changed through it."""
         return Database(self._pool, self._slots, self._use, listener)
 
     def notify(self, channel_id: UUID, *, sending: bool = True) -> None:
-        """Reports a change of a channel that is committed. `connection` and `transaction` do it with `wakes`."""
+        """Report a committed change of a channel. `connection` and `transaction` do it with `wakes`."""
         if self._listener is not None:
             self._listener(channel_id, sending=sending)
 
@@ -94,7 +94,7 @@ class Database:
         return cls(pool)
 
     async def close(self) -> None:
-        """Waits for running statements, but not for ever."""
+        """Wait for running statements, but not forever."""
         try:
             await asyncio.wait_for(self._pool.close(), 5)
         except (OSError, *DRIVER_ERRORS):  # a timeout among the former
@@ -141,12 +141,12 @@ class Database:
 
 
 def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
-    """Keys of a batch with the range that they lie in, by which partitions are left out."""
+    """Return the keys of a batch with their range, by which partitions are skipped."""
     return keys, min(keys), max(keys)
 
 
 def _is_closed(conn: "Connection[Any]") -> bool:
-    """Whether a connection is lost; one that the pool has taken back before its time is."""
+    """Whether a connection is lost, or was taken back by the pool."""
     try:
         return conn.is_closed()
     except asyncpg.InterfaceError:
@@ -154,4 +154,4 @@ def _is_closed(conn: "Connection[Any]") -> bool:
 
 
 async def _leave_as_is(conn: Any) -> None:
-    """Nothing to reset: no statement of ours leaves a trace on its connection, and asking costs a round trip."""
+    """Reset nothing: no statement of ours changes its connection, and a reset costs a round trip."""

@@ -1,11 +1,11 @@
-"""The month's count of an account: what is granted to its channels, taken back from them, and shown.
+"""The monthly quota of an account: slices granted to its channels, returned by them, and the count.
 
 channel_heads.slice_left   what a channel may still accept, counted down in the commit that accepts
-account_usage.used         all that was granted: accepted messages, and the rests that channels hold
+account_usage.used         all that was granted: accepted messages, and what remains of the channels' slices
 
 Each statement that locks the account's row locks the channel's head before it and is a transaction of its own, except
-`_count_exact`, which runs only near the plan's end. None of them waits for its own flush to disk: whatever is accepted
-on the strength of a grant is committed after it, and a crash keeps both or neither.
+`_count_exact`, which runs only near the quota's end. None of them waits for its own flush to disk: a message that uses
+a grant is committed after it, and a crash keeps both or neither.
 """
 
 from datetime import date
@@ -21,7 +21,7 @@ _UNFLUSHED = "set_config('synchronous_commit', 'off', true)"
 
 
 class Quota(msgspec.Struct, frozen=True):
-    """Whose month is counted, and how far it goes."""
+    """The account, the month and the limit."""
 
     account_id: UUID
     month: date
@@ -29,7 +29,7 @@ class Quota(msgspec.Struct, frozen=True):
 
 
 class QuotaSlice(msgspec.Struct, frozen=True):
-    """What a channel holds, as read under the lock of its head."""
+    """The slice of a channel, as read under the lock of its head."""
 
     month: date | None
     limit: int | None
@@ -37,7 +37,7 @@ class QuotaSlice(msgspec.Struct, frozen=True):
 
 
 class QuotaShort(Exception):
-    """A channel holds too little; the transaction is undone, and tried again after `provide`."""
+    """A channel's slice is too small; the transaction is rolled back, and repeated after `provide`."""
 
     def __init__(self, step: QuotaStep, lacking: int = 0) -> None:
         super().__init__(step.value)
@@ -46,12 +46,12 @@ class QuotaShort(Exception):
 
 
 def covers(quota: Quota, held: QuotaSlice, count: int) -> bool:
-    """Whether a channel can count so many messages by itself."""
+    """Whether a channel's slice is large enough for so many messages."""
     return not count or (held.left >= count and (held.month, held.limit) == (quota.month, quota.limit))
 
 
 async def spend(conn: "Connection[Any]", quota: Quota, held: QuotaSlice, count: int) -> tuple[int, int]:
-    """Counts messages of this transaction: how many of them fit, and what the channel holds after it."""
+    """Count messages of this transaction. Return how many fit, and what remains of the slice."""
     if held.left and (held.month, held.limit) != (quota.month, quota.limit):
         raise QuotaShort(QuotaStep.RETURN)
     lacking = count - held.left
@@ -69,7 +69,7 @@ async def spend(conn: "Connection[Any]", quota: Quota, held: QuotaSlice, count: 
 
 
 async def provide(db: Database, channel_id: UUID, quota: Quota, short: QuotaShort) -> None:
-    """Does what a batch lacks before it is tried again."""
+    """Get what a batch lacks before it is repeated."""
     if short.step is QuotaStep.RETURN:
         await return_remainder(db, channel_id, quota.account_id)
     elif short.step is QuotaStep.RECLAIM:
@@ -79,7 +79,7 @@ async def provide(db: Database, channel_id: UUID, quota: Quota, short: QuotaShor
 
 
 async def refill(db: Database, channel_id: UUID, quota: Quota, held: QuotaSlice, count: int) -> bool:
-    """Gets a channel a slice that covers so many messages, where the month has room for slices; False where not."""
+    """Get a channel a slice for so many messages. Return False if the quota has no room for slices."""
     left = held.left
     if left and not covers(quota, held, left):
         await return_remainder(db, channel_id, quota.account_id)
@@ -93,7 +93,7 @@ async def refill(db: Database, channel_id: UUID, quota: Quota, held: QuotaSlice,
 
 
 async def _read_usage(conn: "Connection[Any]", quota: Quota) -> MonthUsage:
-    """Where the month stands, without a lock."""
+    """Return the usage of the month, without a lock."""
     row = await conn.fetchrow(
         "SELECT used, slices, reclaimed FROM account_usage WHERE account_id = $1 AND month = $2",
         quota.account_id,
@@ -103,9 +103,9 @@ async def _read_usage(conn: "Connection[Any]", quota: Quota) -> MonthUsage:
 
 
 async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) -> None:
-    """Grants a channel what it wants and some more, if the month has room for both; otherwise nothing.
+    """Grant a channel a slice with a reserve, if the quota has room for both; otherwise nothing.
 
-    A rest of another month, or of another limit, is given back first by `return_rest`.
+    What remains of another month, or of another limit, is returned first by `return_remainder`.
     """
     values = (channel_id, quota.account_id, quota.month, quota.limit, wanted)
     async with db.connection() as conn:
@@ -130,7 +130,7 @@ _TAKE = f"""WITH head AS (
 
 
 async def return_remainder(db: Database, channel_id: UUID, account_id: UUID) -> None:
-    """Gives back what a channel has not used of its slice, to the month that it is of."""
+    """Return what a channel has not used of its slice to the month of the slice."""
     async with db.connection() as conn:
         await conn.fetchval(_RETURN, channel_id, account_id)
 
@@ -145,9 +145,9 @@ _RETURN = f"""WITH head AS (
 
 
 async def reclaim_remainders(db: Database, account_id: UUID, month: date) -> None:
-    """Takes back what the channels of an account hold of a month, one head at a time.
+    """Take back what remains of a month's slices from the channels of an account, one head at a time.
 
-    Slices that are granted meanwhile may be missed; they have numbers beyond the one that is noted at the end.
+    Slices that are granted meanwhile may be missed; they have numbers after the one that is saved at the end.
     """
     async with db.connection() as conn:
         slices = await conn.fetchval(
@@ -172,7 +172,7 @@ async def reclaim_remainders(db: Database, account_id: UUID, month: date) -> Non
 
 
 async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tuple[int, MonthUsage]:
-    """Counts up to `wanted` messages of this transaction; returns how many, and the month after it.
+    """Count up to `wanted` messages of this transaction. Return how many, and the usage after it.
 
     The account's row stays locked until the transaction ends.
     """
@@ -199,7 +199,7 @@ async def _begin_month(conn: "Connection[Any]", quota: Quota) -> None:
 
 
 async def used_in_month(db: Database, account_id: UUID, month: date) -> int:
-    """Messages that an account has sent in the month that begins on that day."""
+    """Return how many messages an account has sent in the month that begins on that day."""
     async with db.connection() as conn:
         used = await conn.fetchval(
             """SELECT used - coalesce((

@@ -1,15 +1,15 @@
-"""Which work may use how many database connections at once. No use can take what is reserved for another.
+"""How many database connections each use may have at once. No use can take what is reserved for another.
 
 one pool of N connections
     reserved   a few slots per use, which no other use can take
-    shared     the rest: whoever asks first
+    shared     the rest, first come, first served
 
-api       requests of customers, but for sends        accept   key checks and sends
-receive   updates of the networks                     own      leases, sweep, looking for news
-work      sending, delivering, files, upkeep
+api       requests of customers, except sends         accept   key checks and sends
+receive   updates of the networks                     own      leases, sweep, reading news
+work      sending, delivering, files, housekeeping
 
-A slot is granted when the use is below its own reserve, or when the pool still holds everybody else's reserve. So reads
-and exports, however many, never keep the gateway from accepting, receiving or renewing its leases.
+A slot is granted if the use is below its own reserve, or if the pool still holds the reserves of all others. So any
+number of reads and exports cannot keep the gateway from accepting, receiving or renewing its leases.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ _USUAL: Mapping[Use, int] = {"own": 2, "accept": 2, "receive": 1, "work": 2, "ap
 
 
 def reserves(connections: int) -> Mapping[Use, int]:
-    """How many slots are reserved for each use, of so many in all; none where there are too few to divide."""
+    """Return how many of the slots are reserved for each use; none if there are too few to divide."""
     if connections < 4:
         return {}
     return _SMALL if connections < 12 else _USUAL
 
 
 class ConnectionSlots:
-    """Hands out slots, first come, first served among those whose use may have one."""
+    """Grants slots, first come, first served among the uses that may have one."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -42,7 +42,7 @@ class ConnectionSlots:
         self._numbers = itertools.count()
 
     async def acquire(self, use: Use, seconds: float) -> None:
-        """Takes a slot, to be released; TimeoutError where none is free in time."""
+        """Take a slot, to be released. Raise TimeoutError if none is free in time."""
         queue = self._waiting.setdefault(use, deque())
         if not queue and self._grant(use):
             return
@@ -60,7 +60,7 @@ class ConnectionSlots:
             raise
 
     def release(self, use: Use) -> None:
-        """Gives a slot back, to whoever waits for the longest and may have it."""
+        """Return a slot; it goes to the longest waiting use that may have it."""
         self._used[use] -= 1
         for queue in self._waiting.values():
             while queue and queue[0][1].cancelled():
@@ -79,6 +79,6 @@ class ConnectionSlots:
         return True
 
     def _bound(self) -> int:
-        """Slots that are in use or kept for somebody."""
+        """Return the slots that are in use or reserved for others."""
         uses = self._used.keys() | self._reserved.keys()
         return sum(max(self._used.get(use, 0), self._reserved.get(use, 0)) for use in uses)

@@ -1,11 +1,11 @@
-"""Templates: each channel's copy of what its business account has on the network, and of what the network thinks of it.
+"""Templates: each channel's copy of what its business account has on the network, with the network's decisions.
 
 create, edit, delete ─┐
 sync (the whole set) ─┼─► templates ─► accepting a send
-news by callback ─────┘
+reports by callback ──┘
 
-Writes of several templates lock the channel's head, so that none can deadlock with another. The network's answer may be
-older than its news: what changed after the question was asked is left as it is.
+Writes of several templates lock the channel's head, so that they cannot deadlock. The network's answer may be older
+than its reports: what changed after the request stays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from gatepost.store.channel_head import lock_head
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
-Key = tuple[str, str]  # name and language: what a template is called by
+Key = tuple[str, str]  # name and language
 
 
 class StoredTemplate(msgspec.Struct, frozen=True):
-    """A template as it stands here. `components` is JSON, as the network has them."""
+    """A template. `components` is JSON, as the network has them."""
 
     network_id: str | None
     name: str
@@ -41,7 +41,7 @@ class StoredTemplate(msgspec.Struct, frozen=True):
     updated_at: datetime
 
     def as_template(self) -> Template:
-        """The template that the rules of sending know."""
+        """Return the template for the rules of sending."""
         return Template(
             name=self.name,
             language=self.language,
@@ -56,14 +56,14 @@ class StoredTemplate(msgspec.Struct, frozen=True):
 
 
 class TemplateDraft(msgspec.Struct, frozen=True):
-    """A template that is to be handed in."""
+    """A template to be submitted."""
 
     template: StoredTemplate
-    again: bool  # it may have been handed in before, by a request that did not come to its end
+    again: bool  # an abandoned request may have submitted it
 
 
 class TemplateFilter(msgspec.Struct, frozen=True):
-    """What a list is narrowed to; None is anything."""
+    """The filters of a list; None matches all."""
 
     status: str | None = None
     category: str | None = None
@@ -72,7 +72,7 @@ class TemplateFilter(msgspec.Struct, frozen=True):
 
 
 class TemplateReport(msgspec.Struct, frozen=True):
-    """News of a template, in plain values. What is None did not change; a reason goes with its status."""
+    """A report of the network on a template. None: did not change; a reason belongs to its status."""
 
     network_id: str
     name: str
@@ -84,7 +84,7 @@ class TemplateReport(msgspec.Struct, frozen=True):
 
 
 class Synced(msgspec.Struct, frozen=True):
-    """What taking over the network's set did."""
+    """The counts of a sync."""
 
     added: int
     changed: int
@@ -93,11 +93,11 @@ class Synced(msgspec.Struct, frozen=True):
 
 
 _HANDING_IN = timedelta(minutes=5)  # longer than any call to the network takes
-_WARNING = "FLAGGED"  # a word of the news that says what may come: nothing has changed yet
+_WARNING = "FLAGGED"  # a report of what may come: nothing has changed yet
 _GONE = "DELETED"
 _FIELDS = StoredTemplate.__struct_fields__
-_FACTS = _FIELDS[:9]  # what the network tells of a template
-_STANDING = ("category", "status", "reason", "quality")  # what news may change
+_FACTS = _FIELDS[:9]  # columns that the network reports
+_STANDING = ("category", "status", "reason", "quality")  # columns that reports may change
 _COLUMNS = ", ".join(_FIELDS)
 
 
@@ -105,7 +105,7 @@ _COLUMNS = ", ".join(_FIELDS)
 
 
 async def get_template(db: Database, channel_id: UUID, template_id: UUID) -> StoredTemplate | None:
-    """One template of a channel."""
+    """Return a template of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id
@@ -116,7 +116,7 @@ async def get_template(db: Database, channel_id: UUID, template_id: UUID) -> Sto
 async def list_templates(
     db: Database, channel_id: UUID, wanted: TemplateFilter, before: UUID | None, most: int
 ) -> list[StoredTemplate]:
-    """Templates of a channel, the newest first, older than the cursor."""
+    """Return templates of a channel, the newest first, older than the cursor."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS} FROM templates
@@ -136,7 +136,7 @@ async def list_templates(
 
 
 async def find_templates(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> dict[Key, StoredTemplate]:
-    """The templates behind names and languages, those that exist: one look-up each, however many there are."""
+    """Return the existing templates with these names and languages, each looked up separately."""
     wanted = sorted(set(keys))
     rows = await conn.fetch(
         f"""SELECT t.* FROM unnest($2::text[], $3::text[]) AS wanted (name, language) CROSS JOIN LATERAL (
@@ -155,9 +155,9 @@ async def find_templates(conn: "Connection[Any]", channel_id: UUID, keys: Sequen
 async def reserve_template(
     db: Database, channel_id: UUID, new: Template, now: datetime, once: IdempotentRequest[StoredTemplate] = NEVER
 ) -> TemplateDraft | None:
-    """Writes a template before the network is asked for it, so that its news find it; None when the name is taken.
+    """Insert a template before the network is asked, so that its reports find it. Return None if the name is in use.
 
-    A request that was begun before and left finds what it had written then.
+    A request that takes over an abandoned one finds the row of that.
     """
     template_id = ids.new_id(now)
     async with db.transaction() as conn:
@@ -187,9 +187,9 @@ async def confirm_template(
     now: datetime,
     once: IdempotentRequest[StoredTemplate] = NEVER,
 ) -> StoredTemplate:
-    """Notes the network's answer to a new template. What its news said meanwhile is younger, and stays.
+    """Save the network's answer to a new template. What its reports said meanwhile is newer, and stays.
 
-    One that was deleted meanwhile is told of as it was.
+    One that was deleted meanwhile is returned as it was.
     """
     async with db.transaction() as conn:
         row = await conn.fetchrow(
@@ -212,7 +212,7 @@ async def confirm_template(
 
 
 async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> bool:
-    """Removes a template; False when there is none."""
+    """Delete a template. Return False if there is none."""
     async with db.connection() as conn:
         gone = await conn.fetchval(
             "DELETE FROM templates WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, template_id
@@ -224,7 +224,7 @@ async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> 
 
 
 async def put_template(db: Database, channel_id: UUID, found: Template, asked_at: datetime, now: datetime) -> None:
-    """Takes over one template as the network has it. Of younger news, what they said of its standing stays."""
+    """Save one template as the network has it. What newer reports said of its status stays."""
     async with db.transaction() as conn:
         await lock_head(conn, channel_id)
         here = await find_templates(conn, channel_id, [_key(found)])
@@ -237,7 +237,7 @@ async def put_template(db: Database, channel_id: UUID, found: Template, asked_at
 async def sync_templates(
     db: Database, channel_id: UUID, found: Sequence[Template], asked_at: datetime, now: datetime
 ) -> Synced:
-    """Takes over the network's whole set: what is gone there goes here."""
+    """Save the network's whole set; what does not exist there is deleted."""
     async with db.transaction() as conn:
         await lock_head(conn, channel_id)
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1", channel_id)
@@ -252,7 +252,7 @@ async def sync_templates(
 
 
 def _settled(template: StoredTemplate, asked_at: datetime) -> bool:
-    """Whether the network must have known a template when it was asked; not one that was just being handed in."""
+    """Whether the network must have known a template when it was asked; not one that was just being submitted."""
     least = timedelta(0) if template.network_id else _HANDING_IN
     return template.created_at + least <= asked_at
 
@@ -265,7 +265,7 @@ async def _take_over(
     asked_at: datetime,
     now: datetime,
 ) -> tuple[int, int]:
-    """Writes what is new and what differs; returns how many of each."""
+    """Write new and changed templates. Return how many of each."""
     there = {_key(template): _facts(template) for template in found}
     new = [facts for key, facts in there.items() if key not in here]
     changed = [
@@ -289,7 +289,7 @@ async def _take_over(
 async def apply_template_reports(
     conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateReport], now: datetime
 ) -> list[TemplateReport]:
-    """Notes what the network says of templates, in its order; returns the news of those that are not known here.
+    """Apply the network's reports in order. Return those of unknown templates.
 
     The caller holds the channel's head.
     """
@@ -321,7 +321,7 @@ async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -
 
 
 def _meant(change: TemplateReport, candidates: Sequence[Any]) -> UUID | None:
-    """The template that news are about: by the network's id, else by its language, which news may write in two ways."""
+    """Return the template of a report: by the network's id, else by language, which reports write in two ways."""
     language = change.language.replace("-", "_")
     same: list[UUID] = [row["id"] for row in candidates if row["network_id"] == change.network_id]
     young: list[UUID] = [row["id"] for row in candidates if row["network_id"] is None and row["language"] == language]
@@ -350,7 +350,7 @@ async def _note(
 
 
 def _facts(template: Template) -> tuple[str | None, ...]:
-    """A template as its columns. Its words are kept in capitals: the network writes them in both ways."""
+    """Return a template's columns. Constants are stored in capitals: the network writes them in both ways."""
     return (
         template.network_id,
         template.name,

@@ -1,9 +1,9 @@
 """Messages per day and type, counted along the channel's events.
 
-events of a channel, in the order of their commits ─► after the cursor ─► added to their day ─► the cursor moves on
+events of a channel, in the order of their commits ─► after the cursor ─► added to their day ─► the cursor advances
 
-The count and the cursor are one commit: each message counts once. Accepting and receiving do nothing for it; upkeep
-counts in the background, and whoever asks counts the last bit.
+The count and the cursor are one commit: each message counts once. Accepting and receiving do nothing for it;
+housekeeping counts in the background, and a request counts what is left.
 """
 
 from datetime import date
@@ -19,7 +19,7 @@ CHUNK = 5_000  # events of one commit: a fraction of a second
 
 
 class DayCount(msgspec.Struct, frozen=True):
-    """How many messages of a type went one way on a day, in UTC."""
+    """How many messages of a type and direction there were on a day, in UTC."""
 
     day: date
     incoming: bool
@@ -28,9 +28,9 @@ class DayCount(msgspec.Struct, frozen=True):
 
 
 async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> int:
-    """Counts what came after the last count, up to that many events; returns how many events it has looked at.
+    """Count the next events, up to that many, and return how many there were.
 
-    Where another process counts this channel at the moment, it is left to that one.
+    If another process counts this channel at the moment, do nothing.
     """
     async with db.transaction() as conn:
         cursor = await _take_cursor(conn, channel_id)
@@ -62,7 +62,7 @@ _COUNT = """WITH fresh AS MATERIALIZED (
 
 
 async def _take_cursor(conn: "Connection[Any]", channel_id: UUID) -> UUID | None:
-    """Up to which event the channel is counted; None where somebody else is at it."""
+    """Lock and return the cursor of a channel; None if another process holds it."""
     await conn.execute(
         "INSERT INTO daily_cursors (channel_id, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING", channel_id, ids.ZERO
     )
@@ -73,7 +73,7 @@ async def _take_cursor(conn: "Connection[Any]", channel_id: UUID) -> UUID | None
 
 
 async def uncounted_channels(db: Database) -> list[UUID]:
-    """Channels on which something has happened since their last count."""
+    """Return channels with events after their last count."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT h.channel_id FROM channel_heads h LEFT JOIN LATERAL (
@@ -85,14 +85,14 @@ async def uncounted_channels(db: Database) -> list[UUID]:
 
 
 async def count_all(db: Database) -> None:
-    """Counts every channel up to its end."""
+    """Count every channel to its end."""
     for channel_id in await uncounted_channels(db):
         while await count_messages(db, channel_id) == CHUNK:
             pass
 
 
 async def read_days(db: Database, channel_id: UUID, since: date) -> list[DayCount]:
-    """What was counted since that day, the newest day first."""
+    """Return the counts since that day, the newest day first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT day, incoming, type, count FROM daily_counts WHERE channel_id = $1 AND day >= $2

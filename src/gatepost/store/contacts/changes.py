@@ -1,4 +1,4 @@
-"""Changes that people make to contacts. Each is one commit under the channel's head: rows, events, deliveries."""
+"""Changes of contacts by people. Each is one commit under the channel's head: rows, events, deliveries."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ContactFields(msgspec.Struct, frozen=True):
-    """What a contact is to be like. What is not given stays."""
+    """The fields to set. Those that are not given stay."""
 
     name: str | msgspec.UnsetType | None = msgspec.UNSET
     custom: Mapping[str, str | None] = {}
@@ -39,7 +39,7 @@ class ImportLine(msgspec.Struct, frozen=True):
 
 
 class ImportResult(msgspec.Struct, frozen=True):
-    """What became of a line."""
+    """The result of a line."""
 
     result: str  # created, updated, unchanged or refused
     contact_id: UUID | None = None
@@ -54,7 +54,7 @@ async def add_contact(
     now: datetime,
     once: IdempotentRequest[ContactRow],
 ) -> ContactRow:
-    """Makes a contact whose number nobody has yet."""
+    """Insert a contact whose number is new."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         await once.check(conn, now)
@@ -71,7 +71,7 @@ async def add_contact(
 async def change_contact(
     db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, wish: ContactFields, now: datetime
 ) -> ContactRow | None:
-    """Changes a contact, and tells of it where that makes a difference; None when there is none."""
+    """Change a contact, and emit an event if anything is new. Return None if there is none."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         before = await get_contact(conn, channel_id, contact_id)
@@ -87,9 +87,9 @@ async def change_contact(
 
 
 async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, now: datetime) -> bool:
-    """Deletes a contact with its aliases, labels and conversation; messages and orders stay. False: there is none.
+    """Delete a contact with its aliases, labels and conversation, not its messages and orders. False: there is none.
 
-    Whoever read contacts before has to look again, as after two were joined.
+    Processes that have read contacts must read them again, as after a merge.
     """
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
@@ -115,7 +115,7 @@ _OF_A_CONTACT = (
 async def merge_contacts(
     db: Database, channel: ChannelRef, channel_id: UUID, stays_id: UUID, goes_id: UUID, now: datetime
 ) -> ContactRow | None:
-    """Makes one person of two, and tells of it; None when one of them is not there."""
+    """Merge two contacts and emit an event. Return None if one of them does not exist."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         stays = await get_contact(conn, channel_id, stays_id)
@@ -132,7 +132,7 @@ async def merge_contacts(
 
 
 async def _go_by(conn: "Connection[Any]", channel_id: UUID, contact: ContactRow, phone: str) -> None:
-    """Somebody known by another id only gets the number of the one they were joined with."""
+    """Give a contact that has only another id the number of the one it was merged with."""
     await conn.execute("DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = $2", channel_id, phone)
     await conn.execute(
         "UPDATE contacts SET phone = $3 WHERE channel_id = $1 AND id = $2", channel_id, contact.id, phone
@@ -148,7 +148,7 @@ async def _go_by(conn: "Connection[Any]", channel_id: UUID, contact: ContactRow,
 async def put_contacts(
     db: Database, channel: ChannelRef, channel_id: UUID, lines: Sequence[ImportLine], now: datetime
 ) -> list[ImportResult]:
-    """Makes or changes the contacts of many lines in one commit; a number that comes twice is changed twice."""
+    """Insert or change the contacts of many lines in one commit; a number that occurs twice is changed twice."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         known = await find_people(conn, channel_id, [line.phone for line in lines])
@@ -171,7 +171,7 @@ def _put(
     changed: dict[UUID, tuple[ContactRow, ContactRow]],
     now: datetime,
 ) -> ImportResult:
-    """One line onto what is known; nothing is written yet."""
+    """Apply one line in memory; nothing is written yet."""
     before = known.get(line.phone)
     try:
         after = new_row(line, now) if before is None else with_changes(before, line.wish, now)
@@ -193,13 +193,13 @@ def _put(
 
 
 def new_row(line: ImportLine, now: datetime) -> ContactRow:
-    """A contact that nobody knew."""
+    """Return a new contact."""
     bare = ContactRow(ids.new_id(now), line.phone, None, None, None, None, {}, now, now)
     return with_changes(bare, line.wish, now)
 
 
 def with_changes(row: ContactRow, wish: ContactFields, now: datetime) -> ContactRow:
-    """The contact as wished. Of what stays as it was, the old value stays: since when somebody is opted out."""
+    """Return the contact with the changes. An unchanged opt-out keeps its time."""
     given = row.given_name if wish.name is msgspec.UNSET or wish.name == row.name else wish.name
     out = row.opted_out
     if wish.opted_out is not None and wish.opted_out != (out is not None):
@@ -209,7 +209,7 @@ def with_changes(row: ContactRow, wish: ContactFields, now: datetime) -> Contact
 
 
 def changed_fields(before: ContactRow, after: ContactRow) -> list[str]:
-    """Which fields differ, as events name them."""
+    """Return which fields differ, as events name them."""
     pairs = {
         "name": (before.name, after.name),
         "phone": (before.phone, after.phone),
@@ -224,7 +224,7 @@ def changed_fields(before: ContactRow, after: ContactRow) -> list[str]:
 
 
 async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow], now: datetime) -> None:
-    """New contacts, each with its conversation."""
+    """Insert contacts, each with its conversation."""
     if not rows:
         return
     await conn.execute(
@@ -256,7 +256,7 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
 
 
 def _tell_new(event_buffer: EventBuffer, row: ContactRow) -> None:
-    """As for anybody whom the channel meets for the first time, with what people noted of them."""
+    """Emit the events of new contacts, with their fields."""
     noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
     data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)
     event_buffer.add(events.CONTACT, "created", data, row.id)

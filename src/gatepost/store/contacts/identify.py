@@ -1,8 +1,8 @@
-"""Who a message is from: one contact per person, whatever name the network uses for them today.
+"""Who a message is from: one contact per person, whatever address the network uses for them.
 
 addresses of a person ─► contacts by number, aliases ─► none: a new contact
-                                                      one: this is it; what is new about it is noted
-                                                      more: they are one person; history is joined
+                                                      one: this one; new names and addresses are saved
+                                                      more: they are one person and are merged
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,20 +21,20 @@ from gatepost.store.contacts.rows import KnownContact, add_missing, find_contact
 from gatepost.store.conversations.changes import emit_created
 from gatepost.store.pool import Connection
 
-_SAME_OWNER = timedelta(days=1)  # nobody else gets a number so soon after it was given up
+_SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
 
 
 class ChangedContact(msgspec.Struct, frozen=True):
-    """A contact that is not what it was, and which of its fields changed."""
+    """A contact with its changed fields."""
 
     contact: KnownContact
     changes: tuple[str, ...] = ()
-    joined: tuple[UUID, ...] = ()  # contacts that turned out to be the same person
-    opted_out: bool | None = None  # where that changed
+    joined: tuple[UUID, ...] = ()  # contacts of the same person
+    opted_out: bool | None = None  # if that changed
 
 
 class ContactResolver:
-    """The contacts of one batch, by every address that they go by. The channel's head must be held."""
+    """The contacts of one batch by all their addresses. The channel's head must be held."""
 
     def __init__(self, conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
         self._conn = conn
@@ -42,23 +42,23 @@ class ContactResolver:
         self._now = now
         self._by_address: dict[str, KnownContact] = {}
         self._renewed: dict[UUID, ChangedContact] = {}
-        self._new: list[KnownContact] = []  # made, and not told of
-        self._made: set[UUID] = set()  # nobody has heard of these yet, so nothing about them is a change
+        self._new: list[KnownContact] = []  # inserted, with no event yet
+        self._made: set[UUID] = set()  # they have no event yet, so that nothing about them is a change
 
     async def resolve(self, persons: Sequence[Person]) -> None:
-        """Makes sure that everybody has a contact, and only one."""
+        """Ensure that each person has exactly one contact."""
         await self._meet(identities(persons))
 
     async def same(self, written: str, asked: str) -> None:
-        """Two ways to write one number: whoever goes by either is one person, under the way the network writes it."""
+        """Treat two forms of one number as one person, under the form that the network uses."""
         await self._meet([Identity((written, asked))])
 
     def of(self, person: Person) -> KnownContact:
-        """The contact of somebody whom the batch has met."""
+        """Return the contact of a person of the batch."""
         return self._by_address[addresses(person)[0]]
 
     def emit_changes(self, event_buffer: EventBuffer) -> None:
-        """Tells of contacts that are new or not what they were, each once."""
+        """Emit the events of new and changed contacts, each once."""
         now_known = {contact.id: contact for contact in self._by_address.values()}
         emit_created([now_known[c.id] for c in self._new if c.id in now_known], event_buffer, self._now)
         self._new = []
@@ -67,9 +67,9 @@ class ContactResolver:
         self._renewed, self._made = {}, set()
 
     async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:
-        """Somebody took another number: the contact moves with them, and nothing stays under the old one.
+        """Move a contact to the person's new number; nothing stays under the old one.
 
-        Old news may come again when the number has another owner by then, who is left alone.
+        An old report may be repeated when the number has another owner, who is left alone.
         """
         await self._look_up({old_phone})
         contact = self._by_address.get(old_phone)
@@ -85,7 +85,7 @@ class ContactResolver:
         )
 
     async def opt_out(self, person: Person, *, out: bool) -> None:
-        """Notes that somebody wants no more marketing, or wants it again."""
+        """Save that a person opted out of marketing, or in again."""
         contact = self.of(person)
         changed = await self._conn.fetchval(
             """UPDATE contacts SET opted_out = CASE WHEN $3 THEN $4::timestamptz END, updated_at = $4
@@ -116,7 +116,7 @@ class ContactResolver:
         return list(found.values())
 
     async def _add(self, strangers: Sequence[Identity]) -> None:
-        """New contacts, each under its number, else under the first of its addresses."""
+        """Insert contacts, each under its number, else under the first of its addresses."""
         firsts = {circle.phone or circle.addresses[0]: circle.name for circle in strangers}
         names = {address: name for address, name in firsts.items() if name}
         made = await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
@@ -124,7 +124,7 @@ class ContactResolver:
         self._made |= {self._by_address[address].id for address in firsts}
 
     async def _learn(self, circle: Identity) -> None:
-        """Joins, renames and gives further addresses, where the batch shows more than the contact knew."""
+        """Merge, rename and add addresses, where the batch shows more than the contact has."""
         known = self._known(circle)
         contact = await self._join(circle, known) if len(known) > 1 else known[0]
         if circle.phone and not is_phone(contact.phone):
@@ -135,7 +135,7 @@ class ContactResolver:
     # -- what changes --------------------------------------------------------------------------------------------------
 
     async def _join(self, circle: Identity, known: Sequence[KnownContact]) -> KnownContact:
-        """Makes them one. It stays who goes by one of these very addresses, a number first; else the oldest."""
+        """Merge contacts. The one that has one of these addresses stays, a number first; else the oldest."""
 
         def rank(contact: KnownContact) -> tuple[bool, bool, int, UUID]:
             named = contact.phone in circle.addresses
@@ -161,7 +161,7 @@ class ContactResolver:
         return whole
 
     async def _move(self, contact: KnownContact, phone: str) -> None:
-        """A contact goes by another number; whoever has it is the same person."""
+        """Change a contact's number; a contact that has it already is the same person."""
         await self._look_up({phone})
         other = self._by_address.get(phone)
         if other is None:
@@ -213,7 +213,7 @@ class ContactResolver:
         self._note_names(contact, changed)
 
     def _note_names(self, before: KnownContact, after: KnownContact) -> None:
-        """What the network calls somebody is no news where people here call them otherwise."""
+        """Save the network's name. It is no change for contacts with a name given by people."""
         if after.display_name != before.display_name:
             self._note(after, "name")
         if after.username != before.username:

@@ -1,8 +1,8 @@
-"""Contacts as people look them up: one by its id, pages of them, and whoever a beginning of a name or number fits.
+"""Reading contacts: one by its id, pages of them, and a search by prefix.
 
-no words        newest first, by id                                   ┐
-a label         newest first, along the label's own uses              ├ each page reads about as many rows as it shows
-words           by what they fit: number, name, last word of the name ┘
+no search       newest first, by id                               ┐
+a label         newest first, along the label's assignments       ├ each page reads about as many rows as it returns
+a search        by what begins with it: number, name, last name   ┘
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ _ANY_SIZE = 2**62
 
 
 class ContactRow(msgspec.Struct, frozen=True):
-    """A contact with all that is known of them."""
+    """A contact with all its fields."""
 
     id: UUID
-    phone: str  # a number, or another address where none is known
+    phone: str  # a number, or another address if none is known
     network_name: str | None
     given_name: str | None
     username: str | None
@@ -35,33 +35,33 @@ class ContactRow(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str | None:
-        """What people call them here, or else what they call themselves."""
+        """The name given by people, else the network's."""
         return self.given_name or self.network_name
 
 
 class ContactFilter(msgspec.Struct, frozen=True):
-    """Which contacts are wanted; what is None does not matter."""
+    """Which contacts; None matches all."""
 
     label_id: UUID | None = None
     opted_out: bool | None = None
 
 
 class SearchPosition(msgspec.Struct, frozen=True, array_like=True):
-    """A place in the order of a search: what was fitted, and whose it is."""
+    """A position in the order of a search: the matched text and the contact."""
 
     key: str
     id: UUID
 
 
 class FoundContact(msgspec.Struct, frozen=True):
-    """One result of a search, with its place."""
+    """One result of a search, with its position."""
 
     contact: ContactRow
     match: SearchPosition
 
 
 COLUMNS = "id, phone, name, given_name, username, opted_out, custom, created_at, updated_at"
-# The newest of some contacts, as many as make up a number of bytes, at least one.
+# The newest contacts, up to a number of bytes and at least one.
 _LIGHT = f"""SELECT {COLUMNS} FROM (
     SELECT {COLUMNS}, sum(octet_length(custom::text)) OVER (ORDER BY id DESC) - octet_length(custom::text) AS before"""
 _NAME = """left(lower(coalesce(given_name, name)), 64) COLLATE "C\""""
@@ -69,12 +69,12 @@ _LAST_NAME = """left(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'),
 _WISHES = """AND ($4::boolean IS NULL OR (opted_out IS NOT NULL) = $4)
              AND ($5::uuid IS NULL OR (SELECT true FROM label_uses WHERE channel_id = $1 AND label_id = $5
                                        AND target = 'contact' AND contact_id = contacts.id LIMIT 1))"""
-# What begins with the words, after the place where the last page ended. One beginning and one end: of two beginnings
-# the index might take the lesser, and read all names before.
+# What begins with the text, after the position of the last page. One lower and one upper bound: of two lower bounds
+# the index might take the lesser one, and read all names before.
 _FITS = """({key}, id) > (greatest($2 COLLATE "C", lower($6) COLLATE "C"),
                         CASE WHEN $2 COLLATE "C" < lower($6) COLLATE "C" THEN '{zero}' ELSE $3::uuid END)
            AND {key} < (lower($6) || chr(1114111)) COLLATE "C\""""
-# Each way to fit as (its key, its condition): whoever fits in two ways is shown where their name fits.
+# Each way to match as (key, condition): a contact that matches in two ways is returned once, for its name.
 _WAYS = (
     (_NAME, "coalesce(given_name, name) IS NOT NULL"),
     (
@@ -97,7 +97,7 @@ _SEARCH = " UNION ALL ".join(
 
 
 async def get_contact(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ContactRow | None:
-    """One contact of a channel."""
+    """Return a contact of a channel."""
     row = await conn.fetchrow(
         f"SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = $2", channel_id, contact_id
     )
@@ -105,13 +105,13 @@ async def get_contact(conn: "Connection[Any]", channel_id: UUID, contact_id: UUI
 
 
 async def read_contact(db: Database, channel_id: UUID, contact_id: UUID) -> ContactRow | None:
-    """One contact, outside of any change."""
+    """Return a contact, outside of a transaction."""
     async with db.connection() as conn:
         return await get_contact(conn, channel_id, contact_id)
 
 
 async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequence[str]) -> dict[str, ContactRow]:
-    """Whole contacts by the addresses that they go by, each looked up alone."""
+    """Return whole contacts by their addresses, each looked up separately."""
     rows = await conn.fetch(
         f"""SELECT wanted.address AS asked, c.* FROM unnest($2::text[]) AS wanted (address) CROSS JOIN LATERAL (
                SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND phone = wanted.address
@@ -129,7 +129,7 @@ async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequ
 async def list_contacts(
     db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, *, size: int = _ANY_SIZE
 ) -> list[ContactRow]:
-    """A page of contacts, the newest first; fewer where their fields have more bytes than that, but at least one."""
+    """Return a page of contacts, the newest first; fewer if their fields exceed `size` bytes, but at least one."""
     if wanted.label_id is not None:
         return await _list_labelled(db, channel_id, wanted, before, limit, size)
     condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[wanted.opted_out]
@@ -169,7 +169,7 @@ async def _list_labelled(
 async def search_contacts(
     db: Database, channel_id: UUID, words: str, wanted: ContactFilter, after: SearchPosition | None, limit: int
 ) -> list[FoundContact]:
-    """A page of contacts whose number, name or last name begins so, in the order of what begins so."""
+    """Return a page of contacts whose number, name or last name begins with the text, in the order of the match."""
     place = after or SearchPosition("", ids.ZERO)
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -186,13 +186,13 @@ async def search_contacts(
 
 
 async def labels_on(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[LabelRow]]:
-    """The labels on each of these contacts, by name."""
+    """Return the labels of each of these contacts, by name."""
     async with db.connection() as conn:
         return await read_labels_by_contact(conn, channel_id, contact_ids, CONTACT)
 
 
 async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:
-    """The names of all custom fields in use: one pass over the channel, for an export that makes one anyway."""
+    """Return the names of all custom fields in use: one pass over the channel, for an export."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT DISTINCT field FROM contacts CROSS JOIN LATERAL jsonb_object_keys(custom) AS field
@@ -205,7 +205,7 @@ async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:
 
 
 def contact_row(row: Any) -> ContactRow:
-    """A row as a value."""
+    """Return a contact from a row."""
     return ContactRow(
         row["id"],
         row["phone"],

@@ -15,17 +15,17 @@ from gatepost.store.pool import Connection
 class KnownContact(msgspec.Struct, frozen=True):
     id: UUID
     phone: str
-    name: str | None  # as the network tells it
+    name: str | None  # as the network reports it
     username: str | None = None
-    given_name: str | None = None  # as people call them here
+    given_name: str | None = None  # as people set it
 
     @property
     def display_name(self) -> str | None:
-        """The name that events and people use."""
+        """The name that events show."""
         return self.given_name or self.name
 
 
-# One address at a time: for a list of unknown length the planner might rather read the whole channel.
+# One address at a time: for a list of unknown length the planner might read the whole channel.
 FIND = """SELECT wanted.channel_id, wanted.phone AS asked, c.id, c.phone, c.name, c.username, c.given_name
           FROM {wanted}
           CROSS JOIN LATERAL (
@@ -41,7 +41,7 @@ _OF_ONE = "(SELECT $1::uuid AS channel_id, phone FROM unnest($2::text[]) AS t (p
 
 
 async def find_contacts(conn: "Connection[Any]", channel_id: UUID, wanted: set[str]) -> dict[str, KnownContact]:
-    """The contacts that go by these addresses, by the address that was asked for."""
+    """Return the contacts with these numbers or aliases, by the address that was given."""
     rows = await conn.fetch(FIND.format(wanted=_OF_ONE), channel_id, sorted(wanted))
     return {row["asked"]: KnownContact(*(row[name] for name in KnownContact.__struct_fields__)) for row in rows}
 
@@ -54,9 +54,9 @@ async def add_missing(
     now: datetime,
     names: Mapping[str, str],
 ) -> list[KnownContact]:
-    """Makes the contacts that are not `known` yet; returns them. One that somebody made meanwhile is taken as it is.
+    """Insert the contacts that are not `known` yet and return them. One inserted meanwhile is used as it is.
 
-    The caller holds the channel's head: nobody gives an address to another contact between the look and the insert.
+    The caller holds the channel's head: no address gets another contact between the read and the insert.
     """
     missing = sorted(set(phones) - known.keys())
     if not missing:
@@ -72,7 +72,7 @@ async def add_missing(
 
 
 def _one_form_each(phones: Sequence[str]) -> list[str]:
-    """The numbers without those that are another form of one before."""
+    """Return the numbers without those that are another form of an earlier one."""
     firsts: dict[str, None] = {}
     for phone in phones:
         if not any(form in firsts for form in forms_of(phone)):
@@ -81,7 +81,7 @@ def _one_form_each(phones: Sequence[str]) -> list[str]:
 
 
 async def add_number_forms(conn: "Connection[Any]", channel_id: UUID, owners: Mapping[str, UUID]) -> None:
-    """Makes each number's other form an alias of its contact, unless somebody goes by that already."""
+    """Make each number's other form an alias of its contact, unless a contact has it already."""
     others = sorted((other, owner) for phone, owner in owners.items() if (other := other_form(phone)))
     if others:
         await conn.execute(
@@ -116,7 +116,10 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Know
 
 
 async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
-    """Makes one person of two; `address` is what the second went by. The caller holds the channel's head."""
+    """Merge two contacts; `address` is the second one's. The caller holds the channel's head.
+
+    Messages come before conversations, in the order of `mark_sending`, which does not lock the channel.
+    """
     await _join_messages(conn, channel_id, stays, goes)
     await _join_conversations(conn, channel_id, stays, goes)
     await _join_belongings(conn, channel_id, stays, goes)
@@ -125,7 +128,7 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
 
 
 async def _join_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Their history, and under which id they reacted in it."""
+    """Move messages, and the contact's id in their reactions."""
     marks = (ids.show("ct", stays), ids.show("ct", goes))
     await conn.execute(
         """UPDATE messages SET contact_id = $2, reactions = replace(reactions, $5, $4)
@@ -145,7 +148,7 @@ async def _join_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID,
 
 
 async def _join_conversations(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Whatever asks for attention wins: unread adds up, open before closed, shown before archived or muted."""
+    """Merge conversations: unread counts are added, open wins over closed, shown over archived or muted."""
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, o.last_in_at),
                opened_at = GREATEST(v.opened_at, o.opened_at), created_at = LEAST(v.created_at, o.created_at),
@@ -166,7 +169,7 @@ async def _join_conversations(conn: "Connection[Any]", channel_id: UUID, stays: 
 
 
 async def _join_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Orders and labels."""
+    """Move orders and labels."""
     keys = (channel_id, stays, goes)
     await conn.execute("UPDATE orders SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", *keys)
     await conn.execute(
@@ -179,7 +182,7 @@ async def _join_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUI
 
 
 async def _join_names(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
-    """What they are called and wish; the address of the second becomes one more of the first."""
+    """Merge names and fields; the second one's address becomes an alias of the first."""
     keys = (channel_id, stays, goes)
     await conn.execute(
         """UPDATE contacts c SET name = COALESCE(c.name, o.name), username = COALESCE(c.username, o.username),

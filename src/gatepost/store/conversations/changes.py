@@ -1,4 +1,4 @@
-"""Conversations as people manage them: one to look at, what they set about it, and its messages.
+"""Conversations: reading one, changing its settings, and what messages do to it.
 
 Lists of them are in `inbox.py`.
 """
@@ -24,7 +24,7 @@ SETTINGS = ("status", "archived", "muted", "assignee", "note")  # what people ma
 
 
 class ConversationRow(msgspec.Struct, frozen=True):
-    """A conversation's own row, with whom it is."""
+    """A conversation with its contact."""
 
     contact_id: UUID
     phone: str
@@ -42,18 +42,18 @@ class ConversationRow(msgspec.Struct, frozen=True):
 
 
 class ConversationDetails(msgspec.Struct, frozen=True):
-    """A conversation with all that is shown of it."""
+    """A conversation with its labels and newest message."""
 
     conversation: ConversationRow
     labels: Sequence[LabelRow]
     last_message: StoredMessage | None
 
 
-COLUMNS = ", ".join(ConversationRow.__struct_fields__)  # of a conversation with its person
+COLUMNS = ", ".join(ConversationRow.__struct_fields__)  # of a conversation with its contact
 ROW_COLUMNS = ", ".join(
     name for name in ConversationRow.__struct_fields__ if name not in ("phone", "name")
 )  # its own columns
-# Whom a conversation is with.
+# The contact of a conversation.
 PERSON = """(SELECT phone, COALESCE(given_name, name) AS name FROM contacts
              WHERE channel_id = $1 AND id = contact_id LIMIT 1) p"""
 _SELECT = f"""SELECT {COLUMNS} FROM (
@@ -62,25 +62,25 @@ _SELECT = f"""SELECT {COLUMNS} FROM (
 _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
 
 
-# What is about another message rather than one of its own.
+# Types that refer to another message.
 _ABOUT_OTHERS = ("reaction", "edit", "revoke", "system")
 
 
 class LastIncoming(msgspec.Struct, frozen=True):
-    """Something that a person wrote; None where nothing was heard since."""
+    """The newest message of a person; None if there is none since."""
 
     network_id: str | None
     address: str | None
 
 
 async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> ConversationDetails | None:
-    """One conversation of a channel."""
+    """Return a conversation of a channel."""
     async with db.connection() as conn:
         return await read_conversation(conn, channel_id, contact_id)
 
 
 async def read_conversation(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationDetails | None:
-    """The same where a connection is at hand."""
+    """Do the same on an open connection."""
     conversation = await _find(conn, channel_id, contact_id)
     return (await with_details(conn, channel_id, [conversation]))[0] if conversation else None
 
@@ -88,7 +88,7 @@ async def read_conversation(conn: "Connection[Any]", channel_id: UUID, contact_i
 async def with_details(
     conn: "Connection[Any]", channel_id: UUID, conversations: Sequence[ConversationRow]
 ) -> list[ConversationDetails]:
-    """Conversations with their labels and newest messages."""
+    """Return conversations with their labels and newest messages."""
     labels = await read_labels_by_contact(
         conn, channel_id, [conversation.contact_id for conversation in conversations], CONVERSATION
     )
@@ -102,7 +102,7 @@ async def with_details(
 async def _newest(
     conn: "Connection[Any]", channel_id: UUID, conversations: Sequence[ConversationRow]
 ) -> dict[UUID, StoredMessage]:
-    """The newest message of each conversation, by whole keys: either index of messages is right then."""
+    """Return the newest message of each conversation, by its whole key: then either index is right."""
     keys = {row.last_message_id: row.contact_id for row in conversations if row.last_message_id}
     if not keys:
         return {}
@@ -119,7 +119,7 @@ async def _newest(
 
 
 async def change_conversation(change: ChannelTransaction, contact_id: UUID, changes: Mapping[str, Any]) -> bool:
-    """Sets what people wish, and tells which of it is new; False when there is no such conversation."""
+    """Change settings and emit an event with those that are new. Return False if there is no such conversation."""
     conversation = await _find(change.conn, change.channel_id, contact_id)
     if conversation is None:
         return False
@@ -140,9 +140,9 @@ async def change_conversation(change: ChannelTransaction, contact_id: UUID, chan
 
 
 async def mark_read(change: ChannelTransaction, contact_id: UUID, since: datetime) -> LastIncoming | None:
-    """Nothing is unread any more; returns the newest message of the person, which was read by that.
+    """Mark a conversation as read, and return the person's newest message.
 
-    Both in one commit: a message that comes later is neither counted as read nor shown as read.
+    Both are one commit: a later message neither counts as read nor is shown as read.
     """
     conversation = await _find(change.conn, change.channel_id, contact_id)
     if conversation is None:
@@ -172,7 +172,7 @@ async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> 
 
 
 async def read_last_incoming(db: Database, channel_id: UUID, contact_id: UUID, since: datetime) -> LastIncoming | None:
-    """The newest message of a conversation's person; None when the channel has no such conversation."""
+    """Return the newest message of a conversation's person; None if there is no such conversation."""
     async with db.connection() as conn:
         return await find_last_incoming(conn, channel_id, contact_id, since)
 
@@ -180,7 +180,7 @@ async def read_last_incoming(db: Database, channel_id: UUID, contact_id: UUID, s
 async def find_last_incoming(
     conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, since: datetime
 ) -> LastIncoming | None:
-    """The same inside of somebody's transaction."""
+    """Do the same in an open transaction."""
     row = await conn.fetchrow(
         """SELECT m.network_id, m.phone FROM conversations c LEFT JOIN LATERAL (
                SELECT network_id, phone FROM messages
@@ -197,7 +197,7 @@ async def find_last_incoming(
 
 
 def newest_by_contact(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
-    """Each contact once, in key order, with the newest of its messages."""
+    """Return each contact once, in key order, with the newest of its messages."""
     newest: dict[UUID, UUID] = {}
     for contact_id, message_id in zip(contact_ids, message_ids, strict=True):
         newest[contact_id] = max(message_id, newest.get(contact_id, message_id))
@@ -205,7 +205,7 @@ def newest_by_contact(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) 
 
 
 def emit_created(made: Sequence[KnownContact], event_buffer: EventBuffer, now: datetime) -> None:
-    """Tells of people whom the channel meets for the first time."""
+    """Emit the events of new contacts and their conversations."""
     for contact in made:
         data = events.contact_data(contact.id, contact.phone, contact.display_name, now)
         event_buffer.add(events.CONTACT, "created", data, contact.id)
@@ -215,18 +215,18 @@ def emit_created(made: Sequence[KnownContact], event_buffer: EventBuffer, now: d
 
 
 class ConversationActivity(msgspec.Struct):
-    """What one batch brought into a conversation."""
+    """The new messages of one batch in a conversation."""
 
     contact: KnownContact
     last_message_id: UUID
-    last_in_at: datetime | None = None  # None: nothing that the person wrote
+    last_in_at: datetime | None = None  # None: the person wrote nothing
     unread: int = 0
 
 
 async def emit_reopened(
     conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity], event_buffer: EventBuffer
 ) -> None:
-    """Tells of conversations that were closed or archived until now. The caller holds the head, so it stays true."""
+    """Emit events of conversations that were closed or archived until now. The caller holds the head."""
     speaking = {one.contact.id: one.contact for one in heard if one.unread}
     if not speaking:
         return
@@ -246,8 +246,8 @@ async def emit_reopened(
 
 
 async def record_activity(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity]) -> None:
-    """Notes what came: the window counts from the newest message of the person, and what they wrote is unread."""
-    await conn.executemany(  # in this order: sending opens conversations without the channel's lock, in key order too
+    """Save the newest messages, the time that the customer-service window counts from, and what is unread."""
+    await conn.executemany(  # in key order, as sending opens conversations without the channel's lock
         """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3),
                   last_message_id = GREATEST(last_message_id, $4), unread = unread + $5,
                   status = CASE WHEN $5 > 0 THEN 'open' ELSE status END,

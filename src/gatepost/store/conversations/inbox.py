@@ -1,9 +1,9 @@
-"""Lists of conversations: the newest activity first, narrowed by filters that combine.
+"""Lists of conversations, the newest activity first, with filters that combine.
 
-phone ─────────────► one conversation at most
-a rare label ──────► whatever it is on, sorted
-everything else ───► a walk along the index that fits best, newest first, past what the other filters leave out;
-                     after so many steps the page ends, short, and the next one goes on from there
+phone ──────────► at most one conversation
+a rare label ───► all its conversations, sorted
+other filters ──► a scan of the best index, the newest first, past rows that the other filters exclude;
+                  it ends after a number of rows, and the next page continues there
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ from gatepost.store.conversations.changes import (
 from gatepost.store.labels import CONVERSATION
 from gatepost.store.pool import Connection, Database
 
-STEPS = 2_000  # how many conversations one page may look at
-RARE = 500  # a label that is on no more than these is looked up from its own side
-_GATHERED = 25  # up to so many uses of a label, for each line of a page, are read at once and not one by one
+STEPS = 2_000  # conversations that one page reads at most
+RARE = 500  # up to so many assignments, the list is read from the label's side
+_GATHERED = 25  # up to so many assignments per row of a page, they are read at once and not one by one
 
 
 class InboxFilter(msgspec.Struct, frozen=True):
-    """What a list is narrowed to; None is anything."""
+    """The filters of a list; None matches all."""
 
     status: str | None = None
     archived: bool | None = None
@@ -46,7 +46,7 @@ class InboxFilter(msgspec.Struct, frozen=True):
 
 
 class InboxPage(msgspec.Struct, frozen=True):
-    """A page, and from where the next one goes on; None where this is the last."""
+    """A page, and where the next one continues; None: it is the last."""
 
     conversations: Sequence[ConversationDetails]
     following: UUID | None
@@ -55,7 +55,7 @@ class InboxPage(msgspec.Struct, frozen=True):
 async def list_conversations(
     db: Database, channel_id: UUID, wanted: InboxFilter, before: UUID | None, most: int
 ) -> InboxPage:
-    """Conversations by their newest message, older than the cursor; those without any message are left out."""
+    """Return conversations by their newest message, older than the cursor, without those that have no message."""
     async with db.connection() as conn:
         if wanted.phone is not None:
             return await _of_phone(conn, channel_id, wanted, wanted.phone, before)
@@ -84,18 +84,18 @@ _LABELLED = f"""SELECT v.* FROM (
         SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
     WHERE v.last_message_id < $2 AND v.last_message_id >= $3"""
 
-# Not EXISTS: the planner might then rather read all uses of the label at once.
+# Not EXISTS: the planner might then read all assignments of the label at once.
 _HAS_LABEL = f"""AND ($7::uuid IS NULL OR (
     SELECT true FROM label_uses l WHERE l.channel_id = $1 AND l.label_id = $7 AND l.target = '{CONVERSATION}'
       AND l.contact_id = w.contact_id LIMIT 1))"""
-# The limit, which is never met, tells the planner that they may be kept as a table of hashes.
+# The limit, which is never reached, tells the planner that they fit into a hash table.
 _AMONG_LABELLED = f"""AND ($7::uuid IS NULL OR w.contact_id IN (
     SELECT contact_id FROM label_uses WHERE channel_id = $1 AND label_id = $7 AND target = '{CONVERSATION}'
     LIMIT 10000))"""
 
 
 async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, most: int) -> tuple[str, str]:
-    """What the list is read from, the narrowest that there is an index for; and how the label is looked for there."""
+    """Return the narrowest indexed query for the list, and the condition for the label."""
     check, gathered = _HAS_LABEL, max(RARE, _GATHERED * most)
     if wanted.label_id is not None:
         uses = await _count_uses(conn, channel_id, wanted.label_id, gathered + 1)
@@ -155,7 +155,7 @@ async def _pick(
 async def _last_step(
     conn: "Connection[Any]", channel_id: UUID, drive: str, wanted: InboxFilter, before: UUID | None
 ) -> UUID | None:
-    """Where a page stopped looking; None when it came to the end."""
+    """Return where a page stopped reading; None at the end."""
     place: UUID | None = await conn.fetchval(
         f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1", channel_id, *_span(wanted, before)
     )
@@ -175,7 +175,7 @@ async def _of_phone(
 
 
 def _fits(one: ConversationDetails, wanted: InboxFilter, before: UUID | None) -> bool:
-    """The same conditions for a conversation that is here already."""
+    """Apply the same conditions to one conversation."""
     conversation, (end, start) = one.conversation, _span(wanted, before)
     return (
         conversation.last_message_id is not None

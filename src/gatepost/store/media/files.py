@@ -31,7 +31,7 @@ _EVER = datetime.max.replace(tzinfo=UTC)
 
 
 class MediaRow(msgspec.Struct, frozen=True):
-    """A file as it stands: ready, waiting to be fetched, or failed."""
+    """A file: ready, waiting to be fetched, or failed."""
 
     channel_id: UUID
     id: UUID
@@ -58,12 +58,12 @@ _COLUMNS = ", ".join(MediaRow.__struct_fields__)
 
 
 def object_key(channel_id: UUID, media_id: UUID) -> str:
-    """Where the bytes of a file lie."""
+    """Return the key of a file in the object storage."""
     return f"{channel_id.hex}/{media_id.hex}"
 
 
 def read_key(key: str) -> tuple[UUID, UUID] | None:
-    """The channel and file behind a key; None when it is not one of ours."""
+    """Return the channel and file of a key; None if it is not one of ours."""
     channel, _, media = key.partition("/")
     channel_id, media_id = ids.read("", channel), ids.read("", media)
     return (channel_id, media_id) if channel_id and media_id else None
@@ -89,7 +89,7 @@ async def insert_media(db: Database, media: MediaRow, once: IdempotentRequest[Me
 
 
 async def get_media(db: Database, channel_id: UUID, media_id: UUID) -> MediaRow | None:
-    """One file of a channel."""
+    """Return a file of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS} FROM media WHERE channel_id = $1 AND id = $2", channel_id, media_id
@@ -98,7 +98,7 @@ async def get_media(db: Database, channel_id: UUID, media_id: UUID) -> MediaRow 
 
 
 async def delete_media(db: Database, channel_id: UUID, media_id: UUID) -> bool:
-    """Forgets a file; False when there is none."""
+    """Delete a file. Return False if there is none."""
     async with db.connection() as conn:
         found = await conn.fetchval(
             "DELETE FROM media WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, media_id
@@ -109,7 +109,7 @@ async def delete_media(db: Database, channel_id: UUID, media_id: UUID) -> bool:
 async def save_network_id(
     db: Database, channel_id: UUID, media_id: UUID, network_id: str | None, until: datetime | None
 ) -> None:
-    """Keeps the network's name of a file for as long as the network knows it; None: it knows it no more."""
+    """Save the network's id of a file for as long as the network keeps it; None removes it."""
     async with db.connection() as conn:
         await conn.execute(
             "UPDATE media SET network_id = $3, network_until = $4 WHERE channel_id = $1 AND id = $2",
@@ -123,7 +123,7 @@ async def save_network_id(
 async def waiting_media(
     db: Database, channel_id: UUID, now: datetime, most: int, without: Sequence[UUID] = ()
 ) -> list[MediaRow]:
-    """Files of a channel that are due to be fetched, the longest due first, without those that are under way."""
+    """Return files that are due to be fetched, those waiting longest first, without those in progress."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS} FROM media
@@ -138,7 +138,7 @@ async def waiting_media(
 
 
 async def next_waiting(db: Database, channel_id: UUID) -> datetime | None:
-    """When the next file of a channel is due to be fetched."""
+    """Return when the next file of a channel is due to be fetched."""
     async with db.connection() as conn:
         at: datetime | None = await conn.fetchval(
             """SELECT next_at FROM media WHERE channel_id = $1 AND state = 'waiting' AND next_at IS NOT NULL
@@ -149,7 +149,7 @@ async def next_waiting(db: Database, channel_id: UUID) -> datetime | None:
 
 
 async def next_channel(db: Database, after: UUID) -> tuple[UUID, bool] | None:
-    """The next channel that has files, in the order of ids, and whether it still exists."""
+    """Return the next channel that has files, in the order of ids, and whether it still exists."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             """SELECT channel_id, EXISTS (SELECT 1 FROM channels c WHERE c.id = channel_id) AS alive FROM media
@@ -160,7 +160,7 @@ async def next_channel(db: Database, after: UUID) -> tuple[UUID, bool] | None:
 
 
 async def forget_media(db: Database, channel_id: UUID, before: datetime | None) -> list[UUID]:
-    """Forgets some files of a channel that are older than that (None: whatever their age); returns which."""
+    """Delete some files of a channel that are older than that (None: all), and return them."""
     before = before or _EVER
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -176,7 +176,7 @@ async def forget_media(db: Database, channel_id: UUID, before: datetime | None) 
 
 
 async def known_media(db: Database, keys: Sequence[tuple[UUID, UUID]]) -> set[tuple[UUID, UUID]]:
-    """Which of these files (channel, id) there are."""
+    """Return which of these files (channel, id) exist."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT m.* FROM unnest($1::uuid[], $2::uuid[]) AS asked (channel_id, id) CROSS JOIN LATERAL (
@@ -192,15 +192,15 @@ def _media(row: Any) -> MediaRow:
     return MediaRow(**dict(row.items()))
 
 
-# Said this way round on purpose: "state = 'waiting'" would lead a planner without statistics to the index of all files
-# that wait, and from there past each of them to the one that is meant.
+# The condition is negated on purpose: "state = 'waiting'" would lead a planner without statistics to the index of all
+# waiting files, and past each of them to the one that is meant.
 _WAITS = "state NOT IN ('ready', 'failed')"
 
 
 async def mark_ready(
     db: Database, lease: Lease, channel: ChannelRef, media: MediaRow, size: int, sha256: str, now: datetime
 ) -> bool:
-    """The bytes are stored: the file is ready, and whoever listens hears it. False: it no longer waited."""
+    """Mark a stored file as ready, and emit an event. Return False if it was not waiting."""
     found = {"id": ids.show("med", media.id), "mime_type": media.mime_type, "size": size, "sha256": sha256}
     change = f"""UPDATE media SET state = 'ready', size = $3, sha256 = $4, next_at = NULL, error = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
@@ -212,7 +212,7 @@ async def mark_ready(
 async def mark_failed(
     db: Database, lease: Lease, channel: ChannelRef, media: MediaRow, reason: str, now: datetime
 ) -> bool:
-    """The file will not come, and whoever listens hears why. False: it no longer waited."""
+    """Mark a file as failed, and emit an event. Return False if it was not waiting."""
     change = f"""UPDATE media SET state = 'failed', error = $3, attempts = attempts + 1, next_at = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     told = events.change_data("media_failed", reason=reason)
@@ -222,7 +222,7 @@ async def mark_failed(
 async def mark_full(
     db: Database, lease: Lease, channel: ChannelRef, media: MediaRow, reason: str, next_at: datetime, now: datetime
 ) -> bool:
-    """There is no room for the file: it waits, which is no attempt, and whoever listens hears of it the first time."""
+    """Let a file wait for storage space, which is no attempt, and emit an event the first time."""
     change = f"""UPDATE media SET error = $3, next_at = $4 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     if media.error == reason:
         async with db.transaction() as conn:
@@ -235,7 +235,7 @@ async def mark_full(
 
 
 async def mark_retry(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
-    """An attempt failed; the next one is at `next_at`."""
+    """Save a failed attempt; the next one is at `next_at`."""
     async with db.transaction() as conn:
         await fence_epoch(conn, lease.channel_id, lease.epoch)
         await conn.execute(
@@ -292,7 +292,7 @@ async def _message(conn: "Connection[Any]", media: MediaRow) -> Any:
 
 
 def _data(message: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """The message as its first event told it, with what is known of the file by now."""
+    """Return the message as in its first event, with the current state of the file."""
     content: dict[str, Any] = msgspec.json.decode(message["content"])
     content["media"] = {**(content.get("media") or {}), **found}
     return events.message_data(

@@ -1,13 +1,13 @@
-"""The object storage: where the bytes of files lie. A local folder by default, S3 and its like by setting.
+"""The object storage for the bytes of files: a local folder by default, S3 and similar services by setting.
 
-put(key, pieces) ─► up to 256 KiB: at once
-                    more, into a folder: piece by piece
-                    more, elsewhere: to a temporary file, and when the last piece is there, in parts of 5 MiB
-                 ─► the object, whole; or nothing
-read(key) ────────► its size and its pieces
+put(key, chunks) ─► up to 256 KiB: at once
+                    more, into a folder: chunk by chunk
+                    more, elsewhere: to a temporary file and, when it is complete, in parts of 5 MiB
+                 ─► the whole object, or nothing
+read(key) ────────► its size and its chunks
 
-A name stands for an object that is complete, always: parts become visible only with the last of them. A slow upload
-holds at most two pieces in memory; parts are held only while they are transferred, a few objects at a time.
+A key always names a complete object: parts become visible only with the last of them. A slow upload holds at most two
+chunks in memory; parts are held only while they are transferred, a few objects at a time.
 """
 
 import asyncio
@@ -42,24 +42,24 @@ class StoredObject(msgspec.Struct, frozen=True):
 
 
 class ObjectStorage:
-    """One place for objects, whatever keeps them."""
+    """One storage for objects."""
 
     def __init__(self, store: ObjectStore, folder: Path | None = None, spool: Path | None = None) -> None:
         self._store = store
         self._folder = folder
-        self._spool = spool  # where temporary files are; None: where the system has them
+        self._spool = spool  # the folder of temporary files; None: the system's
         self._transfers = asyncio.Semaphore(_TRANSFERS)
 
     @classmethod
     def open(cls, url: str, folder: Path) -> "ObjectStorage":
-        """The storage at a URL (s3://bucket/path, file:///path, memory:///); with none, the local folder."""
+        """Open the storage at a URL (s3://bucket/path, file:///path, memory:///), or the local folder."""
         if url:
             return cls(from_url(url), spool=folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder), folder)
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
-        """Stores an object piece by piece. If the pieces break off with an error, nothing is left, and it is raised."""
+        """Store an object chunk by chunk. If the chunks end with an error, store nothing and raise the error."""
         with _in_our_words():
             first, ended = await _begin(pieces)
             if ended:
@@ -71,7 +71,7 @@ class ObjectStorage:
                 await self._put_spooled(key, _joined(first, pieces))
 
     async def _put_spooled(self, key: str, pieces: AsyncIterator[bytes]) -> None:
-        """Parts are large, and whoever sends the pieces may be slow: no part waits in memory for its next piece."""
+        """Store through a temporary file: parts are large and the sender may be slow, so that none waits in memory."""
         if self._spool is not None:
             self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=self._spool, buffering=0) as file:
@@ -82,7 +82,7 @@ class ObjectStorage:
                 await obstore.put_async(self._store, key, _read_pieces(file), chunk_size=PART, max_concurrency=_AT_ONCE)
 
     async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        """The pieces of an object, or of its bytes from `start` up to `end`. Awaited: raises at once if it is gone."""
+        """Return the chunks of an object, or of its bytes from `start` up to `end`. Raise at once if there is none."""
         with _in_our_words():
             if end is None:
                 found = await obstore.get_async(self._store, key)
@@ -91,29 +91,29 @@ class ObjectStorage:
         return _pieces(found.stream(min_chunk_size=PIECE))
 
     async def read_all(self, key: str) -> bytes:
-        """A whole object in memory."""
+        """Return a whole object."""
         with _in_our_words():
             return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Removes objects; one that is gone already is no trouble."""
+        """Remove objects; missing ones are ignored."""
         for key in keys:
             with contextlib.suppress(NotFound), _in_our_words():
                 await obstore.delete_async(self._store, key)
 
     async def listed(self) -> AsyncIterator[list[StoredObject]]:
-        """All objects, some hundred at a time."""
+        """Return all objects, some hundred at a time."""
         with _in_our_words():
             async for some in obstore.list(self._store, chunk_size=_LISTED):
                 yield [StoredObject(one["path"], one["last_modified"]) for one in some]
 
     async def forget_parts(self, before: datetime) -> int:
-        """Removes what a process that was killed left half written in the local folder; returns how many."""
+        """Remove what killed processes left incomplete in the local folder. Return how many."""
         return await asyncio.to_thread(_remove_parts, self._folder, before.timestamp()) if self._folder else 0
 
 
 async def _begin(pieces: AsyncIterator[bytes]) -> tuple[bytes, bool]:
-    """The first bytes, and whether they are all: most files are small, and one request is quicker than three."""
+    """Return the first bytes, and whether they are all: most files are small, and one request is faster than three."""
     gathered = bytearray()
     async for piece in pieces:
         gathered += piece
@@ -150,7 +150,7 @@ async def _pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 def _in_our_words() -> Iterator[None]:
     try:
         yield
-    except GatepostError:  # raised by whoever gives the pieces
+    except GatepostError:  # raised by the source of the chunks
         raise
     except (NotFoundError, FileNotFoundError):
         raise NotFound("The bytes of this file are gone from the storage.") from None
@@ -163,7 +163,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _remove_parts(folder: Path, before: float) -> int:
-    """The library writes a local object beside its place, under its name with # and a number."""
+    """Remove parts: the library writes a local object next to its place, under its name with # and a number."""
     removed = 0
     for path in folder.rglob("*#*"):
         with contextlib.suppress(OSError):

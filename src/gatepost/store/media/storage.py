@@ -1,8 +1,8 @@
-"""Bytes that the files of an account take: what is stored, and room reserved for files that are on their way.
+"""The storage space of an account: bytes of its files, and reservations for files being stored.
 
-Stored bytes are counted per channel by triggers on `media`; see migration 0010. Whoever stores a file under a plan with
-a limit reserves room first, and releases it once the file's row is there. The account's row is locked only between the
-two statements of a reservation, so that two files cannot be given the same room.
+Stored bytes are counted per channel by triggers on `media`; see migration 0009. A file under a plan with a limit
+reserves space first, and releases it when the file's row is written. The account's row is locked only between the two
+statements of a reservation, so that two files cannot get the same space.
 """
 
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ _STORED = """coalesce((SELECT sum(s.bytes) FROM channels c JOIN channel_storage 
 
 
 class StorageAllowance(msgspec.Struct, frozen=True):
-    """Room for one file: whose, under which limit, and until when it is kept."""
+    """Space for one file: whose, under which limit, and until when it is reserved."""
 
     account_id: UUID
     channel_id: UUID
@@ -34,7 +34,7 @@ class StorageAllowance(msgspec.Struct, frozen=True):
 
 
 class StorageReservation:
-    """As much reserved room as a growing file needs; without a space there is no limit, and nothing is reserved."""
+    """The reserved space of a growing file; without an allowance there is no limit, and nothing is reserved."""
 
     def __init__(self, db: Database, clock: Clock, space: StorageAllowance | None) -> None:
         self._db = db
@@ -43,7 +43,7 @@ class StorageReservation:
         self._reserved = 0
 
     async def cover(self, size: int, wanted: int = 0) -> None:
-        """Makes sure of room for so many bytes, and for `wanted` if there is as much; refuses what does not fit."""
+        """Ensure space for so many bytes, and for `wanted` if available; raise if they do not fit."""
         if self._space is None or size <= self._reserved:
             return
         needed = size - self._reserved
@@ -56,26 +56,26 @@ class StorageReservation:
 
 @asynccontextmanager
 async def room_for(db: Database, clock: Clock, space: StorageAllowance | None) -> AsyncIterator[StorageReservation]:
-    """Room for a file that is being stored; given up at the end, when the file is counted or will not come."""
+    """Reserve space while a file is being stored; released at the end, when the file is counted or has failed."""
     try:
         yield StorageReservation(db, clock, space)
     finally:
         if space is not None:
-            with suppress(GatepostError):  # the reservation expires by itself
+            with suppress(GatepostError):  # the reservation expires
                 await release(db, space)
 
 
 async def stored_bytes(db: Database, account_id: UUID) -> int:
-    """Bytes that the files of an account take."""
+    """Return the bytes of an account's files."""
     async with db.connection() as conn:
         stored: int = await conn.fetchval(f"SELECT {_STORED}", account_id)
     return stored
 
 
 async def reserve(db: Database, space: StorageAllowance, needed: int, wanted: int, now: datetime) -> int | None:
-    """Reserves room on top of what the file has: `wanted` bytes, or as many as there are, but `needed` at least.
+    """Reserve more space for a file: `wanted` bytes, or as many as are free, but at least `needed`.
 
-    Returns all that the file has now; None when there is not enough, and then nothing changes.
+    Return all that the file has reserved; None if there is not enough, and then nothing changes.
     """
     async with db.transaction() as conn:
         await conn.execute("SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE", space.account_id)
@@ -100,7 +100,7 @@ async def reserve(db: Database, space: StorageAllowance, needed: int, wanted: in
 
 
 async def release(db: Database, space: StorageAllowance) -> None:
-    """Gives up the room of a file: it is stored and counted by now, or it will not be."""
+    """Release the space of a file: it is stored and counted, or it has failed."""
     async with db.connection() as conn:
         await conn.execute(
             "DELETE FROM storage_reservations WHERE channel_id = $1 AND media_id = $2",
@@ -110,13 +110,13 @@ async def release(db: Database, space: StorageAllowance) -> None:
 
 
 async def forget_reservations(db: Database, now: datetime) -> None:
-    """Removes what crashes left."""
+    """Delete reservations that crashed processes left."""
     async with db.connection() as conn:
         await conn.execute("DELETE FROM storage_reservations WHERE expires_at <= $1", now)
 
 
 async def plan_of_channel(db: Database, channel_id: UUID) -> tuple[UUID, str] | None:
-    """The account that a channel belongs to, and its plan."""
+    """Return the account of a channel, and its plan."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             "SELECT a.id, a.plan FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1", channel_id

@@ -1,4 +1,4 @@
-"""The commit that accepts messages: idempotency, the plan's count, contacts, rows, events, all or nothing."""
+"""The commit that accepts messages: idempotency, quota, contacts, rows and events, all or nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -22,11 +22,11 @@ from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, r
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import Quota, QuotaShort, covers, provide, refill, spend
 
-_TRIES = 100  # each of them lost what it was given to others, who accepted messages with it
+_TRIES = 100  # each time, other batches have used up the slice that this one was granted
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """One send on its way into the database."""
+    """One message to accept."""
 
     draft: Draft
     channel: ChannelRef
@@ -39,13 +39,13 @@ class Submission(msgspec.Struct, frozen=True):
 
     @property
     def needs_checks(self) -> bool:
-        """Whether the database has a say in it besides the plan."""
+        """Whether rows of the database may rule the message out."""
         draft = self.draft
         return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
 
 
 class AcceptResult(msgspec.Struct, frozen=True):
-    """What the caller is told: the answer's bytes, fresh or replayed."""
+    """The answer for the caller, new or replayed."""
 
     answer: bytes
     replayed: bool = False
@@ -55,7 +55,7 @@ Outcome = AcceptResult | Exception
 
 
 class ChannelGroup(msgspec.Struct):
-    """The sends of one channel, and what becomes of them."""
+    """The submissions of one channel, and their outcomes."""
 
     channel_id: UUID
     submissions: Sequence[Submission]
@@ -73,7 +73,7 @@ class ChannelGroup(msgspec.Struct):
 async def accept_messages(
     db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime, batch_id: UUID | None = None
 ) -> list[Outcome]:
-    """Accepts a batch of one channel in one commit, each item with its own result.
+    """Accept a batch of one channel in one commit, each item with its own result.
 
     With a `batch_id`, its messages can be found together later.
     """
@@ -98,10 +98,10 @@ async def accept_messages(
 async def accept_together(
     db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
 ) -> dict[UUID, list[Outcome]]:
-    """Accepts batches of several channels in one commit, as far as nothing has to be waited for.
+    """Accept batches of several channels in one commit, without waiting for a lock.
 
-    A channel that is gone, whose head somebody holds, or that holds too little of the month, is left out of the answer.
-    Where all hold too little, they get slices first: there is one commit at most, so that an error is everybody's.
+    A channel is left out if it is deleted, its head is locked, or its quota slice is too small. If all slices are too
+    small, they are refilled first. There is at most one commit, so that an error applies to all.
     """
     groups, short = await _accept_covered(db, batches, now)
     if short and not groups:
@@ -117,7 +117,7 @@ async def accept_together(
 async def _accept_covered(
     db: Database, batches: Mapping[UUID, Sequence[Submission]], now: datetime
 ) -> tuple[list[ChannelGroup], list[ChannelGroup]]:
-    """Accepts the batches of channels that hold enough of the month; returns those, and those that hold too little."""
+    """Accept the batches of channels whose slice is large enough. Return these groups, and the others."""
     groups, short = [], []
     async with db.transaction() as conn:
         for group in await _open(conn, batches, wait=False):
@@ -143,7 +143,7 @@ def _quota(submissions: Sequence[Submission], now: datetime) -> Quota:
 async def _open(
     conn: "Connection[Any]", batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
 ) -> list[ChannelGroup]:
-    """Locks the channels, and finds whom their batches write to."""
+    """Lock the channels and find the recipients of their batches."""
     phones = {channel_id: list({s.draft.phone for s in batch}) for channel_id, batch in batches.items()}
     heard = any(s.window for batch in batches.values() for s in batch)
     opened = await open_channels(conn, phones, heard=heard, wait=wait)
@@ -151,7 +151,7 @@ async def _open(
 
 
 async def _judge(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
-    """Answers what was asked before, and refuses what does not fit; the rest is fresh."""
+    """Replay answers of known keys and refuse what fails a check; the rest is new."""
     known = await find_answers(conn, group.channel_id, [s.key for s in group.submissions])
     group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]
     last_in = group.opened.last_in
@@ -160,7 +160,7 @@ async def _judge(conn: "Connection[Any]", group: ChannelGroup, now: datetime) ->
 
 
 async def _count(conn: "Connection[Any]", group: ChannelGroup, quota: Quota, now: datetime) -> None:
-    """Counts what is fresh against the month; what does not fit is refused."""
+    """Count new messages against the quota, and refuse those above it."""
     if group.fresh:
         room, group.slice_left = await spend(conn, quota, group.opened.held, len(group.fresh))
         for i in group.fresh[room:]:
@@ -186,7 +186,7 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
 
 
 async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> AcceptedRows:
-    """The rows of a channel's accepted sends; people whom it did not know are made."""
+    """Return the rows of a channel's accepted messages; unknown recipients become contacts."""
     head, people, chosen = group.opened.head, group.opened.people, group.chosen
     new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
     made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
@@ -219,7 +219,7 @@ async def _refuse_unfit(
     last_in: dict[str, datetime | None],
     now: datetime,
 ) -> None:
-    """Refuses what the database speaks against: unknown replies, files that do not fit, a closed window, an opt-out."""
+    """Refuse what the database rules out: unknown replies, unfit files, a closed window, an opt-out."""
     asked = {
         i: CheckedItem(s.draft, s.any_document, s.window)
         for i, s in enumerate(submissions)

@@ -1,4 +1,4 @@
-"""What accepting reads and writes, for the sends of one channel or of several at once: a statement for each."""
+"""The statements of accepting, for one channel or several at once."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from gatepost.store.statement import statement
 
 
 class LockedChannel(msgspec.Struct, frozen=True):
-    """A channel under its lock: where its log ends, what it holds of the month, and whom a batch writes to."""
+    """A channel under its lock: its head, its quota slice, and the recipients of a batch."""
 
     head: ChannelHead
     held: QuotaSlice
@@ -28,7 +28,7 @@ class LockedChannel(msgspec.Struct, frozen=True):
 
 
 class AcceptedRows(msgspec.Struct, frozen=True):
-    """All that is written for the accepted sends of one channel."""
+    """Everything that is written for the accepted messages of one channel."""
 
     head: ChannelHead
     channel: ChannelRef
@@ -43,11 +43,11 @@ class AcceptedRows(msgspec.Struct, frozen=True):
 async def open_channels(
     conn: "Connection[Any]", phones: Mapping[UUID, Sequence[str]], *, heard: bool, wait: bool
 ) -> dict[UUID, LockedChannel]:
-    """Locks heads and finds contacts in one round trip; without `wait`, heads that somebody holds are left out.
+    """Lock heads and find contacts in one round trip; without `wait`, locked heads are left out.
 
-    Only a transaction with a single channel may wait: nobody waits for a head while it holds another. Contacts are read
-    as of before the lock: one that was made meanwhile is found when it cannot be made again, and when some were joined
-    meanwhile all are looked up once more.
+    Only a transaction with a single channel may wait: none waits for a head while it holds another. Contacts are read
+    as of before the lock. One that was created meanwhile is found when its insert conflicts; when some were merged
+    meanwhile, all are read again.
     """
     rows = await conn.fetch(
         _open_sql(heard, wait),
@@ -79,7 +79,7 @@ _PEOPLE = {
     "phones": "ARRAY(SELECT asked FROM people)",
     "names": "ARRAY(SELECT COALESCE(given_name, name) FROM people)",
 }
-# When each of them last wrote, in the same order.
+# When each of them last wrote, in the same order
 _LAST_IN = {
     "last_in": """ARRAY(SELECT (SELECT last_in_at FROM conversations v
                                 WHERE v.channel_id = people.channel_id AND v.contact_id = people.id) FROM people)"""
@@ -88,7 +88,7 @@ _LAST_IN = {
 
 @cache
 def _open_sql(heard: bool, wait: bool) -> str:
-    """A row for each head; the people of all channels are in the first."""
+    """Return the statement: a row for each head, with the contacts of all channels in the first row."""
     arrays = _PEOPLE | _LAST_IN if heard else _PEOPLE
     first = "CASE WHEN channel_id = (SELECT channel_id FROM head LIMIT 1) THEN {} END AS {}"
     return f"""WITH head AS MATERIALIZED (
@@ -103,7 +103,7 @@ def _open_sql(heard: bool, wait: bool) -> str:
 async def _look_again(
     conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str], heard: bool
 ) -> dict[str, tuple[KnownContact, datetime | None]]:
-    """The contacts of a channel as they are under the lock."""
+    """Return the contacts of a channel as they are under the lock."""
     row = await conn.fetchrow(
         f"""WITH people AS MATERIALIZED ({FIND.format(wanted=_WANTED.replace("$2", "$1").replace("$3", "$2"))})
             SELECT {", ".join(f"{sql} AS {name}" for name, sql in (_PEOPLE | _LAST_IN).items())}""",
@@ -124,7 +124,7 @@ def _people(row: Any, heard: bool) -> _Found:
 
 
 async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows], now: datetime) -> None:
-    """Writes messages with their events, a delivery for each endpoint that wants one, and the new ends of the heads."""
+    """Write messages with their events, a delivery for each endpoint that wants one, and the heads' new ends."""
     drafts = [draft for one in written for draft in one.drafts]
     numbered = [(one, event, one.head.seq + n) for one in written for n, event in enumerate(one.events, 1)]
     newest = [
@@ -206,7 +206,7 @@ _WRITE = """WITH changed AS (
 async def add_batch(
     conn: "Connection[Any]", channel_id: UUID, batch_id: UUID, message_ids: Sequence[UUID], now: datetime
 ) -> None:
-    """Notes the messages of one commit: their ids follow one another, and no other outgoing message is between them."""
+    """Record the messages of one commit: their ids are consecutive among outgoing messages."""
     await conn.execute(
         "INSERT INTO batches (channel_id, id, first_id, last_id, created_at) VALUES ($1, $2, $3, $4, $5)",
         channel_id,
@@ -218,7 +218,7 @@ async def add_batch(
 
 
 async def read_batch(db: Database, channel_id: UUID, batch_id: UUID) -> list[tuple[UUID, UUID]]:
-    """The first and the last id of each commit of a batch, in their order; none: there is no such batch."""
+    """Return the first and last id of each commit of a batch, in order; none if there is no such batch."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             "SELECT first_id, last_id FROM batches WHERE channel_id = $1 AND id = $2 ORDER BY first_id",
@@ -229,6 +229,6 @@ async def read_batch(db: Database, channel_id: UUID, batch_id: UUID) -> list[tup
 
 
 async def forget_batches(db: Database, now: datetime, days: int) -> None:
-    """Deletes what is as old as the oldest messages that are kept."""
+    """Delete batches that are older than the messages that are kept."""
     async with db.connection() as conn:
         await conn.execute("DELETE FROM batches WHERE created_at < $1", now - timedelta(days=days))

@@ -1,4 +1,4 @@
-"""Messages about earlier messages: a reaction, an edit, a revoke, and what each does to the one it is about."""
+"""Messages that change earlier messages: reactions, edits and revokes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
 
 class AmendTarget(msgspec.Struct, frozen=True):
-    """An earlier message that an arriving one is about."""
+    """An earlier message that a new one changes."""
 
     id: UUID
     contact_id: UUID
@@ -30,14 +30,14 @@ class AmendTarget(msgspec.Struct, frozen=True):
     state: State
     reply_to: UUID | None
     context: str | None
-    reactions: str | None  # JSON: who → the emoji, and since when; an empty one was taken back
+    reactions: str | None  # JSON: person → emoji and time; an empty emoji is a removed reaction
     edited_at: datetime | None
     deleted_at: datetime | None
     sent_at: datetime | None
 
 
 class Amendment(msgspec.Struct, frozen=True):
-    """What a message does to an earlier one."""
+    """A change to an earlier message."""
 
     type: str  # reaction, edit or revoke
     content: dict[str, Any]
@@ -52,7 +52,7 @@ _KNOWN = ", ".join(AmendTarget.__struct_fields__)
 async def find_targets(
     conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], floor: UUID
 ) -> dict[str, AmendTarget]:
-    """Earlier messages by the network's ids, not older than `floor`."""
+    """Return earlier messages by the network's ids, not older than `floor`."""
     if not network_ids:
         return {}
     rows = await conn.fetch(
@@ -67,7 +67,7 @@ async def find_targets(
 
 
 async def get_target(conn: "Connection[Any]", channel_id: UUID, message_id: UUID) -> AmendTarget | None:
-    """An earlier message by our own id."""
+    """Return an earlier message by our id."""
     row = await conn.fetchrow(
         f"SELECT {_KNOWN} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
     )
@@ -80,13 +80,13 @@ def _known(row: Any) -> AmendTarget:
 
 
 def _first_told(target: AmendTarget) -> datetime:
-    """The time that a message was told with at first: the network's, or for one of ours that of its acceptance."""
+    """Return the time in a message's first event: the network's or, for ours, that of its acceptance."""
     made = ids.time_of(target.id)
     return min(made, target.sent_at or made)
 
 
 def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
-    """Anybody may react; nobody edits or deletes what another wrote. What comes late does not undo what came after."""
+    """Whether a change applies. Anyone may react; only the author edits or deletes; an older change never wins."""
     if amendment.type == "reaction":
         return amendment.at >= _reacted_at(amendment, target)
     own = target.contact_id == amendment.contact.id and target.incoming is not amendment.from_me
@@ -96,7 +96,7 @@ def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
 async def apply_amendment(
     conn: "Connection[Any]", channel_id: UUID, amendment: Amendment, target: AmendTarget, event_buffer: EventBuffer
 ) -> tuple[UUID, AmendTarget]:
-    """Changes the earlier message and tells of it; returns the event's id, and the message as it is now."""
+    """Change the earlier message and emit an event. Return the event's id and the changed message."""
     changed = amended(amendment, target)
     event_id = event_buffer.add(
         events.MESSAGE, "updated", _data(changed, amendment.contact) | _what(amendment), target.contact_id, target.id
@@ -118,7 +118,7 @@ async def apply_amendment(
 
 
 def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
-    """An earlier message as it is after this."""
+    """Return the message after the change."""
     if amendment.type == "revoke":
         return msgspec.structs.replace(target, deleted_at=amendment.at)
     if amendment.type == "edit":
@@ -129,7 +129,7 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
 
 
 def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
-    """Type and content after an edit. It brings new words only: a file stays the one that is here."""
+    """Return type and content after an edit. An edit brings text only: a file stays."""
     edit = json_object(amendment.content, "edit")
     type_, content = str(edit.get("type") or target.type), json_object(edit, "content")
     file = json_object(msgspec.json.decode(target.content), "media")
@@ -137,13 +137,13 @@ def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
 
 
 def json_object(value: object, name: str) -> dict[str, Any]:
-    """An object inside another; empty where there is none."""
+    """Return an object inside another; empty if there is none."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def _reactions(target: AmendTarget) -> dict[str, dict[str, str]]:
-    """The reactions that stand: one per person."""
+    """Return the current reactions, one per person."""
     return msgspec.json.decode(target.reactions, type=dict[str, dict[str, str]]) if target.reactions else {}
 
 
@@ -161,7 +161,7 @@ def _emoji(amendment: Amendment) -> str:
 
 
 def _what(amendment: Amendment) -> dict[str, Any]:
-    """What an `updated` event says besides the message as it is now."""
+    """Return what an `updated` event says besides the message."""
     if amendment.type == "reaction":
         return events.change_data("reaction", reaction={"emoji": _emoji(amendment), "from": _who(amendment)})
     return events.change_data(CHANGES[amendment.type])
@@ -197,7 +197,7 @@ async def amend_own(
     content: dict[str, Any],
     now: datetime,
 ) -> bool:
-    """Notes an edit or a revoke of an outgoing message, and tells of it; False when there is nothing to change."""
+    """Apply an edit or a revoke to an outgoing message, and emit an event. Return False if nothing changes."""
     async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         target = await get_target(conn, channel_id, message_id)

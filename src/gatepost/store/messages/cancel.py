@@ -1,10 +1,10 @@
-"""Canceling messages that have not left: one, or a selection of many, a piece at a time.
+"""Canceling messages that are not sent yet: one, or a selection, page by page.
 
-selection ─► look at some rows behind a place ─► those that fit and wait ─► canceled, in a commit of their own
-                     ▲                                                            │
-                     └──────────────── the place behind them ◄────────────────────┘
+selection ─► read some rows after the cursor ─► those that match and wait ─► canceled, in a commit of their own
+                     ▲                                                              │
+                     └──────────────── the cursor after them ◄──────────────────────┘
 
-A piece looks at a bounded number of rows, whatever it finds. What was canceled fits no more, so that a selection can be
+A page reads a bounded number of rows, whatever it finds. Canceled messages no longer match, so that a selection can be
 started again from the beginning at any time.
 """
 
@@ -24,19 +24,19 @@ from gatepost.store.messages.send import unschedule
 from gatepost.store.messages.status import StatusChange, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
 
-PIECE = 500  # rows that one piece looks at, and at most cancels in one commit
+PIECE = 500  # rows that one page reads, and at most cancels in one commit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Micros = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_000_000)]
 
 
 class CancelSelection(msgspec.Struct, frozen=True):
-    """Which waiting messages: all that is given has to fit."""
+    """Which waiting messages; all conditions must match."""
 
     created: IdRange = IdRange()
     send_from: datetime | None = None
     send_to: datetime | None = None
     ranges: tuple[tuple[UUID, UUID], ...] | None = None  # of a batch
-    client_ref: str | None = None  # what it begins with
+    client_ref: str | None = None  # a prefix
     contact_id: UUID | None = None
     label_id: UUID | None = None
 
@@ -46,14 +46,14 @@ class CancelSelection(msgspec.Struct, frozen=True):
 
 
 class CancelCursor(msgspec.Struct, frozen=True):
-    """How far a selection has come: by id, or (`at`) in the timetable of scheduled messages."""
+    """How far a selection has come: by id, or (`at`) by time among scheduled messages."""
 
     id: UUID
     at: _Micros | None = None
 
 
 class CancelPage(msgspec.Struct, frozen=True):
-    """What one piece found: messages that wait, how many are too late, and where to go on; None: that was all."""
+    """The waiting messages of one page, how many are too late, and the next cursor; None at the end."""
 
     waiting: list[UUID]
     too_late: int
@@ -63,7 +63,7 @@ class CancelPage(msgspec.Struct, frozen=True):
 async def cancel_message(
     db: Database, channel: ChannelRef, channel_id: UUID, message_id: UUID, now: datetime
 ) -> tuple[State | None, State | None]:
-    """Cancels a message that has not left; returns its state before and after, None when there is no such message."""
+    """Cancel a message that is not sent yet. Return its state before and after, None if there is no such message."""
     before = (await cancel_messages(db, channel, channel_id, [message_id], now)).get(message_id)
     if before is None or not may_follow(before, State.CANCELED):
         return before, before
@@ -73,7 +73,7 @@ async def cancel_message(
 async def cancel_messages(
     db: Database, channel: ChannelRef, channel_id: UUID, message_ids: Sequence[UUID], now: datetime
 ) -> dict[UUID, State]:
-    """Cancels those that have not left, in one commit; returns the state of each before it."""
+    """Cancel those that are not sent yet, in one commit. Return the state of each before."""
     async with db.transaction(wakes=channel_id) as conn:
         head = await lock_head(conn, channel_id)
         rows = await conn.fetch(
@@ -99,7 +99,7 @@ def _canceled(row: Any, now: datetime) -> StatusChange:
 async def find_waiting(
     db: Database, channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, *, piece: int = PIECE
 ) -> CancelPage:
-    """The next messages of a selection: first what is queued, by id, then what is scheduled, by its time."""
+    """Return the next messages of a selection: first queued ones by id, then scheduled ones by time."""
     async with db.connection() as conn:
         if chosen.ranges is not None:
             return await _find_in_batch(conn, channel_id, chosen, after, piece)
@@ -121,7 +121,7 @@ _FITS = """id BETWEEN $2 AND $3 AND NOT incoming
 
 
 def _filters(chosen: CancelSelection) -> tuple[Any, ...]:
-    """The arguments of `_FITS`, from $2 on."""
+    """Return the arguments of `_FITS`, from $2 on."""
     created, last = chosen.created, UUID(int=max(0, chosen.created.end.int - 1))
     narrow = chosen.client_ref, chosen.contact_id, chosen.label_id
     return (created.start, LAST_ID if created.end == LAST_ID else last, *narrow, chosen.send_from, chosen.send_to)
@@ -130,7 +130,7 @@ def _filters(chosen: CancelSelection) -> tuple[Any, ...]:
 async def _find_queued(
     conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
 ) -> CancelPage:
-    """Unscheduled messages: everything up to the floor is settled."""
+    """Return unscheduled messages: everything up to the floor is settled."""
     rows = await conn.fetch(
         f"""SELECT id, state, send_at IS NULL AND {_FITS} AS fits FROM (
                 SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
@@ -148,7 +148,7 @@ async def _find_queued(
 async def _find_in_batch(
     conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
 ) -> CancelPage:
-    """All messages of a batch, whatever became of them."""
+    """Return all messages of a batch, in any state."""
     behind = after.id if after else ids.ZERO
     for first, last in chosen.ranges or ():
         if last <= behind:
@@ -170,7 +170,7 @@ async def _find_in_batch(
 async def _find_scheduled(
     conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
 ) -> CancelPage:
-    """Scheduled messages, by the time at which they are to leave."""
+    """Return scheduled messages, by the time when they are due."""
     at = _EPOCH + timedelta(microseconds=after.at) if after and after.at else _EPOCH
     due = await conn.fetch(
         """SELECT send_at, message_id FROM scheduled_messages
@@ -198,7 +198,7 @@ async def _find_scheduled(
 
 
 def _found(rows: Sequence[Any], place: CancelCursor | None, *, whole: bool = False) -> CancelPage:
-    """Messages on their way to the network are too late; of a batch, `whole`, all that have left or ended too."""
+    """Return a page. Messages being sent are too late; of a `whole` batch, also those that are sent or ended."""
     fitting = [row for row in rows if row["fits"]]
     late = [row for row in fitting if row["state"] == State.SENDING or (whole and row["state"] != State.QUEUED)]
     return CancelPage([row["id"] for row in fitting if row["state"] == State.QUEUED], len(late), place)

@@ -21,7 +21,7 @@ from gatepost.store.pool import Database, keys_and_range
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
-    """A message as it stands."""
+    """A message."""
 
     id: UUID
     contact_id: UUID
@@ -61,7 +61,7 @@ _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
 
 
 async def get_message(db: Database, channel_id: UUID, message_id: UUID) -> StoredMessage | None:
-    """One message of a channel."""
+    """Return a message of a channel."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             f"SELECT {_COLUMNS} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
@@ -81,7 +81,7 @@ class TracedEvent(msgspec.Struct, frozen=True):
 
 
 class TracedAttempt(msgspec.Struct, frozen=True):
-    """A try to tell an endpoint of an event."""
+    """An attempt to deliver an event to an endpoint."""
 
     event_id: UUID
     endpoint_id: UUID
@@ -94,7 +94,7 @@ class TracedAttempt(msgspec.Struct, frozen=True):
 
 
 class TracedDelivery(msgspec.Struct, frozen=True):
-    """Where an event stands with an endpoint."""
+    """A delivery of an event to an endpoint."""
 
     event_id: UUID
     endpoint_id: UUID
@@ -104,7 +104,7 @@ class TracedDelivery(msgspec.Struct, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """All that the database knows of a message's way."""
+    """Everything that the database knows of a message."""
 
     events: list[TracedEvent]
     deliveries: list[TracedDelivery]
@@ -112,7 +112,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> Trace:
-    """The events of a message with their deliveries and attempts."""
+    """Return the events of a message with their deliveries and attempts."""
     async with db.connection() as conn:
         endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
         keys = (channel_id, *keys_and_range(event_ids), [row["id"] for row in endpoints])
@@ -142,14 +142,14 @@ def _structs(kind: Any, rows: Any) -> list[Any]:
 
 
 PAGE_SIZE = 4 * 1024 * 1024  # bytes of contents after which a page ends
-SCHEDULED = -100  # asked for like a state; in the rows it is one that is queued for later
+SCHEDULED = -100  # a filter value like a state; in the rows it is a queued message with a later time
 _WIDTH = len(StoredMessage.__struct_fields__)
 _STATE = StoredMessage.__struct_fields__.index("state")
 _STATES = {state.value: state for state in State}
 _FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
             AND ($7::int[] IS NULL
                  OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
-# The newest of some messages, as many as make up PAGE_SIZE bytes, at least one; `found` is how many there are.
+# The newest messages, up to PAGE_SIZE bytes and at least one; `found` is how many there are.
 _LIGHT = f"""SELECT {_COLUMNS}, found FROM (
     SELECT {_COLUMNS}, count(*) OVER () AS found,
            sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before"""
@@ -158,7 +158,7 @@ _CONTACT = _ALL + " AND contact_id = {contact}"
 
 
 class HistoryFilter(msgspec.Struct, frozen=True):
-    """Which messages of a channel; None is all."""
+    """Which messages of a channel; None matches all."""
 
     span: IdRange = IdRange()
     contact_id: UUID | None = None
@@ -168,12 +168,12 @@ class HistoryFilter(msgspec.Struct, frozen=True):
 
     @property
     def narrow(self) -> bool:
-        """Whether rows have to be looked at, beyond their place."""
+        """Whether rows are filtered by more than contact and time."""
         return (self.incoming, self.types, self.states) != (None, None, None)
 
 
 class HistoryPage(msgspec.Struct, frozen=True):
-    """What was found, and up to which id everything was looked at; None: to the end."""
+    """The messages found, and up to which id all were read; None: to the end."""
 
     messages: list[StoredMessage]
     reached: UUID | None
@@ -182,7 +182,7 @@ class HistoryPage(msgspec.Struct, frozen=True):
 async def read_history_page(
     db: Database, channel_id: UUID, wanted: HistoryFilter, now: datetime, *, scan: int, most: int
 ) -> HistoryPage:
-    """The newest messages that fit, `most` of them at most, among the newest `scan` of the span; long ones fewer."""
+    """Return the newest matching messages, at most `most`, among the newest `scan`; fewer if they are long."""
     where, place = _place(channel_id, wanted)
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -207,24 +207,24 @@ async def read_history_page(
             scan - 1,
             *place[3:],
         )
-    # A latecomer between the two statements moves the end by one: what was found is never read again.
+    # A message inserted between the two statements moves the end by one; no message is returned twice.
     return HistoryPage(found, end if end is None or not found else min(end, found[-1].id))
 
 
 class HistoryTexts(msgspec.Struct, frozen=True):
-    """What messages say, the newest first; and whether there are older ones in their span."""
+    """The contents of messages, the newest first, and whether the range has older ones."""
 
     messages: list[tuple[UUID, str]]
     more: bool
 
     @property
     def size(self) -> int:
-        """How many characters they have together."""
+        """Return how many characters they have together."""
         return sum(len(content) for _, content in self.messages)
 
 
 async def read_texts(db: Database, channel_id: UUID, wanted: HistoryFilter, *, most: int, size: int) -> HistoryTexts:
-    """The newest messages of a place, whatever else is asked of them: so many, of about so many bytes, at least one."""
+    """Return the contents of the newest messages in a range: up to a number and a size, at least one."""
     where, place = _place(channel_id, wanted)
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -244,7 +244,7 @@ async def read_texts(db: Database, channel_id: UUID, wanted: HistoryFilter, *, m
 
 
 async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) -> list[tuple[UUID, str]]:
-    """What the given messages say."""
+    """Return the contents of the given messages."""
     if not chosen:
         return []
     keys, first, last = keys_and_range(chosen)
@@ -264,7 +264,7 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
 async def read_messages(
     db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: HistoryFilter, now: datetime
 ) -> HistoryPage:
-    """Those of the given messages that fit, the newest first; of long ones only the first, and where to go on."""
+    """Return those of the given messages that match, the newest first, up to a size; and where to continue."""
     if not chosen:
         return HistoryPage([], None)
     keys, first, last = keys_and_range(chosen)
@@ -286,7 +286,7 @@ async def read_messages(
 
 
 async def find_contact(db: Database, channel_id: UUID, phone: str) -> UUID | None:
-    """The contact that goes by a number, its own or another one of theirs."""
+    """Return the contact with this number or alias."""
     async with db.connection() as conn:
         found = await find_contacts(conn, channel_id, {phone})
     return found[phone].id if phone in found else None
@@ -302,12 +302,12 @@ async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> 
 
 
 def _light(rows: Sequence[Any]) -> tuple[list[StoredMessage], bool]:
-    """The messages that were small enough together, and whether those are all."""
+    """Return the messages that fit into a page together, and whether those are all."""
     return [message_of_row(row) for row in rows], not rows or rows[0]["found"] == len(rows)
 
 
 def message_of_row(row: Any) -> StoredMessage:
-    """A row that begins with exactly a message's columns as a message: by their order, for a page has many."""
+    """Return a message from a row that begins with exactly its columns, by position: a page has many."""
     values = list(row)[:_WIDTH]
     values[_STATE] = _STATES[values[_STATE]]
     return StoredMessage(*values)

@@ -1,9 +1,9 @@
-"""Messages of people as they are written.
+"""Writing incoming messages.
 
 a message   ─► its row, `created`
 with a file ─► and a row of the file, to be fetched
 an order    ─► and an order
-a reaction, an edit, a revoke ─► its row, and a change of the message that it is about, `updated`
+a reaction, an edit, a revoke ─► its row, and a change of the earlier message, `updated`
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,11 @@ from gatepost.store.messages.amend import (
 from gatepost.store.orders import write_order
 from gatepost.store.pool import Connection
 
-_ABOUT = {"reaction": "reaction", "poll_vote": "poll", "edit": "edit"}  # what is about an earlier message, and where
+_ABOUT = {
+    "reaction": "reaction",
+    "poll_vote": "poll",
+    "edit": "edit",
+}  # types that refer to an earlier message, and the field that does
 
 
 class IncomingFileRow(msgspec.Struct, frozen=True):
@@ -46,7 +50,7 @@ class IncomingFileRow(msgspec.Struct, frozen=True):
 
 
 class IncomingMessage(msgspec.Struct, frozen=True):
-    """A message of a person; what tells that it was reported before is the network's id."""
+    """A message of a person. The network's id shows whether it was reported before."""
 
     id: UUID
     network_id: str
@@ -59,7 +63,7 @@ class IncomingMessage(msgspec.Struct, frozen=True):
     context: Mapping[str, Any] | None = None
     file: IncomingFileRow | None = None
     from_me: bool = False
-    moved: bool = False  # its own time was too far off, so that it may lie in another second each time
+    moved: bool = False  # its time was out of range and replaced, so that its id may differ each time
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -73,7 +77,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class IncomingWriter:
-    """The new messages of one batch on their way into the database."""
+    """Writes the new messages of one batch."""
 
     def __init__(
         self,
@@ -92,7 +96,7 @@ class IncomingWriter:
         self._now = now
 
     async def write(self, fresh: Sequence[IncomingMessage]) -> None:
-        """Plain ones first: what is about another message may be about one of this very batch."""
+        """Write plain messages first: others may refer to a message of the same batch."""
         await self._write([m for m in fresh if m.type not in CHANGES])
         await self._write([m for m in fresh if m.type in CHANGES])
 
@@ -139,7 +143,7 @@ class IncomingWriter:
         return self._event_buffer.add(events.MESSAGE, "created", data, contact.id, message.id)
 
     async def _expect_file(self, message: IncomingMessage, file: IncomingFileRow) -> UUID:
-        """A row for a file that is to be fetched."""
+        """Insert a row for a file to be fetched, and return its id."""
         media_id = ids.new_id(self._now)
         await self._conn.execute(
             """INSERT INTO media (channel_id, id, state, mime_type, size, sha256, filename, source, message_id,
@@ -188,12 +192,12 @@ class IncomingWriter:
 
 
 def keeps_file(message: IncomingMessage, target: AmendTarget | None) -> bool:
-    """Whether a message changes the words beside a file that is here already: nobody can change the file itself."""
+    """Whether a message edits the text of a message with a file, which stays."""
     return message.type == "edit" and target is not None and "media" in msgspec.json.decode(target.content)
 
 
 def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:
-    """What a message does to an earlier one; None where it changes nothing."""
+    """Return how a message changes an earlier one; None if it does not."""
     if target is None or message.type not in CHANGES:
         return None
     amendment = Amendment(message.type, msgspec.json.decode(message.content), contact, message.from_me, message.at)
@@ -203,7 +207,7 @@ def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTar
 def complete_content(
     message: IncomingMessage, target: AmendTarget | None, media_id: UUID | None, *, amends: bool
 ) -> str:
-    """The content with what only we know: the id of its file, of the message it is about, and that one's old words."""
+    """Return the content with our ids of its file and of the message it refers to, and the text before an edit."""
     if media_id is None and message.type not in _ABOUT:
         return message.content
     content: dict[str, Any] = msgspec.json.decode(message.content)

@@ -1,4 +1,4 @@
-"""What the owner of a channel looks at while messages wait: whether there are more, and for whom they are by now."""
+"""Reading a channel's queue: whether it has news for its owner, and why a message waits."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from gatepost.store.pool import Database, keys_and_range
 
 
 class QueueMarks(msgspec.Struct, frozen=True):
-    """What there is to read: up to which message, and from when on; and how often others changed what is queued."""
+    """The end of the queue, when the next scheduled message is due, and the count of changes by others."""
 
     last_message_id: UUID
     joined: int
@@ -23,7 +23,7 @@ class QueueMarks(msgspec.Struct, frozen=True):
 
 
 async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> QueueMarks:
-    """One small look that tells whether the queue need be read at all. `loaded`: scheduled messages known already."""
+    """Return in one small read whether the queue has news. `loaded`: scheduled messages known already."""
     async with db.connection() as conn:
         row = await conn.fetchrow(
             """SELECT last_message_id, joined, queue_version,
@@ -38,9 +38,9 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
 
 
 async def note_unknown(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:
-    """Writes until when a status is awaited for messages whose outcome is unknown: a reader can then explain it.
+    """Save until when a status is awaited for messages with an unknown outcome, so that readers can explain it.
 
-    Under the head's lock: statuses of the same messages may be coming in.
+    It holds the head's lock, because statuses of the same messages may arrive.
     """
     waiting = sorted(waiting)
     async with db.transaction() as conn:
@@ -58,7 +58,7 @@ async def note_unknown(db: Database, lease: Lease, waiting: Sequence[tuple[UUID,
 
 
 class QueuedState(msgspec.Struct, frozen=True):
-    """A queued message as its row says by now: its state, for whom it is, and how their conversation stands."""
+    """The current row of a queued message: its state, its contact, and their conversation."""
 
     id: UUID
     state: State
@@ -68,7 +68,7 @@ class QueuedState(msgspec.Struct, frozen=True):
 
 
 async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> list[QueuedState]:
-    """Queued messages after others changed some: canceled, settled by a status, or their contacts joined."""
+    """Return queued messages after others changed some: canceled, settled by a status, or contacts merged."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
@@ -79,13 +79,13 @@ async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequen
     return [QueuedState(**{**dict(row.items()), "state": State(row["state"])}) for row in rows]
 
 
-_LINE = 200  # messages of the conversation that are looked at
-_DUE = 200  # scheduled messages of the channel that are looked at
-COUNTED = 2_000  # messages before this one that are looked at: an answer costs a few milliseconds at most
+_LINE = 200  # messages of the conversation that are read
+_DUE = 200  # scheduled messages of the channel that are read
+COUNTED = 2_000  # messages before this one that are read: a few milliseconds at most
 
 
 class MessageAhead(msgspec.Struct, frozen=True):
-    """A message of the same conversation that has not left either."""
+    """A message of the same conversation that is not sent either."""
 
     id: UUID
     bulk: bool
@@ -95,18 +95,18 @@ class MessageAhead(msgspec.Struct, frozen=True):
 
 
 class WaitFacts(msgspec.Struct, frozen=True):
-    """How the channel and the conversation stand, as far as other processes have written it."""
+    """The state of channel and conversation that decides when a message is sent."""
 
     pace: str
     owned: bool
     last_in_at: datetime | None
     opened_at: datetime | None
     line: list[MessageAhead]
-    sent: list[datetime]  # when the conversation's last messages left, the oldest first
+    sent: list[datetime]  # when the conversation's last messages were sent, the oldest first
 
 
 async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage, now: datetime) -> WaitFacts:
-    """All that decides about a queued message: a few rows, however long the queue is."""
+    """Return everything that decides about a queued message: a few rows, however long the queue is."""
     async with db.connection() as conn:
         head = await conn.fetchrow(
             """SELECT h.pace, h.send_floor, COALESCE(h.expires_at > now(), false) AS owned, v.last_in_at, v.opened_at
@@ -156,7 +156,7 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
 
 
 async def count_ahead(db: Database, channel_id: UUID, message: StoredMessage) -> int:
-    """How many messages of the channel leave before this one; looks back over so many rows and no more."""
+    """Count the channel's messages that are sent before this one, within a bounded number of rows."""
     async with db.connection() as conn:
         count: int = await conn.fetchval(
             """SELECT count(*) FROM (

@@ -1,4 +1,4 @@
-"""The commit that takes in what the network reports: statuses, messages and news, with their events."""
+"""The commit that receives what the network reports: statuses, messages and updates, with their events."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -21,22 +21,22 @@ from gatepost.store.pool import Connection, Database, keys_and_range
 
 _NETWORK_MEMORY = timedelta(days=30)
 _LATE = timedelta(minutes=5)
-_NO_TALK = ("system", "call")  # what a person did not write opens no customer-service window
+_NO_TALK = ("system", "call")  # what a person did not write does not open the customer-service window
 
 
 class StatusReport(msgspec.Struct, frozen=True):
-    """A status, in our words."""
+    """A status report of the network."""
 
     network_id: str
     state: State
     message_id: UUID | None
     error: dict[str, Any] | None
-    attempt: int | None = None  # which of our attempts it speaks of, where the network told
-    told: dict[str, Any] | None = None  # pricing and conversation, where the network told
+    attempt: int | None = None  # of ours, if the network reports it
+    told: dict[str, Any] | None = None  # pricing and conversation, if the network reports them
 
 
 class ReportBatch(msgspec.Struct, frozen=True):
-    """All that one batch brings."""
+    """Everything that one batch reports."""
 
     statuses: Sequence[StatusReport] = ()
     messages: Sequence[IncomingMessage] = ()
@@ -46,9 +46,9 @@ class ReportBatch(msgspec.Struct, frozen=True):
 async def receive_updates(
     db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime
 ) -> None:
-    """Takes in a batch. What is known already changes nothing and makes no event.
+    """Receive a batch. A repeated report changes nothing and emits no event.
 
-    Messages are changed before conversations: an owner notes its intents without the channel's lock, in that order too.
+    Messages are changed before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
     async with db.transaction(wakes=channel_id, sending=False) as conn:
         head = await lock_head(conn, channel_id)
@@ -68,21 +68,21 @@ async def receive_updates(
 
 
 async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[IncomingMessage]) -> list[StatusReport]:
-    """Statuses of messages that the business wrote on its own phone, which came before these did."""
+    """Return parked statuses of messages that the business wrote on its own phone."""
     echoes = [message.network_id for message in fresh if message.from_me]
     parked = await take_parked(conn, channel_id, echoes) if echoes else {}
     return [StatusReport(name, p.state, None, p.error, None, p.told) for name, found in parked.items() for p in found]
 
 
 def _floor(now: datetime) -> UUID:
-    """No network speaks of older messages."""
+    """Return the first id that a network may still report on."""
     return ids.floor_id(now - _NETWORK_MEMORY)
 
 
 async def _apply(
     conn: "Connection[Any]", channel_id: UUID, reports: Sequence[StatusReport], now: datetime
 ) -> list[StatusChange]:
-    """Finds each report's message — by our own id, else by the network's — and lets the report change it."""
+    """Find each report's message, by our id or else by the network's, and apply the report to it."""
     if not reports:
         return []
     changes = await _changes_by_id(conn, channel_id, [r.message_id for r in reports if r.message_id])
@@ -97,7 +97,7 @@ async def _apply(
             continue
         change = changes.setdefault(change.id, change)
         if report.state is State.FAILED and (report.attempt or change.attempt) < change.attempt:
-            continue  # an earlier attempt failed, whose answer was lost; the message is being sent again
+            continue  # an earlier attempt, whose answer was lost; the message is being sent again
         change.learn(report.network_id)
         change.step(report.state, report.error, report.told)
     await _park(conn, channel_id, parked, now)
@@ -128,7 +128,7 @@ async def _changes_by_network_id(
 async def _find_by_network_id(
     conn: "Connection[Any]", channel_id: UUID, network_ids: set[str], now: datetime
 ) -> list[Any]:
-    """The fall-back look-up."""
+    """Return messages by the network's ids."""
     rows: list[Any] = await conn.fetch(
         """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
                SELECT id, contact_id, state, attempt, phone, client_ref, network_id, incoming FROM messages
@@ -155,7 +155,7 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Sta
 async def _unknown_messages(
     conn: "Connection[Any]", channel_id: UUID, messages: Sequence[IncomingMessage], now: datetime
 ) -> list[IncomingMessage]:
-    """Leaves out what was taken in before, doubles within the batch, and echoes of what we sent ourselves."""
+    """Leave out messages that were received before, duplicates, and echoes of our own messages."""
     unique: dict[str, IncomingMessage] = {}
     for message in messages:
         unique.setdefault(message.network_id, message)
@@ -169,7 +169,7 @@ async def _unknown_messages(
 async def _known_in_their_second(
     conn: "Connection[Any]", channel_id: UUID, messages: Sequence[IncomingMessage]
 ) -> set[str]:
-    """A report that comes again names the same second, so that one partition is looked into, and little of it."""
+    """Return those known already. A repeated report names the same second: a narrow range of one partition."""
     if not messages:
         return set()
     lows, highs = zip(*(ids.second_of(message.at) for message in messages), strict=True)
@@ -189,7 +189,7 @@ async def _known_in_their_second(
 
 
 async def _own_echoes(conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str], now: datetime) -> set[str]:
-    """Messages that came back to us under an id of ours."""
+    """Return messages that were reported back under an id of ours."""
     ours = {id_: name for name in network_ids if (id_ := _own_id(name, now))}
     if not ours:
         return set()
@@ -202,18 +202,18 @@ async def _own_echoes(conn: "Connection[Any]", channel_id: UUID, network_ids: Se
 
 
 def _by_network(message: IncomingMessage, now: datetime) -> bool:
-    """Whether only the network's own id tells that a message is known; one that comes late may have been moved once."""
+    """Whether only the network's id shows that a message is known: its own id may differ each time."""
     return message.moved or message.from_me or now - message.at > _LATE
 
 
 def _own_id(network_id: str, now: datetime) -> UUID | None:
-    """Our id, where the network goes by it: an echo may be faster than the commit that notes the network's id."""
+    """Return our id if the network uses it: an echo may arrive before the commit that saves the network's id."""
     id_ = ids.read("", network_id)
     return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
 
 
 def _heard(fresh: Sequence[IncomingMessage], people: ContactResolver) -> list[ConversationActivity]:
-    """What the batch brought into each conversation. A reaction, an edit or a revoke is no new message to read."""
+    """Return the activity in each conversation. A reaction, an edit or a revoke does not count as unread."""
     found: dict[UUID, ConversationActivity] = {}
     for message in fresh:
         contact = people.of(message.person)

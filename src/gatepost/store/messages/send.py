@@ -1,4 +1,4 @@
-"""What the owner of a channel reads and writes on a message's way out. Every write carries the owner's epoch."""
+"""What the owner of a channel reads and writes to send messages. Every write carries the owner's epoch."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ _DAY = timedelta(hours=24)
 
 
 class QuotedMessage(msgspec.Struct, frozen=True):
-    """An earlier message that another one answers or is about."""
+    """An earlier message that another one answers or refers to."""
 
     network_id: str
     incoming: bool
@@ -27,7 +27,7 @@ class QuotedMessage(msgspec.Struct, frozen=True):
 
 
 class QueuedMessage(msgspec.Struct):
-    """A message that waits for its turn, as the owner remembers it."""
+    """A message in the owner's queue."""
 
     id: UUID
     contact_id: UUID
@@ -49,22 +49,22 @@ class QueuedMessage(msgspec.Struct):
     sending_at: datetime | None = None  # of its last attempt
     not_before: float = 0.0  # on the owner's monotonic clock
     turn: int = 0  # its place in the owner's queue
-    waits_since: datetime | None = None  # from when on what holds it back is not written yet; None: from the start
-    unknown_noted: bool = False  # whether its row says that its outcome is unknown
-    history: list[str] | None = None  # its attempts that failed, as they were when it was read
+    waits_since: datetime | None = None  # since when its delays are not saved yet; None: from the start
+    unknown_noted: bool = False  # whether its row has an unknown outcome
+    history: list[str] | None = None  # its failed attempts when it was read
     limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
 
 
 _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
               m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target, m.history,
               v.last_in_at, v.opened_at"""
-# Somebody who was deleted meanwhile has no conversation, and gets what was accepted for them all the same.
+# A contact that was deleted meanwhile has no conversation, and still gets the accepted messages.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[QueuedMessage]:
-    """The unsettled messages behind the cursor, in the order of their acceptance."""
+    """Return the unsettled messages after the cursor, in the order of acceptance."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
@@ -82,7 +82,7 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
 async def read_scheduled(
     db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], most: int
 ) -> list[QueuedMessage]:
-    """The scheduled messages whose time has come, but for those `loaded` already."""
+    """Return the scheduled messages that are due, except those `loaded` already."""
     async with db.connection() as conn:
         due = await conn.fetch(
             """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
@@ -107,7 +107,7 @@ async def read_scheduled(
 
 
 async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
-    """A status may settle a scheduled message behind its owner's back: its line in the timetable is left over."""
+    """Delete scheduled rows of messages that a status has settled meanwhile."""
     if settled:
         await conn.execute(
             "DELETE FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
@@ -125,7 +125,7 @@ class SendStart(msgspec.Struct, frozen=True):
 
 
 async def read_start(db: Database, channel_id: UUID, now: datetime) -> SendStart:
-    """The floor that the last owner noted, and the conversations opened in the last 24 hours."""
+    """Return the floor that the last owner saved, and the conversations opened in the last 24 hours."""
     async with db.connection() as conn:
         floor = await conn.fetchval("SELECT send_floor FROM channel_heads WHERE channel_id = $1", channel_id)
         rows = await conn.fetch(
@@ -137,7 +137,7 @@ async def read_start(db: Database, channel_id: UUID, now: datetime) -> SendStart
 
 
 async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, State]:
-    """How messages with an unknown outcome stand by now."""
+    """Return the current states of messages with an unknown outcome."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT id, state FROM messages
@@ -149,28 +149,28 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """About to be sent: committed before the network is called."""
+    """A message about to be sent; committed before the network is called."""
 
     message_id: UUID
     attempt: int
     opens: bool
-    waits: str | None = None  # what held it back until now: JSON
+    waits: str | None = None  # its delays: JSON
 
 
 class IntentResult(msgspec.Struct, frozen=True):
-    """Whether it may be sent, and whether it opened a conversation."""
+    """Whether the message may be sent, and whether it opened a conversation."""
 
     go: bool
     opened: bool
 
 
 async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], now: datetime) -> list[IntentResult]:
-    """Notes the attempts. A message that was settled meanwhile (canceled, or its status came) may not go.
+    """Save the attempts. A message that was settled meanwhile (canceled, or by a status) must not be sent.
 
-    One statement, one commit. The epoch is held against a change of owner only: an intent has no place in the order.
-    Whose conversation opens is what the message's own row says: its contact may have been joined with another. It is
-    locked first, in order, and then found by its key: somebody may have changed it while we waited for the lock.
-    An owner that repeats an intent did not hear that it was committed, and has not sent: it may go.
+    This is one statement and one commit. It blocks a change of owner only: an intent has no place in the order.
+    The message's row says whose conversation opens, since contacts may have been merged. The conversation is locked
+    first, in key order, and then found by its key: it may have changed while we waited for the lock.
+    An owner repeats an intent when it did not learn of the commit and has not sent: it may send.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     async with db.connection() as conn:
@@ -220,7 +220,7 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
 
 
 class SendResult(msgspec.Struct, frozen=True):
-    """How an attempt ended: sent, final, or to be tried again at `next_at` (state QUEUED)."""
+    """The result of an attempt: sent, final, or to be retried at `next_at` (state QUEUED)."""
 
     message_id: UUID
     attempt: int
@@ -229,21 +229,21 @@ class SendResult(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
     next_at: datetime | None = None
     send_at: datetime | None = None
-    alias: str | None = None  # the recipient's number as the network writes it, where it writes another
+    alias: str | None = None  # the recipient's number as the network writes it, if that differs
     told: dict[str, Any] | None = None
-    unopened: bool = False  # its intent opened a conversation, and the network would not have it
-    waits: str | None = None  # of a message that ends without an attempt: what held it back
+    unopened: bool = False  # its intent opened a conversation, which the network refused
+    waits: str | None = None  # of a message that ends without an attempt: its delays
 
 
 async def mark_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
-    """Writes how attempts ended, with the events that tell of it; returns the state of each message after that."""
+    """Save the results of attempts with their events. Return the state of each message after that."""
     async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
         current, event_buffer = await _current(conn, lease.channel_id, results), EventBuffer(head, now)
         if await _note_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
-            current = await _current(conn, lease.channel_id, results)  # some may be for another contact now
+            current = await _current(conn, lease.channel_id, results)  # contacts may have been merged
         known = [r.network_id for r in results if r.network_id]
         some_parked = any(row["some_parked"] for row in current.values())
         parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
@@ -260,7 +260,7 @@ async def mark_results(
 
 
 async def _note_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
-    """Keeps for the trace what held messages back that ended without leaving."""
+    """Save for the trace what delayed messages that ended without being sent."""
     if noted:
         noted = sorted(noted)
         await conn.execute(
@@ -288,7 +288,7 @@ async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[
 def _change_for(
     row: Any, result: SendResult, parked: dict[str, list[ParkedStatus]], now: datetime
 ) -> StatusChange | None:
-    """What this result does to its row: nothing when a status or a cancel has been faster."""
+    """Return the change of the row; None if a status or a cancel came first."""
     change = StatusChange.of(row)
     if result.state in (State.QUEUED, State.FAILED):
         if change.state is not State.SENDING or row["attempt"] != result.attempt:
@@ -306,7 +306,7 @@ def _change_for(
 
 
 async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[tuple[datetime, UUID]]) -> None:
-    """Takes settled messages out of the timetable."""
+    """Delete the scheduled rows of settled messages."""
     if done:
         await conn.execute(
             """DELETE FROM scheduled_messages
@@ -320,7 +320,7 @@ async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[t
 async def _note_aliases(
     people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any], event_buffer: EventBuffer
 ) -> bool:
-    """Some numbers are written in two ways: an answer from the other one is to find the same contact."""
+    """Save a recipient's number as the network writes it, so that an answer finds the same contact."""
     aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
     for alias, phone in aliases:
         await people.same(alias, phone)
@@ -329,7 +329,7 @@ async def _note_aliases(
 
 
 async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
-    """Rows as the owner remembers them, with what the network calls the messages that they answer or are about."""
+    """Return messages for the queue, with the network's ids of the messages they refer to."""
     named = [id_ for row in rows for id_ in (row["reply_to"], row["target"]) if id_]
     quoted = await _quoted(conn, channel_id, named)
     queue = []
@@ -359,7 +359,7 @@ async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequen
 
 
 def _words(type_: str, content: str) -> str:
-    """What the quoted bubble of a linked phone shows."""
+    """Return the text that a linked phone shows as the quote."""
     fields = msgspec.json.decode(content)
     words = fields.get("body") or fields.get("caption") if isinstance(fields, dict) else None
     return str(words or f"[{type_}]")[:200]

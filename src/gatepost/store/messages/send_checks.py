@@ -1,6 +1,6 @@
-"""What only the database can say against a send: reply, target, files, template, customer-service window, opt-out.
+"""Checks of a message that need the database: reply, target, files, template, customer-service window, opt-out.
 
-Each question is asked once per batch, and only where some item raises it.
+Each query runs once per batch, and only if an item needs it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from gatepost.store.templates import find_templates
 
 
 class CheckedItem(msgspec.Struct, frozen=True):
-    """One item of a batch, and whether the window counts for it."""
+    """One item of a batch, and whether the customer-service window applies to it."""
 
     draft: Draft
     any_document: bool
@@ -31,19 +31,19 @@ class CheckedItem(msgspec.Struct, frozen=True):
 
 
 class SendChecks(msgspec.Struct, frozen=True):
-    """What the database knows that a batch's items have to fit."""
+    """The rows that a batch's items are checked against."""
 
     messages: frozenset[UUID]
     files: Mapping[str, Any]
     templates: Mapping[tuple[str, str], Any]
     last_in: Mapping[str, datetime | None]
-    opted_out: frozenset[str] = frozenset()  # of those whom bulk is meant for
+    opted_out: frozenset[str] = frozenset()  # among the recipients of bulk messages
 
 
 async def read_send_checks(
     conn: "Connection[Any]", channel_id: UUID, items: Sequence[CheckedItem], last_in: Mapping[str, datetime | None]
 ) -> SendChecks:
-    """Looks up all that the items speak of."""
+    """Read everything that the items refer to."""
     drafts = [item.draft for item in items]
     named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
     files = {id_ for d in drafts for id_ in d.media_ids}
@@ -59,7 +59,7 @@ async def read_send_checks(
 
 
 def refusal(item: CheckedItem, grounds: SendChecks, now: datetime) -> GatepostError | None:
-    """What speaks against an item, if anything does."""
+    """Return the error of an item, if there is one."""
     try:
         _check(item, grounds, now)
     except GatepostError as error:
@@ -96,7 +96,7 @@ def _check_file(item: CheckedItem, media_id: str, row: Any) -> None:
 
 
 def _file_type(draft: Draft) -> str | None:
-    """As what a message carries its file: by its own type, or by that of its header."""
+    """Return the type of a message's file: its own type, or that of its header."""
     if draft.type in FILES:
         return draft.type
     content = msgspec.json.decode(draft.content)
@@ -126,7 +126,7 @@ async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str
 
 
 async def _opted_out(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> frozenset[str]:
-    """Who of these wants no marketing, whichever of their numbers was given. The caller holds the channel's head."""
+    """Return which of these numbers or aliases opted out of marketing. The caller holds the channel's head."""
     rows = await conn.fetch(
         """SELECT wanted.phone FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
                SELECT opted_out FROM contacts WHERE channel_id = $1 AND phone = wanted.phone

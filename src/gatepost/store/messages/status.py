@@ -1,6 +1,6 @@
-"""Changes of a message's state, gathered in memory and written in one statement.
+"""Changes of a message's state, collected in memory and written in one statement.
 
-Results of our own sends and reports of the network meet here; `may_follow` decides what changes anything.
+Results of our sends and reports of the network are both applied here; `may_follow` decides what changes anything.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
 
 
 class StatusStep(msgspec.Struct, frozen=True):
-    """One real change of state, which becomes one event."""
+    """One change of state, which becomes one event."""
 
     state: State
     previous: str
     error: dict[str, Any] | None
-    told: dict[str, Any] | None = None  # what the network said besides: pricing, conversation, held
+    told: dict[str, Any] | None = None  # what the network reports with it: pricing, conversation, held
 
 
 class ParkedStatus(msgspec.Struct, frozen=True):
-    """A status that came before we knew the network's id of its message."""
+    """A status that arrived before we knew the network's id of its message."""
 
     state: State
     error: dict[str, Any] | None
@@ -38,14 +38,14 @@ class ParkedStatus(msgspec.Struct, frozen=True):
 
 
 def park(state: State, error: dict[str, Any] | None, told: dict[str, Any] | None) -> str:
-    """A status as it is kept until its message is known."""
+    """Return a status as JSON, to be stored until its message is known."""
     return msgspec.json.encode(ParkedStatus(state, error, told)).decode()
 
 
 async def take_parked(
     conn: "Connection[Any]", channel_id: UUID, network_ids: Sequence[str]
 ) -> dict[str, list[ParkedStatus]]:
-    """Takes out the statuses that waited for these messages, each message's in their order."""
+    """Delete and return the parked statuses of these messages, each message's in order."""
     rows = await conn.fetch(
         """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
            RETURNING network_id, status""",
@@ -80,13 +80,13 @@ class StatusChange(msgspec.Struct):
 
     @classmethod
     def of(cls, row: Any) -> "StatusChange":
-        """Begins from the row as it stands (id, contact_id, phone, client_ref, state, attempt, network_id)."""
+        """Begin from a row (id, contact_id, phone, client_ref, state, attempt, network_id)."""
         who = row["id"], row["contact_id"], row["phone"], row["client_ref"]
         state = State(row["state"])
         return cls(*who, state, row["attempt"], row["network_id"], queued=state is State.QUEUED)
 
     def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
-        """Takes a report, if it tells anything new."""
+        """Apply a report, if it is new."""
         if told and "pricing" in told:
             self.pricing = told["pricing"]
             self.changed = True
@@ -98,24 +98,24 @@ class StatusChange(msgspec.Struct):
             self.changed = True
 
     def learn(self, network_id: str) -> None:
-        """Notes the network's id. The first one stays: a second send of the same message has another."""
+        """Save the network's id. The first one stays: a second send of the same message has another."""
         if self.network_id is None:
             self.network_id = network_id
             self.changed = True
 
     def note(self, attempt: int, error: dict[str, Any] | None, now: datetime) -> None:
-        """Keeps an attempt that did not succeed, for the trace."""
+        """Save a failed attempt, for the trace."""
         self.history = {"attempt": attempt, "at": now, "error": error}
         self.error = error
 
     def requeue(self, next_at: datetime | None) -> None:
-        """Back into the queue, not before `next_at`."""
+        """Return the message to the queue, not before `next_at`."""
         self.state = State.QUEUED
         self.next_at = next_at
         self.changed = True
 
     def number_events(self, free: Sequence[UUID]) -> list[NewEvent]:
-        """The events of this change, under the ids given."""
+        """Return the events of this change, with the given ids."""
         self.event_ids = list(free[: len(self.steps)])
         return [
             NewEvent(
@@ -137,7 +137,7 @@ class StatusChange(msgspec.Struct):
         ]
 
     def reached(self, state: State, now: datetime) -> datetime | None:
-        """When this batch brought the message to a state; None when it did not."""
+        """Return when this batch brought the message to a state; None if it did not."""
         return now if any(step.state is state for step in self.steps) else None
 
     def ended(self, now: datetime) -> datetime | None:
@@ -154,9 +154,9 @@ async def write_changes(
     told: Sequence[NewEvent] = (),
     by_owner: bool = False,
 ) -> None:
-    """Writes all changes of a batch, in key order, with their events, which follow those `told` already.
+    """Write all changes of a batch in key order, with their events, which follow the events in `told`.
 
-    Unless the owner itself writes, it learns from the head that messages which it holds in memory have changed.
+    Unless the owner writes, the head's `queue_version` tells it that messages in its memory have changed.
     """
     if not changes and not told:
         return

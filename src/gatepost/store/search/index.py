@@ -1,12 +1,12 @@
-"""Writing the blocks of words that `store/search/query.py` looks into.
+"""Writing the blocks of words that `store/search/query.py` reads.
 
-    messages behind the last block ── enough for one? ──► a new block
-    a message that came late, or was edited ────────────► its block is written again
+    messages after the last block ── enough for one? ──► a new block
+    a message that came late, or was edited ───────────► its block is written again
 
-A block is written once for some hundred messages, by the channel's owner: accepting a message writes no word. What is
-to be written is read first, in one snapshot; the words are computed with no transaction open
+The channel's owner writes a block once for some hundred messages: accepting a message writes no words. What is to be
+indexed is read first, in one snapshot; the words are computed with no transaction open
 (`services/search_indexing.py`); then each block is written in a transaction of its own, and the progress is saved last:
-work that was interrupted is repeated. A message that changes in between has an event, and the next step finds it.
+interrupted work is repeated. A message that changes in between has an event, and the next step finds it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,19 +24,19 @@ from gatepost.store.search.query import channel_prefix
 BLOCK = 128  # messages of a block
 FULL = 200  # with latecomers
 HEAVIEST = 500_000  # bytes of a block's words; PostgreSQL keeps less than a megabyte of them
-FAILURES = 2  # after which a message is set aside
+FAILURES = 2  # after which a message is skipped
 _EVENTS = 500
 
 
 class SizedMessage(msgspec.Struct, frozen=True):
-    """A message, and how many bytes its content has."""
+    """A message and the size of its content in bytes."""
 
     id: UUID
     size: int
 
 
 class StaleBlock(msgspec.Struct, frozen=True):
-    """A block that is to be written again: its end, and the messages that it covers by now."""
+    """A block to be written again: its end, and the messages that it covers now."""
 
     last_id: UUID
     messages: list[SizedMessage]
@@ -47,10 +47,10 @@ class PendingIndex(msgspec.Struct, frozen=True):
 
     closed: UUID
     seen: UUID
-    told: bool  # there are events behind the ones looked at before
-    behind: bool  # there are more events than one step looks at
+    told: bool  # there are new events
+    behind: bool  # there are more events than one step reads
     again: list[StaleBlock]
-    fresh: list[SizedMessage]  # the messages of the next block; empty where there are not enough
+    fresh: list[SizedMessage]  # the messages of the next block; empty if there are not enough
     set_aside: frozenset[UUID]
 
     @property
@@ -59,7 +59,7 @@ class PendingIndex(msgspec.Struct, frozen=True):
 
 
 class WordBlock(msgspec.Struct, frozen=True):
-    """A block as it is written."""
+    """A block as it is stored."""
 
     last_id: UUID
     ids: list[UUID]
@@ -68,14 +68,14 @@ class WordBlock(msgspec.Struct, frozen=True):
 
 
 def build_block(channel_id: UUID, last_id: UUID, found: Mapping[UUID, set[str]]) -> WordBlock:
-    """The block of these messages, in the order of their ids."""
+    """Return the block of these messages, in the order of their ids."""
     places = places_of(found.values())
     lines = "".join(f"{word}:{','.join(at)}\n" for word, at in places.items())
     return WordBlock(last_id, list(found), [channel_prefix(channel_id) + word for word in places], "\n" + lines)
 
 
 def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
-    """Every word, with the places of the messages that hold it."""
+    """Return every word with the positions of the messages that contain it."""
     places: dict[str, list[str]] = {}
     for place, words in enumerate(messages, 1):
         for word in words:
@@ -87,7 +87,7 @@ def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
 
 
 async def read_pending(db: Database, lease: Lease) -> PendingIndex:
-    """What is to be indexed, in one snapshot: a message in it that changes later has an event that is not in it."""
+    """Read what is to be indexed, in one snapshot: a message that changes later has a later event."""
     channel_id = lease.channel_id
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
         closed, seen = await _progress(conn, channel_id)
@@ -95,7 +95,7 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
         spans = await _spans_of(conn, channel_id, late)
         again = [StaleBlock(upper, await _covered(conn, channel_id, lower, upper)) for lower, upper in spans]
         behind = len(told) == _EVENTS
-        # Only once all is told: else the messages of this block would be taken for latecomers of it.
+        # Only after all events: else the messages of this block would be taken for late ones.
         fresh = [] if behind else await _next_block(conn, channel_id, closed)
         looked_at = [message.id for messages in (*(one.messages for one in again), fresh) for message in messages]
         set_aside = await _set_aside(conn, channel_id, looked_at)
@@ -103,7 +103,7 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
 
 
 async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
-    """How far it is; before the first block nobody is late, whatever has been told."""
+    """Return the progress; before the first block no message is late."""
     row = await conn.fetchrow("SELECT closed, seen FROM search_progress WHERE channel_id = $1", channel_id)
     if row is not None and row["closed"] != ids.ZERO:
         return row["closed"], row["seen"]
@@ -114,7 +114,7 @@ async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UU
 async def _latecomers(
     conn: "Connection[Any]", channel_id: UUID, seen: UUID, closed: UUID
 ) -> tuple[list[UUID], list[UUID]]:
-    """The next events, and the messages they name that belong into a block that is written already."""
+    """Return the next events, and the messages they report that belong to an existing block."""
     rows = await conn.fetch(
         "SELECT id, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         channel_id,
@@ -126,7 +126,7 @@ async def _latecomers(
 
 
 async def _spans_of(conn: "Connection[Any]", channel_id: UUID, late: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
-    """What the blocks of these messages cover: from the block before, to their own end."""
+    """Return what the blocks of these messages cover: from the block before to their own end."""
     rows = await conn.fetch(
         """SELECT DISTINCT before.last_id AS lower, own.last_id AS upper FROM unnest($2::uuid[]) AS late (id)
            CROSS JOIN LATERAL (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= late.id
@@ -151,7 +151,7 @@ async def _covered(conn: "Connection[Any]", channel_id: UUID, lower: UUID, upper
 
 
 async def _next_block(conn: "Connection[Any]", channel_id: UUID, closed: UUID) -> list[SizedMessage]:
-    """The messages of the next block, where there are enough for one."""
+    """Return the messages of the next block, if there are enough."""
     last = await conn.fetchval(
         "SELECT id FROM messages WHERE channel_id = $1 AND id > $2 ORDER BY id OFFSET $3 LIMIT 1",
         channel_id,
@@ -162,7 +162,7 @@ async def _next_block(conn: "Connection[Any]", channel_id: UUID, closed: UUID) -
 
 
 async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequence[UUID]) -> frozenset[UUID]:
-    """Those of the messages that failed too often."""
+    """Return those of the messages that failed too often."""
     rows = await conn.fetch(
         """SELECT message_id FROM search_failures
            WHERE channel_id = $1 AND message_id = ANY ($2::uuid[]) AND failures >= $3""",
@@ -177,7 +177,7 @@ async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequen
 
 
 async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Sequence[WordBlock]) -> None:
-    """Writes a block again, as one or as several. Only the owner of the channel may."""
+    """Replace a block by one or several. Only the owner of the channel may."""
     async with db.transaction() as conn:
         await fence_epoch(conn, lease.channel_id, lease.epoch)
         await _delete(conn, lease.channel_id, last_id)
@@ -186,7 +186,7 @@ async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Seque
 
 
 async def write_block(db: Database, lease: Lease, pending: PendingIndex, new: WordBlock | None) -> None:
-    """Writes the new block, if there is one, and how far it is. Only the owner of the channel may."""
+    """Write the new block, if there is one, and the progress. Only the owner of the channel may."""
     async with db.transaction() as conn:
         await fence_epoch(conn, lease.channel_id, lease.epoch)
         if new:
@@ -223,7 +223,7 @@ async def _save_progress(conn: "Connection[Any]", channel_id: UUID, closed: UUID
 
 
 async def block_fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
-    """Whether PostgreSQL takes a block; it is not kept."""
+    """Whether PostgreSQL accepts a block; it is not stored."""
     try:
         async with db.connection() as conn:
             trial = conn.transaction()
@@ -239,7 +239,7 @@ async def block_fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
 
 
 async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -> list[UUID]:
-    """Counts a failure for each of the messages; returns those that are set aside from now on."""
+    """Count a failure for each of the messages. Return those that are skipped from now on."""
     async with db.transaction() as conn:
         await fence_epoch(conn, lease.channel_id, lease.epoch)
         rows = await conn.fetch(
@@ -254,7 +254,7 @@ async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -
 
 
 async def forget_blocks(db: Database, now: datetime, days: int) -> None:
-    """Deletes blocks whose messages are no longer kept, and what is known of messages that failed."""
+    """Delete blocks and failures of messages that are no longer kept."""
     first = ids.floor_id(now - timedelta(days=days))
     async with db.connection() as conn:
         await conn.execute(
