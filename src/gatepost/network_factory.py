@@ -22,7 +22,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.device_role import device_address
 from gatepost.store.links import LinkRow
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.link_fetch import dial_network_file
+from gatepost.webhooks.link_fetch import open_network_file
 
 
 class NetworkFactory:
@@ -39,7 +39,7 @@ class NetworkFactory:
         self._settings = settings
         self._vault = vault
         self._database_url = database_url
-        guarded_client = partial(dial_network_file, guard, settings.cloud.connect_timeout)
+        guarded_client = partial(open_network_file, guard, settings.cloud.connect_timeout)
         self._parts = NetworkParts(settings, guarded_client, self._device_store, vault.derived, start_loop)
         self._connectors: dict[str, Connector] = {}
 

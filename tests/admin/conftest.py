@@ -1,4 +1,4 @@
-"""An administrator's desk: a database, a vault, a moment, and two tenants to keep apart."""
+"""Fixtures of the admin tests: a database, a vault, a time, and two tenants."""
 
 import uuid
 from collections.abc import AsyncIterator, Iterator

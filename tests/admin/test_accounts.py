@@ -29,12 +29,12 @@ async def test_a_new_account_is_on_trial(own_db: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "a" * 100, "Loja São João"])
-async def test_names_that_fit(db: Database, name: str) -> None:
+async def test_valid_names(db: Database, name: str) -> None:
     assert (await make(db, name)).name == name
 
 
 @pytest.mark.parametrize("name", ["", "a" * 101, "  ", "a\nb", "\x1b[31mred", "a\x00", "\ud800"])
-async def test_names_that_do_not(db: Database, name: str) -> None:
+async def test_invalid_names(db: Database, name: str) -> None:
     with pytest.raises(Invalid) as caught:
         await make(db, name)
     assert caught.value.fields[0].field == "name"
@@ -98,19 +98,19 @@ async def test_usage_is_of_one_account_and_one_month(db: Database, tenants: Tena
 
 
 async def test_an_unknown_account_is_not_found(db: Database) -> None:
-    nobody: UUID = ids.new_id(NOW)
+    unknown: UUID = ids.new_id(NOW)
     calls = [
-        accounts.get_account(db, nobody),
-        accounts.change_plan(db, nobody, "starter", plans=PLANS),
-        accounts.suspend_account(db, nobody),
-        accounts.resume_account(db, nobody),
-        accounts.extend_trial(db, nobody, 1, NOW),
-        accounts.add_addon(db, nobody, API_ACCESS, NOW),
-        accounts.remove_addon(db, nobody, API_ACCESS),
+        accounts.get_account(db, unknown),
+        accounts.change_plan(db, unknown, "starter", plans=PLANS),
+        accounts.suspend_account(db, unknown),
+        accounts.resume_account(db, unknown),
+        accounts.extend_trial(db, unknown, 1, NOW),
+        accounts.add_addon(db, unknown, API_ACCESS, NOW),
+        accounts.remove_addon(db, unknown, API_ACCESS),
     ]
     for call in calls:
-        with pytest.raises(NotFound, match=ids.show("acc", nobody)) as caught:
+        with pytest.raises(NotFound, match=ids.show("acc", unknown)) as caught:
             await call
         assert isinstance(caught.value, GatepostError)
     with pytest.raises(NotFound):
-        await accounts.usage_of(db, nobody, PLANS, NOW)
+        await accounts.usage_of(db, unknown, PLANS, NOW)

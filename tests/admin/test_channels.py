@@ -186,10 +186,10 @@ async def test_channels_of_another_account_are_not_found(db: Database, vault: Va
 
 
 async def test_an_unknown_account_gets_no_channel(db: Database, vault: Vault) -> None:
-    nobody = ids.new_id(NOW)
+    unknown = ids.new_id(NOW)
     with pytest.raises(NotFound):
-        await make(db, vault, nobody)
-    assert await list_channels(db, nobody) == []
+        await make(db, vault, unknown)
+    assert await list_channels(db, unknown) == []
 
 
 async def test_with_a_channel_goes_what_belongs_to_it(db: Database, vault: Vault, tenants: Tenants) -> None:

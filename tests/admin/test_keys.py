@@ -60,7 +60,7 @@ async def test_only_the_hash_is_kept(db: Database, tenants: Tenants) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "x" * 101, " "])
-async def test_names_that_do_not_fit(db: Database, tenants: Tenants, name: str) -> None:
+async def test_invalid_names(db: Database, tenants: Tenants, name: str) -> None:
     with pytest.raises(Invalid, match="name"):
         await keys.create_key(db, tenants.my_channel, name, now=NOW)
     await keys.create_key(db, tenants.my_channel, "x" * 100, now=NOW)
@@ -115,7 +115,7 @@ async def test_the_overlap_has_bounds(db: Database, tenants: Tenants) -> None:
     await keys.rotate_key(db, tenants.my_channel, old.key.id, overlap=timedelta(days=30), now=NOW)
 
 
-async def test_a_revoked_key_is_over(db: Database, tenants: Tenants) -> None:
+async def test_a_revoked_key_cannot_be_used(db: Database, tenants: Tenants) -> None:
     made = await keys.create_key(db, tenants.my_channel, "Store", now=NOW)
     await keys.revoke_key(db, tenants.my_channel, made.key.id, NOW)
     again = await keys.revoke_key(db, tenants.my_channel, made.key.id, NOW + HOUR)

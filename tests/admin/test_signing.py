@@ -1,4 +1,4 @@
-"""The secrets of endpoints: made, rotated, counted, and never lost between two who rotate at once."""
+"""The secrets of endpoints: created, rotated, limited, and never lost in concurrent rotations."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ async def made(db: Database, vault: Vault, tenants: Tenants) -> NewEndpoint:
     return await endpoints.create_endpoint(db, vault, tenants.my_channel, URL, now=NOW)
 
 
-class Desk:
+class Rotator:
     """Rotates the secret of one endpoint."""
 
     def __init__(self, db: Database, vault: Vault, made: NewEndpoint) -> None:
@@ -43,77 +43,77 @@ class Desk:
 
 
 @pytest.fixture
-def desk(db: Database, vault: Vault, made: NewEndpoint) -> Desk:
+def rotator(db: Database, vault: Vault, made: NewEndpoint) -> Rotator:
     """Give hands for the endpoint."""
-    return Desk(db, vault, made)
+    return Rotator(db, vault, made)
 
 
-async def test_old_secrets_sign_until_their_time_is_over_and_not_a_moment_longer(desk: Desk, made: NewEndpoint) -> None:
-    second = await desk.rotate(timedelta(hours=2))
-    third = await desk.rotate(timedelta(hours=5), NOW + timedelta(hours=1))
+async def test_old_secrets_sign_until_they_expire(rotator: Rotator, made: NewEndpoint) -> None:
+    second = await rotator.rotate(timedelta(hours=2))
+    third = await rotator.rotate(timedelta(hours=5), NOW + timedelta(hours=1))
     one, two, three = made.secret, second.secret, third.secret
     for hours, wanted in ((1, [three, two, one]), (2, [three, two]), (6, [three])):
         end = NOW + timedelta(hours=hours)
-        assert await desk.live(end) == wanted
-    assert await desk.live(NOW + timedelta(hours=2) - SECOND / 1000) == [three, two, one]
-    assert await desk.live(NOW + timedelta(hours=6) - SECOND / 1000) == [three, two]
+        assert await rotator.live(end) == wanted
+    assert await rotator.live(NOW + timedelta(hours=2) - SECOND / 1000) == [three, two, one]
+    assert await rotator.live(NOW + timedelta(hours=6) - SECOND / 1000) == [three, two]
 
 
-async def test_a_shorter_overlap_ends_older_ones_sooner_and_none_ends_all(desk: Desk) -> None:
-    await desk.rotate(timedelta(days=7))
-    third = await desk.rotate(timedelta(minutes=1))
-    assert len(await desk.live(NOW + timedelta(minutes=1) - SECOND)) == 3
-    assert await desk.live(NOW + timedelta(minutes=1)) == [third.secret]
-    last = await desk.rotate(timedelta(0))
-    assert await desk.live(NOW) == [last.secret]
-    assert len(await desk.kept()) == 1
+async def test_a_shorter_overlap_ends_older_ones_sooner_and_none_ends_all(rotator: Rotator) -> None:
+    await rotator.rotate(timedelta(days=7))
+    third = await rotator.rotate(timedelta(minutes=1))
+    assert len(await rotator.live(NOW + timedelta(minutes=1) - SECOND)) == 3
+    assert await rotator.live(NOW + timedelta(minutes=1)) == [third.secret]
+    last = await rotator.rotate(timedelta(0))
+    assert await rotator.live(NOW) == [last.secret]
+    assert len(await rotator.kept()) == 1
 
 
 @pytest.mark.parametrize(
     ("overlap", "good"),
     [(-SECOND, False), (timedelta(0), True), (OVERLAP_MAX, True), (OVERLAP_MAX + SECOND, False)],
 )
-async def test_an_overlap_is_at_most_seven_days(desk: Desk, overlap: timedelta, good: bool) -> None:
-    before = await desk.kept()
+async def test_an_overlap_is_at_most_seven_days(rotator: Rotator, overlap: timedelta, good: bool) -> None:
+    before = await rotator.kept()
     if good:
-        await desk.rotate(overlap)
+        await rotator.rotate(overlap)
         return
     with pytest.raises(Invalid, match="604800"):
-        await desk.rotate(overlap)
-    assert await desk.kept() == before
+        await rotator.rotate(overlap)
+    assert await rotator.kept() == before
 
 
-async def test_at_most_ten_secrets_live(desk: Desk) -> None:
+async def test_at_most_ten_secrets_live(rotator: Rotator) -> None:
     for count in range(2, LIVE_MAX + 1):
-        await desk.rotate(timedelta(hours=count))
-        assert len(await desk.live(NOW)) == count
-    before = await desk.kept()
+        await rotator.rotate(timedelta(hours=count))
+        assert len(await rotator.live(NOW)) == count
+    before = await rotator.kept()
     with pytest.raises(Conflict, match="at most 10"):
-        await desk.rotate(timedelta(hours=1))
-    assert await desk.kept() == before
+        await rotator.rotate(timedelta(hours=1))
+    assert await rotator.kept() == before
     # One whose time is over makes room, and so does the end of all.
-    await desk.rotate(timedelta(hours=1), NOW + timedelta(hours=2))
-    assert len(await desk.live(NOW + timedelta(hours=2))) == LIVE_MAX
-    await desk.rotate(timedelta(0))
-    assert len(await desk.live(NOW)) == 1
+    await rotator.rotate(timedelta(hours=1), NOW + timedelta(hours=2))
+    assert len(await rotator.live(NOW + timedelta(hours=2))) == LIVE_MAX
+    await rotator.rotate(timedelta(0))
+    assert len(await rotator.live(NOW)) == 1
 
 
-async def test_who_rotate_at_once_lose_no_secret(desk: Desk, made: NewEndpoint) -> None:
-    results = await asyncio.gather(*(desk.rotate(timedelta(hours=1)) for _ in range(4)))
-    assert set(await desk.live(NOW)) == {made.secret, *(one.secret for one in results)}
+async def test_concurrent_rotations_lose_no_secret(rotator: Rotator, made: NewEndpoint) -> None:
+    results = await asyncio.gather(*(rotator.rotate(timedelta(hours=1)) for _ in range(4)))
+    assert set(await rotator.live(NOW)) == {made.secret, *(one.secret for one in results)}
 
 
-async def test_from_a_shared_secret_to_a_public_key_and_back(desk: Desk, made: NewEndpoint) -> None:
-    second = await desk.rotate(timedelta(hours=1), kind="v1a")
+async def test_from_a_shared_secret_to_a_public_key_and_back(rotator: Rotator, made: NewEndpoint) -> None:
+    second = await rotator.rotate(timedelta(hours=1), kind="v1a")
     assert second.secret.startswith("whpk_")
-    assert [one.signing for one in await desk.kept()] == ["v1a", "v1"]
-    assert await desk.live(NOW) == [second.secret, made.secret]
-    third = await desk.rotate(timedelta(hours=1))
+    assert [one.signing for one in await rotator.kept()] == ["v1a", "v1"]
+    assert await rotator.live(NOW) == [second.secret, made.secret]
+    third = await rotator.rotate(timedelta(hours=1))
     assert third.secret.startswith("whpk_")
     assert third.secret != second.secret
-    assert (await desk.rotate(timedelta(hours=1), kind="v1")).secret.startswith("whsec_")
+    assert (await rotator.rotate(timedelta(hours=1), kind="v1")).secret.startswith("whsec_")
     with pytest.raises(Invalid, match="v1, v1a"):
-        await desk.rotate(timedelta(hours=1), kind="v2")
+        await rotator.rotate(timedelta(hours=1), kind="v2")
 
 
 async def test_the_private_half_is_never_shown(db: Database, vault: Vault, tenants: Tenants) -> None:
@@ -146,7 +146,7 @@ def test_a_private_key_is_a_seed_and_its_public_key() -> None:
     "secret",
     ["whsk_", "whsk_QUJD", "whsk_" + "A" * 88, "whsk_é", "whpk_QUJD", "whpk_" + "A" * 48, "whsec_QUJD"],
 )
-def test_a_key_that_is_none_is_refused_without_being_quoted(secret: str) -> None:
+def test_an_invalid_key_is_rejected_without_being_shown(secret: str) -> None:
     with pytest.raises(ValueError, match=r"signing secret") as caught:
         decode_check(secret)
     assert secret.partition("_")[2] not in str(caught.value) or secret.endswith("_")

@@ -1,4 +1,4 @@
-"""A database opens with its own key only, and no new key is made while it holds secrets."""
+"""A database opens only with its own key, and no new key is created while it has secrets."""
 
 import base64
 from pathlib import Path
@@ -25,7 +25,7 @@ async def store_secret(db: Database, vault: Vault, kind: str) -> None:
         await endpoints.create_endpoint(db, vault, made.id, "https://shop.example.com/hook", now=NOW)
 
 
-async def test_a_new_database_takes_a_new_key_and_keeps_to_it(own_db: Database, tmp_path: Path) -> None:
+async def test_a_new_database_accepts_a_new_key_and_then_only_that_one(own_db: Database, tmp_path: Path) -> None:
     first = await unlock(own_db, "", tmp_path)
     again = await unlock(own_db, "", tmp_path)
     assert again.open(first.seal(b"x", b"y"), b"y") == b"x"

@@ -13,11 +13,11 @@ from tests.admin.conftest import NOW, Tenants
 
 @pytest.fixture
 def email() -> str:
-    """Give an address that nobody has yet."""
+    """Return an address that no user has yet."""
     return f"ana-{uuid.uuid4().hex}@example.com"
 
 
-async def test_a_password_is_made_up_and_works(db: Database, tenants: Tenants, email: str) -> None:
+async def test_a_generated_password_works(db: Database, tenants: Tenants, email: str) -> None:
     made = await users.create_user(db, tenants.mine, email.title(), now=NOW)
     assert len(made.password) >= 20
     assert made.password not in made.user.password_hash
@@ -36,7 +36,7 @@ async def test_an_address_belongs_to_one_user_anywhere(db: Database, tenants: Te
 
 
 @pytest.mark.parametrize("email", ["", "ana", "@example.com", "ana@", "a b@example.com", "a@b@c", "ana@example..com"])
-def test_addresses_that_are_none(email: str) -> None:
+def test_invalid_addresses(email: str) -> None:
     with pytest.raises(Invalid, match="email"):
         users.check_email(email)
 
@@ -85,8 +85,8 @@ async def test_users_of_another_account_are_not_found(db: Database, tenants: Ten
 
 
 async def test_an_unknown_account_has_no_users(db: Database, email: str) -> None:
-    nobody = ids.new_id(NOW)
+    unknown = ids.new_id(NOW)
     with pytest.raises(NotFound):
-        await users.create_user(db, nobody, email, now=NOW)
+        await users.create_user(db, unknown, email, now=NOW)
     with pytest.raises(NotFound):
-        await users.list_users(db, nobody)
+        await users.list_users(db, unknown)

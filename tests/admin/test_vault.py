@@ -1,4 +1,4 @@
-"""The vault opens what it sealed, where it sealed it, and nothing else."""
+"""The vault decrypts what it encrypted, in the same context, and nothing else."""
 
 import base64
 import stat
@@ -68,7 +68,7 @@ def test_the_key_is_made_once_and_for_the_owner_only(tmp_path: Path) -> None:
     assert [path.name for path in data.iterdir()] == [KEY_FILE]
 
 
-def test_of_many_makers_one_wins(tmp_path: Path) -> None:
+def test_one_of_many_writers_wins(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
         made = list(pool.map(lambda _: load_or_make_key("", tmp_path), range(16)))
     assert len(set(made)) == 1

@@ -5,7 +5,7 @@ from typing import Any
 from tests.conftest import Receiver
 from tests.gateway.checks import PERSON, TEXT, check_refused, until
 from tests.house import House, running_house
-from tests.webhooks.test_reach import LITERALS
+from tests.webhooks.test_forbidden_targets import LITERALS
 
 HOOKS = "/api/v1/webhooks"
 SEND = "/api/v1/message/send"

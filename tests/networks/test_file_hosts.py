@@ -14,10 +14,10 @@ from gatepost.networks.cloud.file_hosts import FileHosts, same_origin
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from gatepost.settings import BadSettings, load
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.link_fetch import dial_network_file
+from gatepost.webhooks.link_fetch import open_network_file
 from tests.conftest import Answer, Received, Receiver
+from tests.webhooks.test_forbidden_targets import OK, listening
 from tests.webhooks.test_http_post import certify, names
-from tests.webhooks.test_reach import OK, listening
 
 FILE = RemoteMedia("900", "image/png")
 LISTED = frozenset({"files.example", "other.example:8443"})
@@ -95,7 +95,7 @@ async def test_a_listed_host_is_dialled_through_the_guard(receiver: Receiver, tm
     forger, (context, root) = Forger(receiver), certify("files.example", tmp_path)
     async with listening(OK, tls=context) as host:
         guard = Guard(["127.0.0.0/8"], names(["127.0.0.1"]))
-        dial = partial(dial_network_file, guard, 5.0, "ana", roots=[root])
+        dial = partial(open_network_file, guard, 5.0, "ana", roots=[root])
         forger.where = f"https://files.example:{host.port}/a"
         files = FileHosts(frozenset({f"files.example:{host.port}"} if listed else {"files.example"}), dial)
         if listed:
@@ -110,7 +110,7 @@ async def test_a_listed_host_is_dialled_through_the_guard(receiver: Receiver, tm
 async def test_a_listed_host_that_leads_inside_gets_nothing(receiver: Receiver, tmp_path: Path) -> None:
     forger, (context, root) = Forger(receiver), certify("files.example", tmp_path)
     async with listening(OK, tls=context) as host:
-        dial = partial(dial_network_file, Guard([], names(["127.0.0.1"])), 5.0, "ana", roots=[root])
+        dial = partial(open_network_file, Guard([], names(["127.0.0.1"])), 5.0, "ana", roots=[root])
         forger.where = f"https://files.example:{host.port}/a"
         with pytest.raises(CallFailed) as failed:
             await forger.get(FileHosts(frozenset({f"files.example:{host.port}"}), dial))
@@ -123,7 +123,7 @@ async def test_no_redirect_takes_the_token_elsewhere(receiver: Receiver, tmp_pat
         moved = f"HTTP/1.1 302 Found\r\nlocation: https://files.example:{evil.port}/\r\ncontent-length: 0\r\n\r\n"
         async with listening(moved.encode(), tls=context) as host:
             guard = Guard(["127.0.0.0/8"], names(["127.0.0.1"]))
-            dial = partial(dial_network_file, guard, 5.0, "ana", roots=[root])
+            dial = partial(open_network_file, guard, 5.0, "ana", roots=[root])
             forger.where = f"https://files.example:{host.port}/a"
             with pytest.raises(CallFailed) as failed:
                 await forger.get(FileHosts(frozenset({f"files.example:{host.port}"}), dial))

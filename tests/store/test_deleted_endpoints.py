@@ -1,4 +1,4 @@
-"""An endpoint that is deleted in the very moment in which one of its deliveries is to come again: nothing stays."""
+"""An endpoint that is deleted while one of its deliveries is to be retried: no retry is left."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
@@ -10,9 +10,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.model.delivery import EXHAUSTED, PENDING, DeliveryState
 from gatepost.services.deliveries import check_retry
-from gatepost.store.deliveries.queue import DeliveryState
 from gatepost.store.deliveries.record import AttemptRecord, DeliveryRecord, OrderedWait, record_attempts
 from gatepost.store.deliveries.recover import recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
@@ -27,7 +26,7 @@ LATER = NOW + timedelta(minutes=1)
 
 @asynccontextmanager
 async def somebody_in_the_way(url: str, statement: str, *keys: UUID) -> AsyncIterator[None]:
-    """Another transaction that holds a row, and undoes what it did."""
+    """Another transaction that locks a row, and is rolled back."""
     conn: Any = await asyncpg.connect(url)
     try:
         transaction = conn.transaction()
@@ -40,7 +39,7 @@ async def somebody_in_the_way(url: str, statement: str, *keys: UUID) -> AsyncIte
 
 
 async def until_waiting(stage: Stage, wanted: int, *work: "asyncio.Task[Any]") -> None:
-    """So many statements wait for a lock, or some of the work is done."""
+    """Wait until this many statements wait for a lock, or some of the work is done."""
     async with asyncio.timeout(PATIENCE), stage.db.connection() as conn:
         while not any(task.done() for task in work):
             waiting = await conn.fetchval(
@@ -58,7 +57,7 @@ def failed(hook: UUID, event: UUID) -> AttemptRecord:
 
 
 async def delete_meanwhile(url: str, stage: Stage, hook: UUID, event: UUID, work: Awaitable[Any], held: str) -> None:
-    """Deletes the endpoint while the work stands at a row that another transaction holds."""
+    """Delete the endpoint while the work waits for a row that another transaction has locked."""
     async with somebody_in_the_way(url, held, stage.channel_id, hook, event):
         writing: asyncio.Task[Any] = asyncio.ensure_future(work)
         await until_waiting(stage, 1, writing)
@@ -73,7 +72,7 @@ INSERTED = "INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, nex
 LOCKED = """SELECT 1 FROM deliveries WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3 FOR UPDATE"""
 
 
-async def test_an_attempt_that_failed_in_this_moment_leaves_no_retry_behind(stage: Stage, common_url: str) -> None:
+async def test_an_attempt_that_fails_meanwhile_leaves_no_retry(stage: Stage, common_url: str) -> None:
     await stage.take_over()
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
@@ -83,9 +82,7 @@ async def test_an_attempt_that_failed_in_this_moment_leaves_no_retry_behind(stag
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_a_delivery_that_somebody_asks_for_again_in_this_moment_leaves_none(
-    stage: Stage, common_url: str
-) -> None:
+async def test_a_retry_that_is_requested_meanwhile_leaves_none(stage: Stage, common_url: str) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
@@ -94,7 +91,7 @@ async def test_a_delivery_that_somebody_asks_for_again_in_this_moment_leaves_non
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_a_recovery_in_this_moment_leaves_none(stage: Stage, common_url: str) -> None:
+async def test_a_recovery_meanwhile_leaves_none(stage: Stage, common_url: str) -> None:
     await stage.take_over()
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
@@ -106,7 +103,7 @@ async def test_a_recovery_in_this_moment_leaves_none(stage: Stage, common_url: s
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage: Stage, ordered: bool) -> None:
+async def test_an_attempt_after_the_deletion_is_logged_and_not_retried(stage: Stage, ordered: bool) -> None:
     await stage.take_over()
     gone = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
     left = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
@@ -122,7 +119,7 @@ async def test_what_comes_after_the_deletion_is_logged_and_not_tried_again(stage
     assert {row["endpoint_id"] for row in await stage.rows("delivery_attempts")} == {gone, left}
 
 
-async def test_the_retries_go_with_their_endpoint_and_those_of_others_stay(stage: Stage) -> None:
+async def test_retries_are_deleted_with_their_endpoint_and_those_of_others_stay(stage: Stage) -> None:
     hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     for hook in hooks:

@@ -1,4 +1,4 @@
-"""The plans of deliveries that come again: by their keys and their time, however many wait."""
+"""The plans of retries: by their keys and their time, however many wait."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
-    DeliveryState,
     next_retry,
     read_pending,
     read_retries,
@@ -67,7 +67,7 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
 
 
 async def fill_lines(url: str, channel_id: UUID) -> None:
-    """Thousands that wait: some for their time, most behind others."""
+    """Add thousands of retries: some scheduled, most deferred."""
     conn = await asyncpg.connect(url)
     await conn.execute(
         """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
@@ -90,7 +90,7 @@ def attempt(event_id: UUID, state: DeliveryState, *, retried: bool) -> AttemptRe
 
 
 async def move_lines(s: Scene) -> None:
-    """One fails, others stand behind it, it is done, the next one moves up."""
+    """One fails, others are deferred, it succeeds, the next one is due."""
     db, channel_id, lease = s.stage.db, s.stage.channel_id, s.stage.lease
     due = [d.event_id for d in await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10, ordered=True)]
     assert len(due) >= 5
@@ -138,7 +138,7 @@ WORKS: list[Work] = [move_lines, look_ahead, leave_lines, change_state, keep_up]
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
-def test_no_line_is_read_but_by_its_key(observed: Observed, work: Work) -> None:
+def test_conversations_are_read_only_by_their_key(observed: Observed, work: Work) -> None:
     assert observed[work.__name__]
     for plan in observed[work.__name__]:
         assert plan.seq_scans() == [], plan.query

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.model.delivery import EXHAUSTED, PENDING
+from gatepost.model.delivery import EXHAUSTED, PENDING, DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
@@ -22,7 +22,6 @@ from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
-    DeliveryState,
     next_retry,
     read_pending,
     read_retries,

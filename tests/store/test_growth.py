@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.deliveries.queue import DeliveryState, read_pending
+from gatepost.model.delivery import DeliveryState
+from gatepost.store.deliveries.queue import read_pending
 from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.events import read_feed_page
 from gatepost.store.partitions import make_partitions

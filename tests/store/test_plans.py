@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.delivery import DeliveryState
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, Person, StatusUpdate
 from gatepost.store.channel_head import save_pace
 from gatepost.store.deliveries.log import list_attempts
-from gatepost.store.deliveries.queue import DeliveryState, next_retry, read_pending, read_retries
+from gatepost.store.deliveries.queue import next_retry, read_pending, read_retries
 from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page

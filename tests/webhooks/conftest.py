@@ -7,7 +7,7 @@ import pytest
 
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, Receiver, common_database
-from tests.webhooks.stage import Stage, set_stage
+from tests.webhooks.stage import Stage, make_stage
 
 
 @pytest.fixture(scope="package")
@@ -21,7 +21,7 @@ def common_url(postgres_server: PostgresServer) -> Iterator[str]:
 async def stage(common_url: str, receiver: Receiver) -> AsyncIterator[Stage]:
     """Give a channel with its own clock, and a receiver for its endpoints."""
     db = await Database.connect(common_url, connections=4)
-    one = await set_stage(db, receiver)
+    one = await make_stage(db, receiver)
     yield one
     for deliverer in one.deliverers.values():
         await deliverer.settled()

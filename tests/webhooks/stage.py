@@ -1,10 +1,10 @@
-"""A stage for deliveries: a channel with endpoints at a real receiver, and a clock that is moved by hand.
+"""A stage for deliveries: a channel with endpoints at a real receiver, and a clock that the test moves.
 
-stage = await set_stage(db, receiver)
+stage = await make_stage(db, receiver)
 hook = await stage.add("/shop", ordered=True)
-await stage.take_over()                 a new owner: a round for each endpoint, as the last one left things
-await stage.tell(3, conversation_id=ANA)       three events of a conversation
-await stage.drive(60)                   all that falls due within a minute
+await stage.take_over()                 a new owner: a deliverer for each endpoint
+await stage.emit(3, ANA)                three events of a conversation
+await stage.drive(60)                   all that is due within a minute
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def open_target(target: EndpointTarget) -> DeliveryCredentials:
 
 
 class Stage:
-    """One channel, whoever owns it at the moment, and the hands to use it."""
+    """One channel, its current owner, and what tests do with it."""
 
     def __init__(self, db: Database, receiver: Receiver, channel: outbound.Stage) -> None:
         self.db = db.notifying(self._on_commit)
@@ -57,11 +57,11 @@ class Stage:
         self.start = self.clock.now()
         self.channel_id, self.ref = channel.channel_id, channel.ref
         self.poster = Poster(Guard(("127.0.0.0/8",)), deadline=10 * PATIENCE)
-        self.post = self.new_post()
+        self.context = self.new_context()
         self.deliverers: dict[UUID, EndpointDeliverer] = {}
         self.lease: Lease | None = None
 
-    def new_post(self, total: int = TOTAL_IN_FLIGHT) -> DeliveryContext:
+    def new_context(self, total: int = TOTAL_IN_FLIGHT) -> DeliveryContext:
         return DeliveryContext(self.db, self.clock, self.poster, 0.0, total=total)
 
     def wake(self) -> None:
@@ -71,10 +71,10 @@ class Stage:
     def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
         self.wake()
 
-    # -- what people do -----------------------------------------------------------------------------------------------
+    # -- users --------------------------------------------------------------------------------------------------------
 
     async def add(self, path: str = "/hook", *, url: str = "", operational: bool = False, **options: Any) -> UUID:
-        """A new endpoint at the receiver; gives its id."""
+        """Add an endpoint at the receiver; return its id."""
         made = await insert_endpoint(
             self.db,
             self.channel_id,
@@ -90,33 +90,33 @@ class Stage:
         assert made is not None
         return made.id
 
-    async def tell(self, count: int = 1, conversation_id: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
-        """Events that happen; gives their ids."""
+    async def emit(self, count: int = 1, conversation_id: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
+        """Emit events; return their ids."""
         now = self.clock.now()
         async with self.db.transaction() as conn:
             head = await lock_head(conn, self.channel_id)
             event_buffer = EventBuffer(head, now)
-            told = [
+            emitted = [
                 event_buffer.add(type_, "created", {"text": str(number)}, conversation_id) for number in range(count)
             ]
             await append_events(conn, head, self.ref, event_buffer.events, now)
         self.wake()
-        return told
+        return emitted
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 
-    async def take_over(self, *, in_flight: int = 64, post: DeliveryContext | None = None) -> None:
-        """Claims the channel for a new owner. The last one is not asked: nothing in its memory is of use."""
+    async def take_over(self, *, in_flight: int = 64, context: DeliveryContext | None = None) -> None:
+        """Claim the channel for a new owner, which knows nothing of the memory of the last one."""
         if self.lease:
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         self.lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
         assert self.lease is not None
-        self.post = post or self.post
+        self.context = context or self.context
         self.deliverers = {}
         await self.refresh(in_flight)
 
     async def refresh(self, in_flight: int = 64) -> None:
-        """Follows changes of endpoints."""
+        """Read the endpoints again."""
         assert self.lease is not None
         asked = {id_: one.changes for id_, one in self.deliverers.items()}
         targets = {target.id: target for target in await read_targets(self.db, self.channel_id)}
@@ -125,16 +125,16 @@ class Stage:
             if id_ in self.deliverers:
                 assert self.deliverers[id_].change(target, asked[id_])
             else:
-                delivery = ChannelDelivery(self.post, self.lease, self.ref, open_target, in_flight, lambda: True)
+                delivery = ChannelDelivery(self.context, self.lease, self.ref, open_target, in_flight, lambda: True)
                 self.deliverers[id_] = EndpointDeliverer(delivery, target)
 
     async def save(self) -> None:
-        """Notes the cursors, as the owner does each second."""
+        """Save the cursors, as the owner does each second."""
         assert self.lease is not None
         await save_cursors(self.db, self.lease, {id_: one.progress for id_, one in self.deliverers.items()})
 
     async def drive(self, seconds: float) -> None:
-        """Does everything that falls due within this time, moving the clock from one thing to the next."""
+        """Do everything that is due within this time, moving the clock from one step to the next."""
         end = self.clock.monotonic() + seconds
         while True:
             again = await self.settle()
@@ -146,13 +146,13 @@ class Stage:
             self.clock.advance(again + 1e-6)
 
     async def settle(self) -> float | None:
-        """Does what is due at this very moment; gives the seconds to what is due next."""
+        """Do what is due now; return the seconds until the next step."""
         for _ in range(5000):
             waits = [await self._turn(one) for one in self.deliverers.values()]
             ahead = [wait for wait in waits if wait is not None]
             if not ahead or min(ahead) > 0:
                 return min(ahead, default=None)
-        raise AssertionError("a round turns in circles")
+        raise AssertionError("a deliverer never becomes idle")
 
     async def _turn(self, one: EndpointDeliverer) -> float | None:
         wait = await one.step()
@@ -161,18 +161,18 @@ class Stage:
         await one.settled()
         return 0.0
 
-    # -- what came of it ----------------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------------
 
-    def came(self, path: str = "/hook") -> list[Received]:
+    def received(self, path: str = "/hook") -> list[Received]:
         return [request for request in self.receiver.requests if request.path == path]
 
     def events_at(self, path: str = "/hook") -> list[str]:
-        """The ids of the events that came, one by one or in batches."""
-        bodies = [request.json() for request in self.came(path)]
+        """Return the ids of the received events, from single POSTs and batches."""
+        bodies = [request.json() for request in self.received(path)]
         return [event["id"] for body in bodies for event in body.get("events", [body])]
 
     def seconds(self) -> float:
-        """Since the stage was set."""
+        """Return the seconds since the stage was made."""
         return (self.clock.now() - self.start).total_seconds()
 
     async def endpoint(self, id_: UUID) -> Endpoint:
@@ -181,7 +181,7 @@ class Stage:
         return found
 
     async def operational(self) -> list[dict[str, Any]]:
-        """What was told of endpoints: the data, with the action."""
+        """Return the notices about endpoints: their data with the action."""
         bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
         return [{"action": body["action"], **body["data"]} for body in bodies if body["type"] == OPERATIONAL]
 
@@ -189,8 +189,8 @@ class Stage:
         async with self.db.connection() as conn:
             return list(await conn.fetch(f"SELECT * FROM {table} WHERE channel_id = $1 {tail}", self.channel_id))
 
-    async def ask_again(self, endpoint_id: UUID, event_ids: Sequence[UUID]) -> None:
-        """Deliveries that somebody wants again."""
+    async def request_retries(self, endpoint_id: UUID, event_ids: Sequence[UUID]) -> None:
+        """Request retries of deliveries."""
         async with self.db.transaction() as conn:
             await conn.execute(
                 """UPDATE deliveries SET state = 0, begun = attempts, settled_at = NULL
@@ -210,17 +210,17 @@ class Stage:
         await self.refresh()
 
 
-def shown(event_ids: Sequence[UUID]) -> list[str]:
+def event_ids(event_ids: Sequence[UUID]) -> list[str]:
     return [ids.show("evt", id_) for id_ in event_ids]
 
 
-async def set_stage(db: Database, receiver: Receiver) -> Stage:
-    """A new channel whose clock stands at the present, and nobody who owns it yet."""
+async def make_stage(db: Database, receiver: Receiver) -> Stage:
+    """Return a new channel without an owner; its clock starts at the current time."""
     return Stage(db, receiver, await outbound.make_stage(db))
 
 
 def near(wait: float, wanted: float, slack: float = 0.2) -> bool:
-    """Whether a wait is within the jitter."""
+    """Return whether a delay is within the jitter."""
     return wanted * (1 - slack) - 1 <= wait <= wanted * (1 + slack) + 1
 
 

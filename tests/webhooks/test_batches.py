@@ -11,7 +11,7 @@ from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.webhooks.event_batch import BatchCollector, batch_id, build_body
 from tests.conftest import Answer, Received
-from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, shown
+from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, event_ids
 
 DOWN, UP = Answer(500), Answer()
 
@@ -21,13 +21,13 @@ def due(number: int) -> DueDelivery:
 
 
 def sizes(stage: Stage, path: str = "/hook") -> list[int]:
-    return [len(request.json()["events"]) for request in stage.came(path)]
+    return [len(request.json()["events"]) for request in stage.received(path)]
 
 
 # -- gathering --------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
+def test_a_batch_is_closed_when_it_is_full_or_has_waited_long_enough() -> None:
     options, gather = DeliveryOptions(batch=3, batch_wait=0.5), BatchCollector()
     for number in (2, 1):
         gather.add(due(number), 10.0)
@@ -40,7 +40,7 @@ def test_a_batch_is_cut_when_it_is_full_or_has_waited_enough() -> None:
     assert (gather.take(options, 11.49), len(gather.take(options, 11.5))) == ((), 1)
 
 
-def test_what_a_batch_looks_like() -> None:
+def test_the_body_of_a_batch() -> None:
     items = [due(1), due(2)]
     parcel = build_body(DeliveryOptions(batch=2), items)
     assert parcel.body == b'{"events":[{"n":1},{"n":2}]}'
@@ -56,15 +56,15 @@ def test_what_a_batch_looks_like() -> None:
 async def test_full_batches_and_the_rest_after_its_wait(stage: Stage) -> None:
     await stage.add(batch=100, batch_wait=1.0)
     await stage.take_over()
-    told = await stage.tell(250)
+    emitted = await stage.emit(250)
     await stage.settle()
     assert sorted(sizes(stage)) == [100, 100]
     await stage.drive(0.9)
-    assert len(stage.came()) == 2
+    assert len(stage.received()) == 2
     await stage.drive(0.2)
     assert sorted(sizes(stage)) == [50, 100, 100]
-    assert sorted(stage.events_at()) == shown(told)
-    for request in stage.came():
+    assert sorted(stage.events_at()) == event_ids(emitted)
+    for request in stage.received():
         events = [event["id"] for event in Webhook(SECRET).verify(request.body, request.headers)["events"]]
         assert events == sorted(events)
         assert request.headers["webhook-id"].startswith("bat_")
@@ -75,27 +75,27 @@ async def test_a_batch_of_one_hundred_and_none_of_a_hundred_and_one(stage: Stage
     await stage.add("/hundred", batch=100)
     await stage.add("/two", batch=2)
     await stage.take_over()
-    await stage.tell(101)
+    await stage.emit(101)
     await stage.settle()
     assert sizes(stage, "/hundred") == [100, 1]
     assert set(sizes(stage, "/two")) == {2, 1}
 
 
-async def test_the_same_events_come_again_under_the_same_id(stage: Stage) -> None:
+async def test_the_same_events_are_repeated_under_the_same_id(stage: Stage) -> None:
     await stage.add(batch=5, batch_wait=0.5)
     await stage.take_over()
     stage.receiver.answer = DOWN
-    first = await stage.tell(5)
+    first = await stage.emit(5)
     await stage.settle()
     stage.clock.advance(0.5)
-    second = await stage.tell(5)
+    second = await stage.emit(5)
     await stage.settle()
     stage.receiver.answer = UP
     await stage.drive(10)
     by_id = defaultdict(list)
-    for request in stage.came():
+    for request in stage.received():
         by_id[request.headers["webhook-id"]].append([event["id"] for event in request.json()["events"]])
-    assert by_id == {batch_id(events): [shown(events)] * 2 for events in (first, second)}
+    assert by_id == {batch_id(events): [event_ids(events)] * 2 for events in (first, second)}
     log = await stage.rows("delivery_attempts", "ORDER BY event_id, number")
     assert [(row["event_id"], row["number"], row["status"]) for row in log] == [
         (event, number, status) for event in (*first, *second) for number, status in ((1, 500), (2, 200))
@@ -106,48 +106,48 @@ async def test_the_log_of_a_batch(stage: Stage) -> None:
     await stage.add(batch=3)
     stage.receiver.answer = Answer(200, {"X-Said": "yes"}, b"thanks")
     await stage.take_over()
-    told = await stage.tell(3)
+    emitted = await stage.emit(3)
     await stage.settle()
     log = await stage.rows("delivery_attempts", "ORDER BY event_id")
-    assert [row["event_id"] for row in log] == told
-    assert {row["batch_first"] for row in log} == {told[0]}
-    assert [row["batch"] for row in log] == [told, None, None]
+    assert [row["event_id"] for row in log] == emitted
+    assert {row["batch_first"] for row in log} == {emitted[0]}
+    assert [row["batch"] for row in log] == [emitted, None, None]
     assert [row["answer_body"] for row in log] == [b"thanks", None, None]
     assert [row["answer_headers"] is None for row in log] == [False, True, True]
 
 
 async def test_every_event_of_a_batch_keeps_its_own_schedule(stage: Stage) -> None:
-    """One that has failed nine times rides along with fresh ones: it is given up, they come again."""
+    """One that has failed nine times is in a batch with new ones: it is given up, they are retried."""
     hook = await stage.add(batch=10, batch_wait=1.0)
     await stage.take_over()
     stage.receiver.answer = DOWN
-    (old,) = await stage.tell()
+    (old,) = await stage.emit()
     await stage.drive(2)
     async with stage.db.connection() as conn:
         await conn.execute("UPDATE deliveries SET attempts = 9 WHERE event_id = $1", old)
         await conn.execute("UPDATE delivery_retries SET next_at = $2 WHERE event_id = $1", old, stage.clock.now())
-    fresh = await stage.tell(2)
+    fresh = await stage.emit(2)
     await stage.refresh()
     await stage.drive(1.5)
-    assert stage.came()[-1].headers["webhook-id"] == batch_id([old, *fresh])
+    assert stage.received()[-1].headers["webhook-id"] == batch_id([old, *fresh])
     rows = {row["event_id"]: row for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
     assert [(rows[id_]["state"], rows[id_]["attempts"]) for id_ in (old, *fresh)] == [(2, 10), (0, 1), (0, 1)]
 
 
-async def test_one_probe_carries_one_event(stage: Stage) -> None:
+async def test_a_probe_carries_one_event(stage: Stage) -> None:
     await stage.add(batch=10)
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
-    told = await stage.tell(600)
+    emitted = await stage.emit(600)
     await stage.settle()
-    assert (len(stage.came()), set(sizes(stage))) == (10, {10})
+    assert (len(stage.received()), set(sizes(stage))) == (10, {10})
     await stage.drive(31)
     stage.receiver.requests.clear()
     stage.receiver.answer = UP
     await stage.drive(40)
     assert sizes(stage)[0] == 1
     await stage.drive(600)
-    assert set(stage.events_at()) == set(shown(told))
+    assert set(stage.events_at()) == set(event_ids(emitted))
     assert (len(stage.events_at()), max(sizes(stage))) == (600, 10)
 
 
@@ -156,11 +156,11 @@ async def test_ordered_batches(stage: Stage, restarted: bool) -> None:
     """Several of a conversation in one batch, in their order; and never two batches with the same one at a time."""
     await stage.add(ordered=True, batch=4, batch_wait=0.1)
     in_flight: set[str] = set()
-    told: dict[str, list[str]] = defaultdict(list)
+    emitted: dict[str, list[str]] = defaultdict(list)
     for _ in range(6):
         for name, about in (("ana", ANA), ("bob", BOB)):
-            told[name] += shown(await stage.tell(3, about))
-    who = {event: name for name, events in told.items() for event in events}
+            emitted[name] += event_ids(await stage.emit(3, about))
+    who = {event: name for name, events in emitted.items() for event in events}
     requests = 0
 
     async def answer(request: Received) -> Answer:
@@ -180,8 +180,8 @@ async def test_ordered_batches(stage: Stage, restarted: bool) -> None:
     if restarted:
         await stage.take_over()
     await stage.drive(DAY)
-    good = [request for number, request in enumerate(stage.came(), 1) if number not in (2, 3)]
-    for name, events in told.items():
+    good = [request for number, request in enumerate(stage.received(), 1) if number not in (2, 3)]
+    for name, events in emitted.items():
         seen = [event["id"] for request in good for event in request.json()["events"]]
         assert [event for event in dict.fromkeys(seen) if who[event] == name] == events
     assert await stage.rows("delivery_retries") == []

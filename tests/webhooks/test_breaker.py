@@ -1,4 +1,4 @@
-"""The breaker: when it opens, how it probes, when it closes, when it gives up; and what is told of it."""
+"""The circuit breaker: when it opens, probes, closes and gives up; and the notices it emits."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -18,7 +18,7 @@ from gatepost.webhooks.breaker import (
     should_open,
 )
 from tests.conftest import Answer, Received
-from tests.webhooks.stage import DAY, Stage, near, shown
+from tests.webhooks.stage import DAY, Stage, event_ids, near
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DOWN, UP = Answer(500), Answer()
@@ -58,7 +58,7 @@ def test_a_success_ends_an_outage_of_some_failures_over_some_seconds(failures: i
     assert ends_outage(PAUSED, health, NOW, probe=False) is False
 
 
-def test_it_brakes_after_ten_failures_in_a_row() -> None:
+def test_an_endpoint_is_throttled_after_ten_failures_in_a_row() -> None:
     assert [is_throttled(ACTIVE, HealthCounters(NOW, failures)) for failures in (0, 9, 10, 99)] == [
         False,
         False,
@@ -68,7 +68,7 @@ def test_it_brakes_after_ten_failures_in_a_row() -> None:
     assert not is_throttled(PAUSED, HealthCounters(NOW, 99))
 
 
-def test_the_tally_forgets_after_five_minutes() -> None:
+def test_the_failure_window_covers_five_minutes() -> None:
     tally = FailureWindow()
     for minute in range(10):
         tally.add(NOW + timedelta(minutes=minute), ok=minute % 2 == 0)
@@ -76,9 +76,9 @@ def test_the_tally_forgets_after_five_minutes() -> None:
     assert tally.count(NOW + timedelta(minutes=14, seconds=10)) == (0, 0)
 
 
-def test_the_waits_between_probes() -> None:
+def test_the_delays_of_probes() -> None:
     assert [probe_delay(n, 0.5).total_seconds() for n in range(7)] == [30, 60, 120, 240, 300, 300, 300]
-    assert [probe_delay(4, dice).total_seconds() for dice in (0.0, 1.0)] == [240, 360]
+    assert [probe_delay(4, uniform).total_seconds() for uniform in (0.0, 1.0)] == [240, 360]
 
 
 @pytest.mark.parametrize(
@@ -87,19 +87,19 @@ def test_the_waits_between_probes() -> None:
 def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, failures: int, state: str) -> None:
     health = HealthCounters(NOW - timedelta(days=days), failures, 2)
     found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW, 0.5)
-    assert (found.state, [told.action for told in found.notices]) == (
+    assert (found.state, [notice.action for notice in found.notices]) == (
         state,
         ["disabled"] if state == DISABLED else [],
     )
 
 
 def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> None:
-    health, told = HealthCounters(), []
+    health, emitted = HealthCounters(), []
     for number in range(1, 9):
         found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
         health = found.health
-        told += [(number, one.action) for one in found.notices]
-    assert told == [(4, "failing"), (5, "failing")]
+        emitted += [(number, one.action) for one in found.notices]
+    assert emitted == [(4, "failing"), (5, "failing")]
     assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, muted=True), NOW, 0.5).notices == ()
 
 
@@ -119,21 +119,21 @@ def test_only_a_probe_closes_it_or_moves_the_next_one() -> None:
 
 async def test_it_opens_probes_and_closes(stage: Stage) -> None:
     hook = await stage.add()
-    told = await stage.tell(40)
+    emitted = await stage.emit(40)
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
     await stage.settle()
-    assert len(stage.came()) == 10
+    assert len(stage.received()) == 10
     await stage.drive(29)
     assert (await stage.endpoint(hook)).state == "active"
-    assert 37 <= len(stage.came()) <= 39  # one a second
+    assert 37 <= len(stage.received()) <= 39  # one a second
     await stage.drive(2)
-    endpoint, tries = await stage.endpoint(hook), len(stage.came())
+    endpoint, tries = await stage.endpoint(hook), len(stage.received())
     assert (endpoint.state, endpoint.health.probes) == ("paused", 0)
     assert endpoint.health.probe_at is not None
     assert near((endpoint.health.probe_at - endpoint.updated_at).total_seconds(), 30)
     await stage.drive(3600)
-    times = [request.headers["webhook-timestamp"] for request in stage.came()[tries:]]
+    times = [request.headers["webhook-timestamp"] for request in stage.received()[tries:]]
     waits = [int(b) - int(a) for a, b in pairwise([str(int(endpoint.updated_at.timestamp())), *times])]
     assert all(near(wait, wanted) for wait, wanted in zip(waits, [30, 60, 120, 240, 300, 300], strict=False)), waits
     assert 12 <= len(times) <= 18
@@ -142,7 +142,7 @@ async def test_it_opens_probes_and_closes(stage: Stage) -> None:
     stage.receiver.requests.clear()
     await stage.drive(400)
     assert (await stage.endpoint(hook)).state == "active"
-    assert set(stage.events_at()) == set(shown(told))
+    assert set(stage.events_at()) == set(event_ids(emitted))
     assert await stage.rows("delivery_retries") == []
     await stage.save()
     assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "resumed"]
@@ -154,21 +154,21 @@ async def test_it_opens_probes_and_closes(stage: Stage) -> None:
     assert (after.reason, after.health.failures, after.health.failing_since) == (None, 0, None)
 
 
-async def test_a_new_owner_goes_on_with_the_pause(stage: Stage) -> None:
+async def test_a_new_owner_continues_the_pause(stage: Stage) -> None:
     hook = await stage.add()
-    await stage.tell(100)
+    await stage.emit(100)
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
     await stage.drive(70)
-    before, requests = await stage.endpoint(hook), len(stage.came())
+    before, requests = await stage.endpoint(hook), len(stage.received())
     assert (before.state, before.health.probes) == ("paused", 1)
     await stage.take_over()
     assert before.health.probe_at is not None
     until = (before.health.probe_at - stage.clock.now()).total_seconds()
     await stage.drive(until - 1)
-    assert len(stage.came()) == requests
+    assert len(stage.received()) == requests
     await stage.drive(2)
-    assert len(stage.came()) == requests + 1
+    assert len(stage.received()) == requests + 1
     assert (await stage.endpoint(hook)).health.probes == 2
 
 
@@ -176,18 +176,18 @@ async def test_a_single_event_that_fails_for_three_days_does_not_open_it(stage: 
     hook = await stage.add()
     stage.receiver.answer = DOWN
     await stage.take_over()
-    await stage.tell()
+    await stage.emit()
     await stage.drive(4 * DAY)
-    assert len(stage.came()) == 10
+    assert len(stage.received()) == 10
     assert (await stage.endpoint(hook)).state == "active"
     assert [one["action"] for one in await stage.operational()] == ["failing", "failing", "exhausted"]
 
 
-async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(stage: Stage) -> None:
+async def test_five_days_of_failures_disable_it_and_nothing_is_lost(stage: Stage) -> None:
     hook = await stage.add()
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
-    told = await stage.tell(100)
+    emitted = await stage.emit(100)
     await stage.drive(31)
     async with stage.db.connection() as conn:
         since = stage.clock.now() - timedelta(days=5, hours=-1)
@@ -202,7 +202,7 @@ async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(s
     assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "failing", "disabled"]
     await stage.refresh()
     assert stage.deliverers == {}
-    await stage.tell(3)  # nobody is to hear of these
+    await stage.emit(3)  # these are not delivered
     stage.receiver.answer = UP
     await set_endpoint_state(
         stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=ACTIVE), stage.clock.now()
@@ -211,7 +211,7 @@ async def test_five_days_of_nothing_but_failure_disable_it_and_nothing_is_lost(s
     await stage.take_over()
     await stage.drive(4 * DAY)
     given_up = [row["event_id"] for row in await stage.rows("deliveries", "AND state = 2")]
-    assert set(stage.events_at()) == set(shown(told)) - set(shown(given_up))
+    assert set(stage.events_at()) == set(event_ids(emitted)) - set(event_ids(given_up))
 
 
 async def test_gone_disables_at_once(stage: Stage) -> None:
@@ -219,40 +219,40 @@ async def test_gone_disables_at_once(stage: Stage) -> None:
     await stage.add("/other", operational=True)
     stage.receiver.answer = lambda request: Answer(410) if request.path == "/hook" else UP
     await stage.take_over(in_flight=1)
-    told = await stage.tell(3)
+    emitted = await stage.emit(3)
     await stage.settle()
-    assert len(stage.came()) == 1
+    assert len(stage.received()) == 1
     endpoint = await stage.endpoint(hook)
     assert (endpoint.state, endpoint.reason) == ("disabled", "The endpoint answered 410 Gone")
-    assert len(stage.came("/other")) == 4
-    (news,) = [request.json() for request in stage.came("/other") if request.json()["type"] == OPERATIONAL]
+    assert len(stage.received("/other")) == 4
+    (news,) = [request.json() for request in stage.received("/other") if request.json()["type"] == OPERATIONAL]
     assert (news["action"], news["data"]["state"], news["data"]["url"]) == ("disabled", "disabled", endpoint.url)
     rows = {row["event_id"]: row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
-    assert [rows[id_] for id_ in told] == [3, 0, 0]
+    assert [rows[id_] for id_ in emitted] == [3, 0, 0]
 
 
-async def test_at_a_new_address_all_that_waits_is_tried_at_once(stage: Stage) -> None:
+async def test_after_a_change_of_the_url_all_retries_are_due(stage: Stage) -> None:
     hook = await stage.add("/wrong")
     stage.receiver.answer = lambda request: DOWN if request.path == "/wrong" else UP
     await stage.take_over()
-    told = await stage.tell(5)
+    emitted = await stage.emit(5)
     await stage.drive(20)
     stage.clock.advance(1)
     change = EndpointChange(url=stage.receiver.url + "/right")
     assert await update_endpoint(stage.db, stage.channel_id, hook, change, stage.clock.now())
     await stage.refresh()
     await stage.settle()
-    assert stage.events_at("/right") == shown(told)
+    assert stage.events_at("/right") == event_ids(emitted)
     assert (await stage.endpoint(hook)).health.probe_at is None
 
 
 @pytest.mark.parametrize("pause", [True, False])
-async def test_a_hand_on_the_switch_ends_the_pause_and_all_waits(stage: Stage, pause: bool) -> None:
-    """Also that of an endpoint that was disabled meanwhile, and by whoever owns the channel then."""
+async def test_enabling_an_endpoint_ends_the_pause_and_makes_retries_due(stage: Stage, pause: bool) -> None:
+    """Also of an endpoint that was disabled meanwhile, and with another owner."""
     hook = await stage.add()
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
-    told = await stage.tell(20)
+    emitted = await stage.emit(20)
     await stage.drive(90)
     assert (await stage.endpoint(hook)).state == "paused"
     stage.receiver.answer = UP
@@ -265,33 +265,33 @@ async def test_a_hand_on_the_switch_ends_the_pause_and_all_waits(stage: Stage, p
     await (stage.refresh() if pause else stage.take_over())
     await stage.drive(1)
     await stage.settle()
-    assert sorted(stage.events_at()) == sorted(shown(told))
+    assert sorted(stage.events_at()) == sorted(event_ids(emitted))
     await stage.save()
     assert (await stage.endpoint(hook)).health.failures == 0
 
 
-async def test_a_change_by_hand_is_not_undone(stage: Stage) -> None:
-    """Somebody disables it while the round, which does not know yet, finds that it is to be paused."""
+async def test_a_change_by_a_user_is_not_overwritten(stage: Stage) -> None:
+    """A user disables it while the deliverer, which does not know yet, decides to pause it."""
     hook = await stage.add()
     stage.receiver.answer = DOWN
     await stage.take_over(in_flight=1)
-    await stage.tell(20)
+    await stage.emit(20)
     await set_endpoint_state(
         stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=DISABLED), stage.clock.now()
     )
-    told = len(await stage.operational())
+    emitted = len(await stage.operational())
     await stage.settle()
     assert (await stage.endpoint(hook)).state == "disabled"
-    assert "paused" not in [one["action"] for one in (await stage.operational())[told:]]
+    assert "paused" not in [one["action"] for one in (await stage.operational())[emitted:]]
 
 
-async def test_exhausted_deliveries_are_told_once_an_hour_with_their_number(stage: Stage) -> None:
-    """An address that is forbidden is given up at once."""
+async def test_a_notice_of_exhausted_deliveries_is_emitted_once_an_hour_with_their_number(stage: Stage) -> None:
+    """Deliveries to a forbidden address are given up at once."""
     hook = await stage.add(url="http://10.0.0.1/", operational=True)
     await stage.take_over(in_flight=1)
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
-    await stage.tell(2)
+    await stage.emit(2)
     await stage.settle()
     await stage.drive(3599)
     exhausted = [one for one in await stage.operational() if one["action"] == "exhausted"]
@@ -304,8 +304,8 @@ async def test_exhausted_deliveries_are_told_once_an_hour_with_their_number(stag
     assert states == {2}  # those that told of it were given up too, and nobody was told of that
 
 
-async def test_an_endpoint_that_takes_some_is_not_paused(stage: Stage) -> None:
-    """Half an hour of swinging: nothing is told of it but that it fails at first."""
+async def test_an_endpoint_that_accepts_some_deliveries_is_not_paused(stage: Stage) -> None:
+    """Half an hour of flapping: the only notice is that it fails at first."""
     hook = await stage.add()
     turns = iter(range(10**6))
 
@@ -315,7 +315,7 @@ async def test_an_endpoint_that_takes_some_is_not_paused(stage: Stage) -> None:
     stage.receiver.answer = flaky
     await stage.take_over(in_flight=16)
     for _ in range(30):
-        await stage.tell(16)
+        await stage.emit(16)
         await stage.drive(60)
     assert (await stage.endpoint(hook)).state == "active"
     assert [one["action"] for one in await stage.operational()] == ["failing"]

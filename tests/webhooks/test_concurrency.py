@@ -1,4 +1,4 @@
-"""Fair shares: a failing endpoint gets less, a dead one with many waiting slows nobody."""
+"""Concurrency limits: a failing endpoint gets less, a dead one with a backlog delays no other."""
 
 import asyncio
 from functools import partial
@@ -6,12 +6,12 @@ from functools import partial
 from gatepost.webhooks.concurrency import ConcurrencyPool, EndpointConcurrency
 from tests.conftest import Answer, Received
 from tests.patience import PATIENCE
-from tests.webhooks.stage import Stage, shown
+from tests.webhooks.stage import Stage, event_ids
 
 DOWN, UP = Answer(500), Answer()
 
 
-def test_the_width_halves_at_each_failure_and_grows_by_one() -> None:
+def test_the_limit_halves_at_each_failure_and_grows_by_one() -> None:
     width = EndpointConcurrency(64)
     seen = []
     for ok in (False, False, True, False, False, False, False, False, True, True):
@@ -23,7 +23,7 @@ def test_the_width_halves_at_each_failure_and_grows_by_one() -> None:
     assert width.limit == 64
 
 
-def test_up_to_half_anyone_may_take_and_beyond_it_an_even_share() -> None:
+def test_up_to_half_any_user_may_take_all_and_beyond_it_an_even_share() -> None:
     share = ConcurrencyPool(100)
     assert sum(share.acquire("greedy") for _ in range(100)) == 50
     assert sum(share.acquire("other") for _ in range(100)) == 33
@@ -36,7 +36,7 @@ def test_up_to_half_anyone_may_take_and_beyond_it_an_even_share() -> None:
     assert share.used == 92
 
 
-def test_whoever_found_no_place_is_woken_and_nobody_is_forgotten() -> None:
+def test_a_user_that_found_no_slot_is_called_and_none_is_forgotten() -> None:
     share, woken = ConcurrencyPool(4), list[str]()
     assert [share.acquire(name) for name in "aabc"] == [True] * 4
     for name in "defgh":
@@ -54,34 +54,34 @@ def test_whoever_found_no_place_is_woken_and_nobody_is_forgotten() -> None:
     assert woken[4:] == ["d", "i", "j"]
 
 
-def test_a_share_of_one_place() -> None:
+def test_a_pool_of_one_slot() -> None:
     share = ConcurrencyPool(1)
     assert (share.acquire("a"), share.acquire("b")) == (True, False)
     share.release("a")
     assert share.acquire("b")
 
 
-async def test_a_dead_endpoint_with_many_waiting_beside_a_healthy_one(stage: Stage) -> None:
+async def test_a_dead_endpoint_with_a_backlog_does_not_delay_a_healthy_one(stage: Stage) -> None:
     dead, healthy = await stage.add("/dead"), await stage.add("/healthy")
     stage.receiver.answer = lambda request: DOWN if request.path == "/dead" else UP
-    told = await stage.tell(2000)
+    emitted = await stage.emit(2000)
     await stage.take_over()
     await stage.settle()
-    assert sorted(stage.events_at("/healthy")) == shown(told)
-    assert len(stage.came("/dead")) < 100
+    assert sorted(stage.events_at("/healthy")) == event_ids(emitted)
+    assert len(stage.received("/dead")) < 100
     await stage.drive(32)
-    assert len(stage.came("/dead")) < 132
+    assert len(stage.received("/dead")) < 132
     assert (await stage.endpoint(dead)).state == "paused"
     assert (await stage.endpoint(healthy)).state == "active"
     await stage.drive(600)
-    assert len(stage.came("/dead")) < 140
+    assert len(stage.received("/dead")) < 140
     stage.receiver.answer = UP
     await stage.drive(400)
-    assert set(stage.events_at("/dead")) == set(shown(told))
+    assert set(stage.events_at("/dead")) == set(event_ids(emitted))
 
 
-async def test_a_slow_endpoint_leaves_places_to_others(stage: Stage) -> None:
-    """Six places in all; the slow one, which takes all it can get, leaves the other its share."""
+async def test_a_slow_endpoint_leaves_slots_for_others(stage: Stage) -> None:
+    """Six slots in all; the slow endpoint, which takes all it can get, leaves the other its share."""
     slow, quick = await stage.add("/slow"), await stage.add("/quick")
     hold = asyncio.Event()
 
@@ -91,31 +91,31 @@ async def test_a_slow_endpoint_leaves_places_to_others(stage: Stage) -> None:
         return UP
 
     stage.receiver.answer = answer
-    await stage.take_over(post=stage.new_post(total=6))
-    await stage.tell(40)
+    await stage.take_over(context=stage.new_context(total=6))
+    await stage.emit(40)
     try:
         async with asyncio.timeout(PATIENCE):
-            while len(stage.came("/quick")) < 40:
+            while len(stage.received("/quick")) < 40:
                 for id_ in (slow, quick):
                     await stage.deliverers[id_].step()
                 await asyncio.sleep(0.002)
-        assert len(stage.came("/slow")) == 3
+        assert len(stage.received("/slow")) == 3
     finally:
         hold.set()
     await stage.settle()
-    assert len(stage.came("/slow")) == 40
-    assert stage.post.pool.used == 0
+    assert len(stage.received("/slow")) == 40
+    assert stage.context.pool.used == 0
 
 
-async def test_the_loop_of_a_round(stage: Stage) -> None:
-    """As the owner runs it: rung, paused by the places of the process, and stopped."""
+async def test_the_loop_of_a_deliverer(stage: Stage) -> None:
+    """As the owner runs it: woken, limited by the slots of the process, and stopped."""
     one, two = await stage.add("/one"), await stage.add("/two")
-    await stage.take_over(post=stage.new_post(total=1))
+    await stage.take_over(context=stage.new_context(total=1))
     running = [asyncio.create_task(stage.deliverers[id_].run()) for id_ in (one, two)]
-    told = await stage.tell(30)
+    emitted = await stage.emit(30)
     await stage.receiver.wait_for(60)
     for id_ in (one, two):
         await stage.deliverers[id_].stop()
     await asyncio.gather(*running)
     for path in ("/one", "/two"):
-        assert sorted(stage.events_at(path)) == shown(told)
+        assert sorted(stage.events_at(path)) == event_ids(emitted)

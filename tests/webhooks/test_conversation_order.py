@@ -1,4 +1,4 @@
-"""Order within a conversation: through failures, restarts and the end of all attempts, and nobody else waits for it."""
+"""Order within a conversation: through failures, restarts and exhausted deliveries, without delaying others."""
 
 import asyncio
 from collections import defaultdict
@@ -12,7 +12,7 @@ from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.store.endpoints import EndpointChange, update_endpoint
 from gatepost.webhooks.conversation_order import HELD_PER_CONVERSATION, HELD_TOTAL, ConversationOrder
 from tests.conftest import Answer, Received
-from tests.webhooks.stage import ANA, BOB, DAY, Stage, shown
+from tests.webhooks.stage import ANA, BOB, DAY, Stage, event_ids
 
 DOWN, UP = Answer(500), Answer()
 
@@ -24,7 +24,7 @@ def due(number: int, key: int = 1, *, blocked: bool = False) -> DueDelivery:
 # -- in memory --------------------------------------------------------------------------------------------------------
 
 
-def test_one_goes_and_the_others_are_held_up_to_a_number() -> None:
+def test_one_is_sent_and_the_others_are_held_up_to_a_limit() -> None:
     order = ConversationOrder()
     places = [order.place(due(number), joining=False) for number in range(HELD_PER_CONVERSATION + 3)]
     assert places == ["send", *["held"] * HELD_PER_CONVERSATION, "defer", "defer"]
@@ -33,7 +33,7 @@ def test_one_goes_and_the_others_are_held_up_to_a_number() -> None:
     assert order.place(due(1000, blocked=True), joining=False) == "defer"
 
 
-def test_not_more_than_a_number_is_held_in_all() -> None:
+def test_the_number_of_held_deliveries_is_limited() -> None:
     order = ConversationOrder()
     lines = HELD_TOTAL // HELD_PER_CONVERSATION
     for key in range(lines):
@@ -43,13 +43,13 @@ def test_not_more_than_a_number_is_held_in_all() -> None:
     assert order.place(due(10**6 + 1, lines), joining=False) == "defer"
 
 
-def test_a_line_that_came_up_while_a_page_was_read_counts() -> None:
+def test_a_conversation_deferred_while_a_page_was_read_stays_deferred() -> None:
     order = ConversationOrder()
     assert order.place(due(1), joining=False) == "send"
     order.begin_read()
     assert order.drain([UUID(int=1)]) == []  # the first one failed, and is recorded
     assert order.next(UUID(int=1)) is None
-    assert order.place(due(2), joining=False) == "defer"  # the page knew nothing of it
+    assert order.place(due(2), joining=False) == "defer"  # the page was read before
     order.begin_read()
     assert order.place(due(3), joining=False) == "send"
 
@@ -62,24 +62,24 @@ def fail(*broken: str) -> Callable[[Received], Answer]:
     return lambda request: DOWN if request.json()["id"] in broken else UP
 
 
-def arrived(stage: Stage, told: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The events of each conversation in the order in which they arrived, doubles left out."""
-    who = {event: name for name, events in told.items() for event in events}
+def arrived(stage: Stage, emitted: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the events of each conversation in the order of their arrival, without duplicates."""
+    who = {event: name for name, events in emitted.items() for event in events}
     found: dict[str, list[str]] = defaultdict(list)
     for event in dict.fromkeys(stage.events_at()):
         found[who[event]].append(event)
     return dict(found)
 
 
-async def test_one_after_the_other_within_a_conversation_and_all_at_once_between_them(stage: Stage) -> None:
+async def test_one_after_another_within_a_conversation_and_conversations_in_parallel(stage: Stage) -> None:
     await stage.add(ordered=True)
     open_now: dict[str, int] = defaultdict(int)
     most, at_once = 0, 0
-    told: dict[str, list[str]] = defaultdict(list)
+    emitted: dict[str, list[str]] = defaultdict(list)
     for _ in range(10):
         for name, about in (("ana", ANA), ("bob", BOB), ("channel", None)):
-            told[name] += shown(await stage.tell(2, about))
-    who = {event: name for name, events in told.items() for event in events}
+            emitted[name] += event_ids(await stage.emit(2, about))
+    who = {event: name for name, events in emitted.items() for event in events}
 
     async def answer(request: Received) -> Answer:
         nonlocal most, at_once
@@ -96,18 +96,18 @@ async def test_one_after_the_other_within_a_conversation_and_all_at_once_between
     await stage.take_over()
     await stage.settle()
     assert (most, at_once) == (1, 3)
-    assert arrived(stage, told) == told
+    assert arrived(stage, emitted) == emitted
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_one_that_fails_holds_only_its_own_conversation(stage: Stage) -> None:
+async def test_a_failure_delays_only_its_own_conversation(stage: Stage) -> None:
     await stage.add(ordered=True)
     await stage.take_over()
-    ana, bob = shown(await stage.tell(1, ANA)), shown(await stage.tell(1, BOB))
+    ana, bob = event_ids(await stage.emit(1, ANA)), event_ids(await stage.emit(1, BOB))
     stage.receiver.answer = fail(ana[0])
     await stage.settle()
-    ana += shown(await stage.tell(5, ANA))
-    bob += shown(await stage.tell(5, BOB))
+    ana += event_ids(await stage.emit(5, ANA))
+    bob += event_ids(await stage.emit(5, BOB))
     await stage.settle()
     assert stage.events_at() == [*sorted(ana[:1] + bob[:1]), *bob[1:]]
     waiting = await stage.rows("delivery_retries", "ORDER BY event_id")
@@ -119,9 +119,9 @@ async def test_one_that_fails_holds_only_its_own_conversation(stage: Stage) -> N
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_what_is_held_in_memory_stands_in_line_after_a_failure(stage: Stage) -> None:
+async def test_what_is_held_in_memory_is_deferred_after_a_failure(stage: Stage) -> None:
     await stage.add(ordered=True)
-    ana = shown(await stage.tell(8, ANA))
+    ana = event_ids(await stage.emit(8, ANA))
     stage.receiver.answer = fail(ana[3])
     await stage.take_over()
     await stage.settle()
@@ -134,16 +134,16 @@ async def test_what_is_held_in_memory_stands_in_line_after_a_failure(stage: Stag
 
 @pytest.mark.parametrize("saved", [False, True])
 async def test_a_new_owner_keeps_the_order(stage: Stage, saved: bool) -> None:
-    """Whether the cursor was noted or not, nobody jumps the line, and nothing comes twice but what failed."""
+    """Whether the cursor was saved or not, the order is kept, and only failed deliveries are repeated."""
     await stage.add(ordered=True)
     await stage.take_over()
-    ana, bob = shown(await stage.tell(4, ANA)), shown(await stage.tell(2, BOB))
+    ana, bob = event_ids(await stage.emit(4, ANA)), event_ids(await stage.emit(2, BOB))
     stage.receiver.answer = fail(ana[1])
     await stage.settle()
     if saved:
         await stage.save()
     await stage.take_over()
-    ana += shown(await stage.tell(3, ANA))
+    ana += event_ids(await stage.emit(3, ANA))
     await stage.settle()
     assert len(await stage.rows("delivery_retries")) == 6
     stage.receiver.answer = UP
@@ -153,10 +153,10 @@ async def test_a_new_owner_keeps_the_order(stage: Stage, saved: bool) -> None:
     assert sorted(stage.events_at()) == sorted([*ana, *bob, ana[1]])
 
 
-async def test_the_next_one_goes_when_one_is_given_up(stage: Stage) -> None:
+async def test_the_next_one_is_sent_when_one_is_given_up(stage: Stage) -> None:
     await stage.add(ordered=True)
     await stage.take_over()
-    ana = shown(await stage.tell(3, ANA))
+    ana = event_ids(await stage.emit(3, ANA))
     stage.receiver.answer = fail(ana[0])
     await stage.drive(2 * DAY)
     assert set(stage.events_at()) == {ana[0]}
@@ -166,29 +166,29 @@ async def test_the_next_one_goes_when_one_is_given_up(stage: Stage) -> None:
     assert states == [2, 1, 1]
 
 
-async def test_what_is_asked_for_again_goes_before_those_that_came_later(stage: Stage) -> None:
+async def test_a_requested_retry_is_sent_before_later_events(stage: Stage) -> None:
     hook = await stage.add(ordered=True)
     await stage.take_over()
-    old = await stage.tell(3, ANA)
+    old = await stage.emit(3, ANA)
     await stage.settle()
     stage.clock.advance(60)
-    newer = await stage.tell(2, ANA)
-    stage.receiver.answer = fail(*shown(newer))
+    newer = await stage.emit(2, ANA)
+    stage.receiver.answer = fail(*event_ids(newer))
     await stage.settle()
     stage.receiver.requests.clear()
-    await stage.ask_again(hook, [old[2], old[0]])
+    await stage.request_retries(hook, [old[2], old[0]])
     await stage.settle()
-    assert stage.events_at() == shown([old[0], old[2]])
+    assert stage.events_at() == event_ids([old[0], old[2]])
     stage.receiver.answer = UP
     await stage.drive(10)
-    assert stage.events_at() == shown([old[0], old[2], *newer])
+    assert stage.events_at() == event_ids([old[0], old[2], *newer])
 
 
 async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
-    """More than are held in memory, of one conversation that is slow, and others pass."""
+    """A slow conversation has more than are held in memory, and others are not delayed."""
     hook = await stage.add(ordered=True)
-    ana = await stage.tell(300, ANA)
-    bob = await stage.tell(1, BOB)
+    ana = await stage.emit(300, ANA)
+    bob = await stage.emit(1, BOB)
     await stage.take_over()
     one = stage.deliverers[hook]
     for _ in range(10):
@@ -197,15 +197,15 @@ async def test_many_wait_in_the_database_not_in_memory(stage: Stage) -> None:
     assert len(waiting) >= 300 - 1 - HELD_PER_CONVERSATION - 5
     assert {row["conversation_id"] for row in waiting} == {ANA}
     await stage.settle()
-    assert [event for event in stage.events_at() if event not in shown(bob)] == shown(ana)
+    assert [event for event in stage.events_at() if event not in event_ids(bob)] == event_ids(ana)
     assert await stage.rows("delivery_retries") == []
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-async def test_a_new_owner_does_not_begin_with_those_in_line(stage: Stage, stopped: bool) -> None:
-    """Some stand in line already while those before them were only in the last owner's memory."""
+async def test_a_new_owner_does_not_start_with_deferred_deliveries(stage: Stage, stopped: bool) -> None:
+    """Some are deferred already while earlier ones were only in the memory of the last owner."""
     hook, hold = await stage.add(ordered=True), asyncio.Event()
-    ana = shown(await stage.tell(2 * HELD_PER_CONVERSATION, ANA))
+    ana = event_ids(await stage.emit(2 * HELD_PER_CONVERSATION, ANA))
 
     async def answer(request: Received) -> Answer:
         await hold.wait()
@@ -229,10 +229,10 @@ async def test_a_new_owner_does_not_begin_with_those_in_line(stage: Stage, stopp
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
+async def test_an_endpoint_that_is_no_longer_ordered(stage: Stage) -> None:
     hook = await stage.add(ordered=True)
     await stage.take_over()
-    ana = shown(await stage.tell(5, ANA))
+    ana = event_ids(await stage.emit(5, ANA))
     stage.receiver.answer = fail(ana[0])
     await stage.settle()
     assert len(await stage.rows("delivery_retries")) == 5
@@ -244,11 +244,11 @@ async def test_order_that_is_not_wanted_any_more(stage: Stage) -> None:
     assert [row["conversation_id"] for row in await stage.rows("delivery_retries")] == [ANA]
 
 
-async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:
-    """What failed before stands in line from its next attempt on."""
+async def test_an_endpoint_that_becomes_ordered(stage: Stage) -> None:
+    """What failed before is ordered from its next attempt on."""
     hook = await stage.add()
     await stage.take_over()
-    ana = shown(await stage.tell(1, ANA))
+    ana = event_ids(await stage.emit(1, ANA))
     stage.receiver.answer = fail(ana[0])
     await stage.settle()
     ordered = EndpointChange(options=DeliveryOptions(ordered=True))
@@ -256,7 +256,7 @@ async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:
     await stage.refresh()
     await stage.drive(7)
     assert stage.events_at() == [ana[0]] * 2
-    ana += shown(await stage.tell(2, ANA))
+    ana += event_ids(await stage.emit(2, ANA))
     await stage.settle()
     assert stage.events_at() == [ana[0]] * 2
     stage.receiver.answer = UP
@@ -266,14 +266,14 @@ async def test_order_that_is_wanted_from_now_on(stage: Stage) -> None:
 
 
 async def test_a_conversation_and_a_breaker(stage: Stage) -> None:
-    """Everything fails, the breaker opens, the endpoint comes back: the order is what it was."""
+    """Everything fails, the breaker opens, the endpoint recovers: the order is kept."""
     await stage.add(ordered=True)
     stage.receiver.answer = DOWN
-    told: dict[str, list[str]] = defaultdict(list)
+    emitted: dict[str, list[str]] = defaultdict(list)
     await stage.take_over(in_flight=2)
     for _ in range(4):
         for person in range(7):
-            told[str(person)] += shown(await stage.tell(2, UUID(int=person)))
+            emitted[str(person)] += event_ids(await stage.emit(2, UUID(int=person)))
         await stage.drive(20)
     await stage.drive(400)
     assert "paused" in [one["action"] for one in await stage.operational()]
@@ -281,5 +281,5 @@ async def test_a_conversation_and_a_breaker(stage: Stage) -> None:
     stage.receiver.requests.clear()
     stage.receiver.answer = UP
     await stage.drive(DAY)
-    assert arrived(stage, told) == told
+    assert arrived(stage, emitted) == emitted
     assert await stage.rows("delivery_retries") == []

@@ -1,4 +1,4 @@
-"""The guard: which URLs may be called, judged as the dialler would dial them, and which address is pinned."""
+"""The guard: which URLs may be called, parsed as the HTTP client does, and which address is pinned."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
 
 
 class Names:
-    """A resolver whose answers the test writes: one per question, the last one again and again."""
+    """A resolver with the answers of the test: one per call, the last one repeated."""
 
     def __init__(self, *answers: Sequence[str] | Exception) -> None:
         self.answers = list(answers)
@@ -36,7 +36,7 @@ class Names:
 
 
 def closed_ipv4(address: IPv4Address) -> bool:
-    """A second writing of the rules, octet by octet, to compare the table with."""
+    """An independent implementation of the rules, octet by octet, to compare the table with."""
     a, b, c, d = address.packed
     return (
         a in (0, 10, 127)
@@ -105,7 +105,7 @@ def test_every_edge_of_every_row_agrees_with_the_rules() -> None:
 
 
 @given(value=st.integers(0, 2**32 - 1))
-def test_an_ipv4_address_inside_ipv6_is_judged_as_itself(value: int) -> None:
+def test_an_ipv4_address_inside_ipv6_is_checked_as_itself(value: int) -> None:
     inner = IPv4Address(value)
     for outer in (0xFFFF << 32 | value, 0x64FF9B << 96 | value, 0x2002 << 112 | value << 80 | 7):
         assert (forbidden(str(IPv6Address(outer))) is None) == (forbidden(str(inner)) is None)
@@ -138,7 +138,7 @@ def test_an_ipv4_address_inside_ipv6_is_judged_as_itself(value: int) -> None:
         ("", "not an IP"),
     ],
 )
-def test_the_reason_is_given_in_words(address: str, words: str) -> None:
+def test_the_reason_explains_the_range(address: str, words: str) -> None:
     assert words in (forbidden(address) or "")
 
 
@@ -219,7 +219,7 @@ async def test_forbidden_forms_are_refused_on_saving_and_on_calling(url: str) ->
     assert names.questions == []
 
 
-async def test_a_backslash_ends_the_host_as_it_does_for_the_dialler() -> None:
+async def test_a_backslash_ends_the_host_as_in_the_http_client() -> None:
     target = await Guard([], Names([PUBLIC])).check("http://example.com\\@127.0.0.1:22/")
     assert (target.host, target.port, target.address) == ("example.com", 80, PUBLIC)
 
@@ -248,7 +248,7 @@ async def test_a_public_literal_is_its_own_address(url: str, address: str) -> No
 
 
 @given(url=st.text() | st.text().map("http://{}".format) | st.text(".0123456789xabf:[]@%/\\。").map("http://{}".format))
-def test_no_text_makes_the_guard_stumble(url: str) -> None:
+def test_no_text_makes_the_guard_fail(url: str) -> None:
     try:
         Guard().check_shape(url)
     except ForbiddenUrl as refusal:
@@ -317,7 +317,7 @@ async def test_a_resolver_that_hangs_is_given_up() -> None:
         await Guard([], hang, timeout=0.02).check("https://example.com/")
 
 
-async def test_rebinding_moves_nothing_until_the_name_is_judged_again() -> None:
+async def test_rebinding_has_no_effect_until_the_next_check() -> None:
     now = 0.0
     names = Names([PUBLIC], ["127.0.0.1"])
     guard = Guard([], names, clock=lambda: now)
@@ -340,7 +340,7 @@ async def test_many_checks_at_once_ask_once() -> None:
     assert names.questions == ["example.com"]
 
 
-async def test_one_impatient_caller_does_not_spoil_the_question_of_the_others() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_check_of_others() -> None:
     guard = Guard([], Names([PUBLIC]))
     impatient = asyncio.create_task(guard.check("https://example.com/"))
     patient = asyncio.create_task(guard.check("https://example.com/"))
@@ -392,6 +392,6 @@ async def test_the_allow_list_opens_exactly_what_it_names(allow: str, url: str, 
 
 
 @pytest.mark.parametrize("entry", ["", "127.0.0.0/99", "10.0.0.1/8", "http://example.com/"])
-def test_a_mistake_in_the_allow_list_is_told_at_once(entry: str) -> None:
+def test_an_invalid_entry_of_the_allow_list_raises_at_once(entry: str) -> None:
     with pytest.raises(ValueError, match="allow"):
         Guard([entry])

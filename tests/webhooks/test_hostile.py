@@ -1,4 +1,4 @@
-"""Endpoints that mean harm, beside one that does not: deadlines hold, little is read, memory stays flat."""
+"""Hostile endpoints beside a healthy one: deadlines hold, little is read, memory stays flat."""
 
 import gzip
 from contextlib import AsyncExitStack
@@ -11,7 +11,7 @@ from gatepost.store.deliveries.log import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
 from tests.conftest import Answer
-from tests.webhooks.stage import Stage, shown
+from tests.webhooks.stage import Stage, event_ids
 from tests.webhooks.test_http_post import receiving, repeats, says, says_and_waits
 
 _BOMB = gzip.compress(b"\0" * 50_000_000)
@@ -39,14 +39,14 @@ async def test_a_healthy_endpoint_among_hostile_ones(stage: Stage) -> None:
             hooks[await stage.add(url=receiver.url)] = name
         await stage.add("/healthy")
         before = psutil.Process().memory_info().rss
-        await stage.take_over(post=stage.new_post(), in_flight=5)
-        told = await stage.tell(5)
+        await stage.take_over(context=stage.new_context(), in_flight=5)
+        emitted = await stage.emit(5)
         for _ in range(2):
             await stage.settle()
             stage.clock.advance(100)
             stage.wake()
         grown = psutil.Process().memory_info().rss - before
-        assert sorted(set(stage.events_at("/healthy"))) == shown(told)
+        assert sorted(set(stage.events_at("/healthy"))) == event_ids(emitted)
         log = [row for row in await stage.rows("delivery_attempts") if row["endpoint_id"] in hooks]
         assert {hooks[row["endpoint_id"]] for row in log} == set(HOSTILE)
         for row in log:
@@ -63,7 +63,7 @@ async def test_a_header_that_looks_like_an_escape_is_logged_as_it_came(stage: St
     odd = "\\u0000 and \\"
     stage.receiver.answer = Answer(headers={"x-odd": odd})
     await stage.take_over()
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     answer = GivenAnswer.of(attempt.answer_headers, attempt.answer_body)
@@ -76,7 +76,7 @@ async def test_of_a_success_only_the_beginning_of_the_answer_is_kept(stage: Stag
     hook = await stage.add()
     stage.receiver.answer = Answer(status, {}, body)
     await stage.take_over()
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
     (attempt, *_) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     assert (attempt.answer_body or b"") == body[:kept]
@@ -87,7 +87,7 @@ async def test_of_a_success_one_kib_is_kept(stage: Stage, size: int) -> None:
     hook = await stage.add()
     stage.receiver.answer = Answer(200, {}, b"x" * size)
     await stage.take_over()
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     assert len(attempt.answer_body or b"") == min(size, 1024)

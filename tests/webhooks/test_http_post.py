@@ -1,4 +1,4 @@
-"""Posting over real sockets: pinned, bounded, and every bad end told in plain words."""
+"""POSTs over real sockets: pinned, bounded, and every failure explained."""
 
 import asyncio
 import gzip
@@ -179,7 +179,7 @@ async def test_one_kept_alive_connection_serves_many_posts() -> None:
 # Where the connection goes ------------------------------------------------------------------------------------------
 
 
-async def test_the_checked_address_is_dialled_under_the_name_of_the_url() -> None:
+async def test_the_checked_address_is_called_with_the_name_of_the_url() -> None:
     async with receiving(says(OK)) as receiver:
         guard = Guard(LOOPBACK, names(["127.0.0.1"]))
         async with posting(guard) as poster:
@@ -243,7 +243,7 @@ async def test_once_bytes_have_left_no_other_address_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "connection"])
-async def test_headers_that_steer_the_connection_are_refused(name: str) -> None:
+async def test_headers_of_the_connection_are_rejected(name: str) -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         result = await poster.post(receiver.url, {name: "5"}, b"{}")
         assert result.error_kind == "forbidden"
@@ -386,7 +386,7 @@ async def test_a_name_without_an_address_is_unresolved() -> None:
 # The life of clients ------------------------------------------------------------------------------------------------
 
 
-async def test_the_client_used_least_recently_is_let_go_with_its_connections() -> None:
+async def test_the_least_recently_used_client_is_dropped_with_its_connections() -> None:
     guard = Guard(LOOPBACK, names(["127.0.0.1"]))
     async with receiving(says(OK)) as one, receiving(says(OK)) as two, posting(guard, clients=1) as poster:
         assert (await poster.post(f"http://one.example:{one.port}/", {}, b"{}")).status == 200
@@ -396,7 +396,7 @@ async def test_the_client_used_least_recently_is_let_go_with_its_connections() -
         assert two.closed == 0
 
 
-async def test_a_post_under_way_outlives_its_client() -> None:
+async def test_a_post_in_flight_outlives_its_client() -> None:
     go = asyncio.Event()
 
     async def wait_then_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -412,7 +412,7 @@ async def test_a_post_under_way_outlives_its_client() -> None:
         assert (await post).status == 200
 
 
-async def test_close_ends_posts_under_way_at_once_and_their_connections_by_the_deadline() -> None:
+async def test_close_fails_posts_in_flight_at_once_and_ends_their_connections_by_the_deadline() -> None:
     async with receiving(says_and_waits(b"")) as receiver, posting(deadline=0.5) as poster:
         post = asyncio.create_task(poster.post(receiver.url, {}, b"{}"))
         await until(lambda: len(receiver.requests) == 1)

@@ -1,4 +1,4 @@
-"""Signatures as others judge them: the libraries of Standard Webhooks from PyPI and from npm, through rotations."""
+"""Signatures as the libraries of Standard Webhooks from PyPI and npm verify them, through rotations."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ OVERLAP = 120
 Delivery = tuple[str, Mapping[str, str], bytes]  # a secret or public key, headers, body
 
 
-class Judge:
+class Libraries:
     """The npm edition, run by Node.js; the PyPI edition for whatever it knows."""
 
     def __init__(self, folder: Path) -> None:
@@ -59,9 +59,9 @@ def by_python(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
 
 
 @pytest.fixture(scope="session")
-def judge() -> Judge:
+def libraries() -> Libraries:
     """Give both libraries, the npm edition installed once as its lock file says."""
-    return Judge(installed("standardwebhooks"))
+    return Libraries(installed("standardwebhooks"))
 
 
 def test_no_lock_file_names_a_registry() -> None:
@@ -71,7 +71,7 @@ def test_no_lock_file_names_a_registry() -> None:
         assert '"resolved"' not in lock.read_text()
 
 
-def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
+def test_both_libraries_know_ours_from_others(libraries: Libraries) -> None:
     now = int(time.time())
     shared, other, private, stranger = new_secret(), new_secret(), new_secret("v1a"), new_secret("v1a")
     public, strange = public_key(private) or "", public_key(stranger) or ""
@@ -87,28 +87,28 @@ def test_both_libraries_know_ours_from_others(judge: Judge) -> None:
         ((shared, headers, BODY + b" "), False),
         ((public, headers, BODY + b" "), False),
     ]
-    assert judge.all([delivery for delivery, _ in cases]) == [good for _, good in cases]
+    assert libraries.all([delivery for delivery, _ in cases]) == [good for _, good in cases]
 
 
-def test_neither_library_knows_v1a_and_both_find_v1_beside_it(judge: Judge) -> None:
+def test_neither_library_knows_v1a_and_both_find_v1_beside_it(libraries: Libraries) -> None:
     """As docs/reference/webhooks.md says of them."""
     now, shared, private = int(time.time()), new_secret(), new_secret("v1a")
     public = public_key(private) or ""
     alone = signature_headers([private], "evt_1", now, BODY)
-    assert judge.npm([(public, alone, BODY)]) == [True]  # by Node's own ed25519
+    assert libraries.npm([(public, alone, BODY)]) == [True]  # by Node's own ed25519
     plain = public.removeprefix("whpk_")  # as a key that the library itself takes
-    assert judge.npm([(plain, alone, BODY)]) == [False]
+    assert libraries.npm([(plain, alone, BODY)]) == [False]
     assert by_python(plain, alone, BODY) is False
     both = signature_headers([private, shared], "evt_1", now, BODY)
-    assert judge.npm([(shared, both, BODY)]) == [True]
+    assert libraries.npm([(shared, both, BODY)]) == [True]
     assert by_python(shared, both, BODY) is True
 
 
-def test_both_libraries_refuse_deliveries_that_are_aged_or_ahead(judge: Judge) -> None:
+def test_both_libraries_refuse_deliveries_that_are_aged_or_ahead(libraries: Libraries) -> None:
     secret, now = new_secret(), int(time.time())
     ages = [(-400, False), (-200, True), (0, True), (200, True), (400, False)]
     deliveries = [(secret, signature_headers([secret], "evt_1", now + age, BODY), BODY) for age, _ in ages]
-    assert judge.all(deliveries) == [good for _, good in ages]
+    assert libraries.all(deliveries) == [good for _, good in ages]
 
 
 class LateClock:
@@ -152,15 +152,15 @@ def read_message(request: Received) -> str | None:
     return str(data["key"]["id"]) if read else None
 
 
-def judged(judge: Judge, secrets: Sequence[str], requests: Sequence[Received]) -> list[list[bool]]:
+def verified_by(libraries: Libraries, secrets: Sequence[str], requests: Sequence[Received]) -> list[list[bool]]:
     """For each delivery, which of the secrets verify it."""
-    said = judge.all([(secret, request.headers, request.body) for request in requests for secret in secrets])
+    said = libraries.all([(secret, request.headers, request.body) for request in requests for secret in secrets])
     return [said[i : i + len(secrets)] for i in range(0, len(said), len(secrets))]
 
 
 @pytest.mark.parametrize(("first", "then"), [("v1", "v1"), ("v1", "v1a")])
 async def test_every_delivery_verifies_through_two_rotations(
-    database_url: str, receiver: Receiver, judge: Judge, first: str, then: str
+    database_url: str, receiver: Receiver, libraries: Libraries, first: str, then: str
 ) -> None:
     # The libraries look at the real clock and bear five minutes: the gateway's is set back, and moved within them.
     clock = LateClock(150)
@@ -176,9 +176,9 @@ async def test_every_delivery_verifies_through_two_rotations(
         clock.ahead += OVERLAP
         after = await load(house, receiver, 5)
     assert len(during) >= 200
-    assert all(map(any, judged(judge, secrets, during)))
-    assert judged(judge, secrets, both) == [[True, True, True]] * len(both)
-    assert judged(judge, secrets, after) == [[False, False, True]] * len(after)
+    assert all(map(any, verified_by(libraries, secrets, during)))
+    assert verified_by(libraries, secrets, both) == [[True, True, True]] * len(both)
+    assert verified_by(libraries, secrets, after) == [[False, False, True]] * len(after)
     assert {len(request.headers["webhook-signature"].split()) for request in after} == {1}
 
 

@@ -1,4 +1,4 @@
-"""Links: fetched through the guard and no other way, within their bounds, and every ending told in words."""
+"""Links: fetched only through the guard, within their limits, and every failure explained."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -132,8 +132,8 @@ async def test_a_forbidden_address_is_not_called(receiver: Receiver) -> None:
     assert receiver.requests == []
 
 
-async def test_what_was_checked_is_what_is_dialled(receiver: Receiver) -> None:
-    """A name that moves after the check changes nothing: it is asked for once."""
+async def test_only_the_checked_address_is_called(receiver: Receiver) -> None:
+    """A name that changes after the check has no effect: it is resolved once."""
     asked: list[str] = []
 
     async def moving(host: str, _: object) -> ResolvedName:
@@ -148,10 +148,10 @@ async def test_what_was_checked_is_what_is_dialled(receiver: Receiver) -> None:
 
 
 async def test_a_name_without_an_address_may_have_one_later() -> None:
-    async def nobody(_host: str, _channel: object) -> ResolvedName:
+    async def no_address(_host: str, _channel: object) -> ResolvedName:
         return ResolvedName((), 0)
 
-    _, retry = unfetched(await fetch_guarded(Guard([], nobody), "https://files.example/a.png", MOST))
+    _, retry = unfetched(await fetch_guarded(Guard([], no_address), "https://files.example/a.png", MOST))
     assert retry is True
 
 
@@ -168,7 +168,7 @@ async def test_a_name_without_an_address_may_have_one_later() -> None:
         "http://169.254.169.254/latest",
     ],
 )
-def test_a_link_is_judged_before_a_message_is_taken(link: str) -> None:
+def test_a_link_is_checked_before_a_message_is_accepted(link: str) -> None:
     with pytest.raises(Invalid) as refused:
         check_link(Guard(), link)
     assert refused.value.code == "forbidden_url"

@@ -1,4 +1,4 @@
-"""After an outage: a short one pauses nothing, and when the endpoint is back, all that waits goes at once."""
+"""After an outage: a short one pauses nothing, and when the endpoint recovers, all retries are sent at once."""
 
 import asyncio
 from datetime import timedelta
@@ -9,7 +9,7 @@ from gatepost.model import ids
 from gatepost.store.deliveries.retry import make_retries_due
 from gatepost.webhooks import outage_recovery
 from tests.conftest import Answer, Received
-from tests.webhooks.stage import ANA, DAY, Stage, near, shown
+from tests.webhooks.stage import ANA, DAY, Stage, event_ids, near
 
 UP = Answer()
 
@@ -19,57 +19,57 @@ async def test_a_restart_of_two_seconds_pauses_nothing(stage: Stage, status: int
     hook = await stage.add()
     stage.receiver.answer = Answer(status)
     await stage.take_over()
-    told = await stage.tell(200)
+    emitted = await stage.emit(200)
     await stage.drive(2)
-    assert len(stage.came()) < 100  # the rest waits until it is back, and fails no attempt
+    assert len(stage.received()) < 100  # the rest waits until it is back, and fails no attempt
     stage.receiver.answer = UP
     stage.receiver.requests.clear()
     await stage.drive(1)
     assert len(stage.events_at()) > 100
     await stage.drive(80)
-    assert sorted(stage.events_at()) == shown(told)
+    assert sorted(stage.events_at()) == event_ids(emitted)
     assert (await stage.endpoint(hook)).state == "active"
     assert [one["action"] for one in await stage.operational()] == ["failing"]
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-async def test_after_the_first_success_all_that_waits_goes_and_the_oldest_first(stage: Stage, ordered: bool) -> None:
+async def test_after_the_first_success_all_retries_are_sent_oldest_first(stage: Stage, ordered: bool) -> None:
     await stage.add(ordered=ordered)
     stage.receiver.answer = Answer(500)
     await stage.take_over(in_flight=1)
-    told = [id_ for number in range(4) for id_ in await stage.tell(2, conversation_id=ids.new_id(stage.clock.now()))]
+    emitted = [id_ for number in range(4) for id_ in await stage.emit(2, conversation_id=ids.new_id(stage.clock.now()))]
     await stage.drive(20)  # what was tried fails twice, and has five minutes to wait
     stage.receiver.answer = UP
     stage.receiver.requests.clear()
-    told += await stage.tell(1, ANA)
+    emitted += await stage.emit(1, ANA)
     await stage.settle()
-    assert sorted(stage.events_at()) == shown(told)
+    assert sorted(stage.events_at()) == event_ids(emitted)
     first, *rest = stage.events_at()
-    assert first == shown(told)[-1]
+    assert first == event_ids(emitted)[-1]
     if not ordered:
-        assert rest == shown(told)[:-1]
+        assert rest == event_ids(emitted)[:-1]
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_what_served_as_a_probe_goes_before_what_was_never_tried(stage: Stage) -> None:
+async def test_a_failed_probe_is_sent_before_new_deliveries(stage: Stage) -> None:
     await stage.add()
     stage.receiver.answer = Answer(500)
     await stage.take_over(in_flight=1)
-    tried = await stage.tell(12)
+    tried = await stage.emit(12)
     await stage.drive(1200)
-    later = await stage.tell(300)
+    later = await stage.emit(300)
     stage.receiver.answer = UP
     stage.receiver.requests.clear()
     await stage.drive(400)
-    assert sorted(stage.events_at()[:12]) == shown(tried)
-    assert sorted(stage.events_at()[12:]) == shown(later)
+    assert sorted(stage.events_at()[:12]) == event_ids(tried)
+    assert sorted(stage.events_at()[12:]) == event_ids(later)
 
 
-async def test_no_more_go_at_once_than_the_endpoint_takes(stage: Stage) -> None:
+async def test_the_concurrency_limit_holds_after_an_outage(stage: Stage) -> None:
     await stage.add()
     stage.receiver.answer = Answer(500)
     await stage.take_over(in_flight=4)
-    told = await stage.tell(300)
+    emitted = await stage.emit(300)
     await stage.drive(90)
     under_way = most = 0
 
@@ -84,7 +84,7 @@ async def test_no_more_go_at_once_than_the_endpoint_takes(stage: Stage) -> None:
     stage.receiver.answer = answer
     stage.receiver.requests.clear()
     await stage.drive(400)
-    assert set(stage.events_at()) == set(shown(told))
+    assert set(stage.events_at()) == set(event_ids(emitted))
     assert most <= 4
 
 
@@ -92,7 +92,7 @@ async def test_a_rate_limit_holds_after_an_outage(stage: Stage) -> None:
     await stage.add(rate=5)
     stage.receiver.answer = Answer(500)
     await stage.take_over()
-    told = await stage.tell(40)
+    emitted = await stage.emit(40)
     await stage.drive(120)
     times: list[float] = []
 
@@ -103,21 +103,21 @@ async def test_a_rate_limit_holds_after_an_outage(stage: Stage) -> None:
     stage.receiver.answer = answer
     stage.receiver.requests.clear()
     await stage.drive(600)
-    assert set(stage.events_at()) == set(shown(told))
+    assert set(stage.events_at()) == set(event_ids(emitted))
     assert all(b - a >= 1 for a, b in zip(times, times[5:], strict=False))
 
 
-async def test_the_tries_after_an_outage_do_not_use_up_the_schedule(stage: Stage) -> None:
-    """One event that never succeeds, at an endpoint that takes all others: its ten attempts take their three days."""
+async def test_attempts_after_an_outage_do_not_count_in_the_schedule(stage: Stage) -> None:
+    """One event that never succeeds, at an endpoint that accepts all others: its ten attempts take three days."""
     await stage.add()
-    (poison,) = await stage.tell()
+    (poison,) = await stage.emit()
     name = ids.show("evt", poison)
     stage.receiver.answer = lambda request: Answer(500) if request.json()["id"] == name else UP
     await stage.take_over()
     await stage.drive(7)
     for _ in range(24):
         await stage.drive(4 * 3600)
-        await stage.tell()
+        await stage.emit()
     await stage.drive(60)
     (row,) = await stage.rows("deliveries", f"AND event_id = '{poison}'")
     ends = (row["settled_at"] - stage.start).total_seconds() if row["settled_at"] else 5 * DAY
@@ -126,11 +126,11 @@ async def test_the_tries_after_an_outage_do_not_use_up_the_schedule(stage: Stage
     assert row["attempts"] <= 10 + row["begun"]
 
 
-async def test_what_was_under_way_when_it_came_back_goes_again_too(stage: Stage) -> None:
+async def test_what_was_in_flight_at_the_end_of_the_outage_is_retried_too(stage: Stage) -> None:
     await stage.add()
     stage.receiver.answer = Answer(500)
     await stage.take_over()
-    (slow,) = await stage.tell()
+    (slow,) = await stage.emit()
     await stage.drive(20)
     (row,) = await stage.rows("delivery_retries")
     stage.clock.advance((row["next_at"] - stage.clock.now()).total_seconds())
@@ -147,19 +147,19 @@ async def test_what_was_under_way_when_it_came_back_goes_again_too(stage: Stage)
         return UP
 
     stage.receiver.answer = answer
-    (quick,) = await stage.tell()
+    (quick,) = await stage.emit()
     stage.receiver.requests.clear()
     await stage.settle()
-    assert sorted(stage.events_at()) == sorted(shown([slow, slow, quick]))
+    assert sorted(stage.events_at()) == sorted(event_ids([slow, slow, quick]))
 
 
-async def test_a_crash_while_retries_are_pulled_forward_leaves_them_to_the_next_owner(
+async def test_after_a_crash_the_next_owner_makes_the_rest_of_the_retries_due(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = await stage.add()
     stage.receiver.answer = Answer(500)
     await stage.take_over(in_flight=1)
-    told = await stage.tell(12)
+    emitted = await stage.emit(12)
     await stage.drive(3600)
     assert (await stage.endpoint(hook)).state == "paused"
     assert stage.lease is not None
@@ -170,15 +170,15 @@ async def test_a_crash_while_retries_are_pulled_forward_leaves_them_to_the_next_
     stage.receiver.answer = UP
     stage.receiver.requests.clear()
     await stage.drive(400)
-    assert set(stage.events_at()) == set(shown(told))
+    assert set(stage.events_at()) == set(event_ids(emitted))
     assert await stage.rows("delivery_retries") == []
 
 
-async def test_pulling_forward_is_fenced_and_leaves_others_alone(stage: Stage) -> None:
+async def test_making_retries_due_is_fenced_and_does_not_touch_other_endpoints(stage: Stage) -> None:
     mine, other = await stage.add("/mine"), await stage.add("/other")
     stage.receiver.answer = Answer(500)
     await stage.take_over()
-    await stage.tell(3)
+    await stage.emit(3)
     await stage.drive(20)
     assert stage.lease is not None
     rows = await stage.rows("delivery_retries")

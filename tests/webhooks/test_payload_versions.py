@@ -7,7 +7,7 @@ from gatepost.model.event_schema.examples import MAKERS, example_of
 from gatepost.webhooks.payload_versions import NEWEST, STEPS, body_for, step_down
 
 
-def test_the_newest_is_the_very_bytes_that_are_kept() -> None:
+def test_the_newest_version_is_the_stored_bytes() -> None:
     for type_, actions in MAKERS.items():
         for action in actions:
             body = example_of(type_, action)

@@ -26,7 +26,7 @@ ANA, BOB, EVE = "ana", "bob", "eve"
 
 
 class Book:
-    """A lookup that the test answers; what was asked, and how many questions are open."""
+    """A lookup that the test answers; records what was looked up, and how many lookups run."""
 
     def __init__(self, seconds: float = 60.0) -> None:
         self.seconds = seconds
@@ -74,7 +74,7 @@ async def asking(ttl: int = 60, **more: Any) -> AsyncIterator[tuple[NameServer, 
 # -- one lookup -------------------------------------------------------------------------------------------------------
 
 
-async def test_addresses_come_with_their_time() -> None:
+async def test_addresses_come_with_their_ttl() -> None:
     async with asking(ttl=17) as (_, lookup):
         found = await lookup("shop.example")
         assert (set(found.addresses), found.seconds) == ({V4, V6}, 17)
@@ -125,7 +125,7 @@ async def test_the_library_caches_no_longer_than_a_minute_and_no_more_than_some_
         assert server.asked.count("shop.example") == 6
 
 
-async def test_a_replaced_channel_finishes_what_it_was_asked() -> None:
+async def test_a_replaced_channel_finishes_its_lookups() -> None:
     now = 0.0
     async with asking(clock=lambda: now) as (server, lookup):
         slow = asyncio.create_task(lookup("slow.dead"))
@@ -147,7 +147,7 @@ async def test_a_replaced_channel_finishes_what_it_was_asked() -> None:
 @pytest.mark.parametrize(
     ("ttl", "kept"), [(0.0, MIN_TTL), (MIN_TTL - 1, MIN_TTL), (20.0, 20.0), (MAX_TTL, MAX_TTL), (3600.0, MAX_TTL)]
 )
-async def test_an_answer_is_used_again_for_its_time(ttl: float, kept: float) -> None:
+async def test_an_answer_is_cached_for_its_ttl(ttl: float, kept: float) -> None:
     now, book = 100.0, Book(ttl)
     resolver = Resolver(book, clock=lambda: now)
     assert (await resolver("Shop.example", ANA)).seconds == kept
@@ -163,14 +163,14 @@ async def test_an_answer_is_used_again_for_its_time(ttl: float, kept: float) -> 
 async def test_a_failure_is_remembered_for_a_moment(answers: bool) -> None:
     now, asked, figures = 0.0, 0, Figures()
 
-    async def nobody(_host: str) -> ResolvedName:
+    async def no_address(_host: str) -> ResolvedName:
         nonlocal asked
         asked += 1
         if answers:
             return ResolvedName((), 60.0)
         raise NotResolved("none")
 
-    resolver = Resolver(nobody, clock=lambda: now, metrics=figures)
+    resolver = Resolver(no_address, clock=lambda: now, metrics=figures)
     for at, questions in ((0.0, 1), (FAILED_TTL - 0.1, 1), (FAILED_TTL, 2)):
         now = at
         with pytest.raises(NotResolved):
@@ -211,7 +211,7 @@ async def test_a_renewed_name_is_forgotten_last(monkeypatch: pytest.MonkeyPatch)
     assert book.asked == ["a.example", "b.example", "a.example", "c.example", "d.example"]
 
 
-async def test_those_who_ask_at_once_share_a_question_and_none_can_end_it_for_the_others() -> None:
+async def test_concurrent_callers_share_a_lookup_and_none_can_cancel_it_for_the_others() -> None:
     book = Book()
     resolver = Resolver(book)
     first, second = (asyncio.create_task(resolver("a.dead", who)) for who in (ANA, BOB))
@@ -265,7 +265,7 @@ async def test_who_waited_for_a_place_joins_a_lookup_that_runs_by_then() -> None
     assert figures.now == (0, 0)
 
 
-async def test_a_lookup_holds_its_place_until_it_ends_whoever_has_given_up() -> None:
+async def test_a_lookup_holds_its_slot_until_it_ends_though_its_caller_was_cancelled() -> None:
     book = Book()
     resolver = Resolver(book, per_channel=1)
     impatient = asyncio.create_task(resolver("a.dead", ANA))
@@ -289,7 +289,7 @@ async def test_the_first_lookup_of_a_channel_has_room_that_others_cannot_take() 
         task.cancel()
 
 
-async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
+async def test_a_free_slot_goes_to_the_channel_with_the_fewest() -> None:
     share = LookupLimiter(per_channel=4, total=4)
     for channel in (ANA, ANA, BOB):
         await share.acquire(channel)
@@ -314,7 +314,7 @@ async def test_a_free_place_goes_to_the_channel_with_the_fewest() -> None:
     assert (share.running, share._held) == (0, {})
 
 
-async def test_whoever_gives_up_as_it_gets_its_place_gives_it_back() -> None:
+async def test_a_caller_that_is_cancelled_as_it_gets_its_slot_returns_it() -> None:
     share = LookupLimiter(per_channel=1, total=1)
     await share.acquire(ANA)
     waiting = asyncio.create_task(share.acquire(BOB))
@@ -365,7 +365,7 @@ async def test_another_channel_gets_through_while_a_hundred_dead_names_hang(rece
 
 
 async def test_lookups_use_no_thread_of_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The few threads that all blocking work shares are what dead names used to fill."""
+    """Dead names must not fill the few threads that all blocking work shares."""
 
     async def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a thread was asked for")

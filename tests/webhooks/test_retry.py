@@ -1,4 +1,4 @@
-"""The retry schedule as a pure function: every status, every hint, every draw of the dice."""
+"""The retry schedule as a pure function: every status, every hint, every random number."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 BROKEN = AttemptOutcome(status=500)
 
 attempts = st.integers(1, ATTEMPTS - 1)
-dice = st.floats(0, 1, exclude_max=True)
+uniform = st.floats(0, 1, exclude_max=True)
 hints = st.one_of(
     st.text(max_size=40),
     st.integers().map(str),
@@ -52,30 +52,30 @@ def test_the_schedule_is_the_documented_one_and_ends_at_72_hours() -> None:
     assert sum(waits) == pytest.approx(72 * hour, abs=10)
 
 
-@given(draws=st.lists(dice, min_size=ATTEMPTS - 1, max_size=ATTEMPTS - 1))
+@given(draws=st.lists(uniform, min_size=ATTEMPTS - 1, max_size=ATTEMPTS - 1))
 def test_the_last_attempt_comes_after_72_hours_give_or_take_a_fifth(draws: list[float]) -> None:
     total = sum(seconds(attempt, BROKEN, draw) for attempt, draw in enumerate(draws, start=1))
     assert 72 * 3600 * 0.8 <= total <= 72 * 3600 * 1.2 + 10
 
 
-@given(attempt=attempts, random=dice)
+@given(attempt=attempts, random=uniform)
 def test_jitter_stays_within_a_fifth(attempt: int, random: float) -> None:
     base = SCHEDULE[attempt]
     assert base * 0.8 - 0.001 <= seconds(attempt, BROKEN, random) <= base * 1.2 + 0.001
 
 
-@given(attempt=attempts, outcome=outcomes, low=dice, high=dice)
+@given(attempt=attempts, outcome=outcomes, low=uniform, high=uniform)
 def test_a_higher_draw_never_waits_less(attempt: int, outcome: AttemptOutcome, low: float, high: float) -> None:
     low, high = sorted((low, high))
     assert seconds(attempt, outcome, low) <= seconds(attempt, outcome, high)
 
 
-@given(attempt=st.integers(1, ATTEMPTS - 2), outcome=outcomes, random=dice)
+@given(attempt=st.integers(1, ATTEMPTS - 2), outcome=outcomes, random=uniform)
 def test_waits_only_grow(attempt: int, outcome: AttemptOutcome, random: float) -> None:
     assert seconds(attempt, outcome, random) <= seconds(attempt + 1, outcome, random)
 
 
-@given(attempt=attempts, hint=hints, random=dice, status=st.sampled_from([301, 400, 500]))
+@given(attempt=attempts, hint=hints, random=uniform, status=st.sampled_from([301, 400, 500]))
 def test_any_retry_after_is_bounded(attempt: int, hint: str, random: float, status: int) -> None:
     base = SCHEDULE[attempt]
     waited = seconds(attempt, AttemptOutcome(status=status, retry_after=hint), random)
@@ -101,7 +101,7 @@ def test_retry_after_in_seconds_and_as_a_date(hint: str, expected: float) -> Non
     assert seconds(2, AttemptOutcome(status=500, retry_after=hint), 0.0) == pytest.approx(expected)
 
 
-@given(ask=st.floats(300, 3600), random=dice)
+@given(ask=st.floats(300, 3600), random=uniform)
 def test_a_sensible_retry_after_is_never_undercut(ask: float, random: float) -> None:
     assert ask - 0.001 <= seconds(2, AttemptOutcome(status=429, retry_after=str(ask)), random) <= ask * 1.2 + 0.001
 
@@ -120,7 +120,7 @@ def test_an_overloaded_endpoint_is_given_a_minute(outcome: AttemptOutcome, rando
     assert seconds(1, AttemptOutcome(status=429, retry_after="5"), random) >= 60
 
 
-@given(attempt=st.integers(1, ATTEMPTS + 5), status=st.integers(100, 999), random=dice)
+@given(attempt=st.integers(1, ATTEMPTS + 5), status=st.integers(100, 999), random=uniform)
 def test_every_status_has_its_fate(attempt: int, status: int, random: float) -> None:
     decision = decide_retry(attempt, AttemptOutcome(status=status), NOW, random)
     if 200 <= status < 300:

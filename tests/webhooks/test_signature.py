@@ -1,4 +1,4 @@
-"""Signatures, judged by the reference verifier of Standard Webhooks."""
+"""Signatures, verified by the reference library of Standard Webhooks."""
 
 import base64
 import contextlib
@@ -80,7 +80,7 @@ def test_secrets_are_long_random_and_marked() -> None:
 @pytest.mark.parametrize(
     "secret", ["", "whsec_", "whsec_not base64!", "whsec_c2hvcnQ=", "whsec_" + "QUJD" * 30, "whsec_é"]
 )
-def test_a_bad_secret_is_refused_without_being_quoted(secret: str) -> None:
+def test_an_invalid_secret_is_rejected_without_being_shown(secret: str) -> None:
     with pytest.raises(ValueError, match="signing secret") as caught:
         decode_secret(secret)
     assert not secret or secret not in str(caught.value)
@@ -95,7 +95,7 @@ def test_nothing_is_sent_unsigned() -> None:
 
 
 def verify_ed25519(public: str, body: bytes, headers: dict[str, str]) -> int:
-    """How many of the v1a signatures fit; judged with the bare primitive."""
+    """Return how many of the v1a signatures match, verified with the bare primitive."""
     key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public.removeprefix("whpk_")))
     text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     fitting = 0
@@ -107,7 +107,7 @@ def verify_ed25519(public: str, body: bytes, headers: dict[str, str]) -> int:
     return fitting
 
 
-def test_each_live_key_signs_in_its_own_manner() -> None:
+def test_each_live_key_signs_with_its_own_scheme() -> None:
     shared, private = new_secret(), new_secret("v1a")
     keys = [decode_secret(private), decode_secret(shared)]
     headers = signature_headers(keys, "evt_1", now(), BODY)

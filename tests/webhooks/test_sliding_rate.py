@@ -43,17 +43,17 @@ def test_a_limit_that_is_changed_counts_what_was_begun() -> None:
 async def test_with_a_moved_clock(stage: Stage) -> None:
     await stage.add(rate=5)
     await stage.take_over()
-    await stage.tell(23)
+    await stage.emit(23)
     counts = []
     for _ in range(6):
         await stage.settle()
-        counts.append(len(stage.came()))
+        counts.append(len(stage.received()))
         await stage.drive(1.0)
     assert counts == [5, 10, 15, 20, 23, 23]
 
 
 async def test_at_the_receiver(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the clock on the wall. When each POST begins is ours to say; how long it is on its way is the machine's."""
+    """With the real clock. The start of each POST is recorded; how long it takes depends on the machine."""
     begun: list[float] = []
 
     class Noting(SlidingRate):
@@ -64,12 +64,12 @@ async def test_at_the_receiver(stage: Stage, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(endpoint_deliverer, "SlidingRate", Noting)
     await stage.add(rate=10)
     clock = SystemClock()
-    post = DeliveryContext(stage.db, clock, stage.poster, 0.0)
-    await stage.take_over(post=post)
-    await stage.tell(25)
-    async with patience(lambda: f"{len(stage.came())} of 25 have come"):
-        while len(stage.came()) < 25:
+    context = DeliveryContext(stage.db, clock, stage.poster, 0.0)
+    await stage.take_over(context=context)
+    await stage.emit(25)
+    async with patience(lambda: f"{len(stage.received())} of 25 have come"):
+        while len(stage.received()) < 25:
             await stage.settle()
-    assert len(begun) == len(stage.came()) == 25
+    assert len(begun) == len(stage.received()) == 25
     for i, first in enumerate(begun):
         assert sum(1 for at in begun[i:] if at - first < 1.0 - 1e-9) <= 10

@@ -33,7 +33,7 @@ def test_a_genuine_delivery_names_its_key(secret: str, by: int) -> None:
     assert verify(KEPT, signed(new_secret(), new_secret("v1a"), secret), BODY, NOW).by == by
 
 
-def test_the_newest_key_that_fits_is_named() -> None:
+def test_the_newest_matching_key_is_named() -> None:
     assert verify(KEPT, signed(PREVIOUS, CURRENT), BODY, NOW).by == 0
 
 
@@ -48,7 +48,7 @@ def test_a_public_key_alone_verifies() -> None:
     assert not verify(keys, signed(CURRENT), BODY, NOW).valid
 
 
-def test_a_key_fits_until_its_time_is_over() -> None:
+def test_a_key_is_valid_until_it_expires() -> None:
     for later, valid in ((timedelta(hours=1) - timedelta(seconds=1), True), (timedelta(hours=1), False)):
         moment = NOW + later
         decision = verify(KEPT, signed(PREVIOUS, at=int(moment.timestamp())), BODY, moment)
@@ -60,7 +60,7 @@ def test_a_key_fits_until_its_time_is_over() -> None:
     ("age", "valid"),
     [(-TOLERANCE - 1, False), (-TOLERANCE, True), (TOLERANCE, True), (TOLERANCE + 1, False)],
 )
-def test_aged_and_early_deliveries_are_refused_though_signed(age: int, valid: bool) -> None:
+def test_old_and_future_deliveries_are_rejected_though_signed(age: int, valid: bool) -> None:
     decision = verify(KEPT, signed(CURRENT, at=STAMP - age), BODY, NOW)
     assert (decision.valid, decision.by, decision.timestamp, decision.age) == (valid, 0, STAMP - age, age)
     if not valid:
@@ -86,7 +86,7 @@ def test_aged_and_early_deliveries_are_refused_though_signed(age: int, valid: bo
         ({"webhook-signature": signed(PRIVATE)["webhook-signature"].replace("v1a,", "v1,")}, "No signature matches"),
     ],
 )
-def test_what_is_wrong_is_said(spoil: dict[str, str], words: str) -> None:
+def test_the_reason_names_what_is_wrong(spoil: dict[str, str], words: str) -> None:
     decision = verify(KEPT, signed(CURRENT, PRIVATE) | spoil, BODY, NOW)
     assert (decision.valid, decision.by) == (False, None)
     assert words in (decision.reason or "")
@@ -103,7 +103,7 @@ def test_a_newline_too_much_or_too_little_is_named() -> None:
 
 
 @given(headers=st.dictionaries(st.sampled_from(list(signed(CURRENT))), st.text()), body=st.binary())
-def test_nothing_makes_it_stumble(headers: dict[str, str], body: bytes) -> None:
+def test_no_input_raises(headers: dict[str, str], body: bytes) -> None:
     decision = verify(KEPT, signed(CURRENT) | headers, body, NOW)
     assert decision.valid == (decision.reason is None)
     assert not decision.valid or (body == BODY)

@@ -1,4 +1,4 @@
-"""The loop of a round wakes whenever something can be done: beside POSTs that hang, and after the database was away."""
+"""The loop of a deliverer wakes whenever something can be done: beside POSTs that hang, and after an outage."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,14 +12,14 @@ from gatepost.store.deliveries.record import release_ordered_waits
 from gatepost.webhooks import endpoint_deliverer
 from tests.conftest import Answer, Received
 from tests.patience import PATIENCE
-from tests.webhooks.stage import ANA, BOB, Stage, shown
+from tests.webhooks.stage import ANA, BOB, Stage, event_ids
 
 DOWN, UP = Answer(500), Answer()
 
 
 @asynccontextmanager
 async def running(stage: Stage) -> AsyncIterator[None]:
-    """The loops, as the owner runs them, but for its look at them each second."""
+    """Run the loops as the owner does, without its check each second."""
     loops = [asyncio.create_task(one.run()) for one in stage.deliverers.values()]
     yield
     await asyncio.gather(*(one.stop() for one in stage.deliverers.values()))
@@ -27,7 +27,7 @@ async def running(stage: Stage) -> AsyncIterator[None]:
 
 
 def hanging(hold: asyncio.Event, *events: str) -> Callable[[Received], Awaitable[Answer]]:
-    """An endpoint that does not answer these, or these paths, before it is told to."""
+    """An endpoint that does not answer these events, or these paths, until it is released."""
 
     async def answer(request: Received) -> Answer:
         if any(event in request.body.decode() or event == request.path for event in events):
@@ -43,11 +43,11 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
+async def test_a_rate_limit_continues_beside_a_post_that_hangs(stage: Stage) -> None:
     hold = asyncio.Event()
     hook = await stage.add(rate=2)
-    told = shown(await stage.tell(3))
-    stage.receiver.answer = hanging(hold, told[0])
+    emitted = event_ids(await stage.emit(3))
+    stage.receiver.answer = hanging(hold, emitted[0])
     await stage.take_over(in_flight=2)
     async with running(stage):
         await stage.receiver.wait_for(2)
@@ -59,10 +59,10 @@ async def test_a_rate_goes_on_beside_a_post_that_hangs(stage: Stage) -> None:
             hold.set()
 
 
-async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: Stage) -> None:
+async def test_held_deliveries_are_batched_and_sent_beside_a_post_that_hangs(stage: Stage) -> None:
     hold, first = asyncio.Event(), asyncio.Event()
     hook = await stage.add(ordered=True, batch=2, batch_wait=0.05)
-    bob, ana = shown(await stage.tell(2, BOB)), shown(await stage.tell(3, ANA))
+    bob, ana = event_ids(await stage.emit(2, BOB)), event_ids(await stage.emit(3, ANA))
     slow, quick = hanging(hold, bob[0]), hanging(first, ana[0])
 
     async def answer(request: Received) -> Answer:
@@ -83,14 +83,14 @@ async def test_what_was_held_gathers_and_goes_beside_a_post_that_hangs(stage: St
             hold.set()
 
 
-async def test_nobody_starves_where_there_are_more_endpoints_than_places(stage: Stage) -> None:
-    """Two places, three endpoints that always have more: from when all have read theirs, each gets its turn."""
+async def test_no_endpoint_starves_if_there_are_more_endpoints_than_slots(stage: Stage) -> None:
+    """Two slots, three endpoints that always have more: once all have read theirs, each gets its turn."""
     paths, hold = ("/one", "/two", "/three"), asyncio.Event()
     for path in paths:
         await stage.add(path)
-    await stage.tell(40)
+    await stage.emit(40)
     stage.receiver.answer = hanging(hold, *paths)
-    await stage.take_over(post=stage.new_post(total=2))
+    await stage.take_over(context=stage.new_context(total=2))
     for one in stage.deliverers.values():
         await one.step()
     hold.set()
@@ -102,7 +102,7 @@ async def test_nobody_starves_where_there_are_more_endpoints_than_places(stage: 
 
 @asynccontextmanager
 async def away(url: str, table: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """A table that cannot be read; gives what breaks the connection of whoever tries."""
+    """Make a table unreadable; yield a function that breaks the connection of those that wait for it."""
     conn = await asyncpg.connect(url)
 
     async def break_off() -> None:
@@ -121,12 +121,12 @@ async def away(url: str, table: str) -> AsyncIterator[Callable[[], Awaitable[Non
 
 
 @pytest.mark.parametrize("table", ["deliveries", "delivery_retries"])
-async def test_a_look_that_the_database_broke_off_is_repeated(stage: Stage, common_url: str, table: str) -> None:
+async def test_a_read_that_the_database_interrupted_is_repeated(stage: Stage, common_url: str, table: str) -> None:
     await stage.add()
     await stage.take_over()
     if table == "delivery_retries":
         stage.receiver.answer = DOWN
-    told = shown(await stage.tell(1))
+    emitted = event_ids(await stage.emit(1))
     if table == "delivery_retries":
         await stage.settle()
         await stage.save()
@@ -138,20 +138,20 @@ async def test_a_look_that_the_database_broke_off_is_repeated(stage: Stage, comm
         loops = [asyncio.create_task(one.run()) for one in stage.deliverers.values()]
         await break_off()
     await stage.receiver.wait_for(before + 1)
-    assert stage.events_at()[before:] == told
+    assert stage.events_at()[before:] == emitted
     await asyncio.gather(*(one.stop() for one in stage.deliverers.values()))
     await asyncio.gather(*loops)
 
 
-async def test_a_retry_that_is_due_does_not_make_a_slow_rate_turn_in_circles(stage: Stage) -> None:
-    """There is enough in hand, so that the retry is not read yet: the loop sleeps until the rate has room."""
+async def test_a_due_retry_does_not_make_the_loop_spin_at_a_low_rate(stage: Stage) -> None:
+    """The buffer is full, so that the retry is not read yet: the loop sleeps until the rate limit allows a POST."""
     hook = await stage.add(rate=1)
     await stage.take_over()
     stage.receiver.answer = DOWN
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
     stage.receiver.answer = UP
-    await stage.tell(150)
+    await stage.emit(150)
     await stage.settle()
     stage.clock.advance(7)
     await stage.settle()
@@ -160,29 +160,29 @@ async def test_a_retry_that_is_due_does_not_make_a_slow_rate_turn_in_circles(sta
     assert wait > 0.5
 
 
-async def test_not_more_than_a_number_ends_unrecorded(
+async def test_the_number_of_unrecorded_posts_is_limited(
     stage: Stage, common_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While attempts cannot be written, POSTs stop after so many: a crash would repeat no more than those."""
+    """While attempts cannot be written, POSTs stop after a limit: a crash repeats no more than those."""
     monkeypatch.setattr(endpoint_deliverer, "_UNRECORDED_MAX", 5)
     await stage.add()
-    await stage.tell(40)
+    await stage.emit(40)
     await stage.take_over(in_flight=2)
     (one,) = stage.deliverers.values()
     async with away(common_url, "delivery_attempts"):
         await one.step()
-        await until(lambda: stage.post.pool.used == 0)
+        await until(lambda: stage.context.pool.used == 0)
         await asyncio.sleep(0.1)
         assert 5 <= len(stage.receiver.requests) <= 6
     await stage.settle()
     assert len(stage.receiver.requests) == 40
 
 
-async def test_who_owns_no_more_breaks_no_lines(stage: Stage) -> None:
+async def test_a_former_owner_releases_no_ordered_deliveries(stage: Stage) -> None:
     hook = await stage.add(ordered=True)
     await stage.take_over()
     stage.receiver.answer = DOWN
-    await stage.tell(2, ANA)
+    await stage.emit(2, ANA)
     await stage.settle()
     stale = stage.lease
     assert stale is not None

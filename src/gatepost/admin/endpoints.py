@@ -23,6 +23,7 @@ from gatepost.admin.signing import (
 )
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
+from gatepost.model.delivery import is_reserved_header
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, DeliveryOptions, check_options
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
@@ -42,9 +43,6 @@ STATES = (ACTIVE, DISABLED)  # that users may set; only the breaker sets the thi
 SWITCHED_OFF = "Switched off by its owner."
 _ROTATIONS = 5  # concurrent rotations after which one gives up
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_RESERVED = frozenset({"content-type", "user-agent", "host", "content-length", "transfer-encoding"}) | frozenset(
-    {"connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade"}
-)
 
 
 class NewEndpoint(msgspec.Struct, frozen=True):
@@ -215,7 +213,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _check_header(name: str, value: str) -> None:
     if not _HEADER_NAME.fullmatch(name):
         raise invalid_field("headers", f"{name[:100]!r} is not a header name")
-    if name.lower() in _RESERVED or name.lower().startswith("webhook-"):
+    if is_reserved_header(name):
         raise invalid_field("headers", f"{name} is set by the gateway and cannot be changed")
     if len(value) > HEADER_VALUE_MAX:
         raise invalid_field("headers", f"the value of {name} may have at most {HEADER_VALUE_MAX} characters")

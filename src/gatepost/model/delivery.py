@@ -2,14 +2,27 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from uuid import UUID
 
-STATUSES = ("pending", "delivered", "exhausted", "dropped", "canceled")  # by the number of the state
-PENDING, DELIVERED, EXHAUSTED, DROPPED, CANCELED = range(5)
+
+class DeliveryState(IntEnum):
+    PENDING = 0
+    DELIVERED = 1
+    EXHAUSTED = 2
+    DROPPED = 3
+    CANCELED = 4  # shown, and never stored
+
+
+STATUSES = tuple(state.name.lower() for state in DeliveryState)
+PENDING, DELIVERED, EXHAUSTED, DROPPED, CANCELED = DeliveryState
 MISSING = -1  # an event without a delivery: the endpoint was disabled, or did not exist yet
 NOT_ARRIVED = (PENDING, EXHAUSTED, DROPPED, MISSING)
 HIDDEN = "***"
-_OURS = frozenset({"content-type", "user-agent"})  # customers cannot set these
+_OURS = frozenset({"content-type", "user-agent"})
+CONNECTION_HEADERS = frozenset(  # set by the HTTP client alone
+    ("host", "content-length", "transfer-encoding", "te", "trailer", "expect", "connection", "keep-alive")
+) | {"proxy-authorization", "proxy-connection", "upgrade"}
 _PREFIX = "dl_"
 _DIGITS = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _CREDENTIAL = re.compile(
@@ -56,6 +69,11 @@ def masked(headers: Mapping[str, str]) -> dict[str, str]:
     The values of ours are kept: a signature is useless without the key.
     """
     return {name: value if _is_ours(name.lower()) else HIDDEN for name, value in headers.items()}
+
+
+def is_reserved_header(name: str) -> bool:
+    """Return whether a header is set by the gateway or its HTTP client, so that customers cannot set it."""
+    return _is_ours(name.lower()) or name.lower() in CONNECTION_HEADERS
 
 
 def _is_ours(name: str) -> bool:

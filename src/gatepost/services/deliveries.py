@@ -23,7 +23,7 @@ from gatepost.store.deliveries.log import (
     DeliveryFilter,
     DeliveryPage,
     LoggedDelivery,
-    Place,
+    LogPosition,
     read_attempts,
 )
 from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_infinite, retry_deliveries
@@ -75,7 +75,7 @@ def _names(field: str, given: Sequence[str], known: Sequence[str]) -> Sequence[s
 
 
 async def find_deliveries(
-    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: Place | None, limit: int
+    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: LogPosition | None, limit: int
 ) -> DeliveryPage:
     """Return a page of deliveries, newest event first. A short page may have a next one."""
     return await store.read_page(db, channel_id, filter_, before, scan=SCAN, limit=limit)

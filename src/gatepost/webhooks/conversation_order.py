@@ -18,7 +18,7 @@ from gatepost.store.deliveries.queue import DueDelivery
 HELD_PER_CONVERSATION = 100
 HELD_TOTAL = 2000
 
-Place = Literal["send", "held", "defer"]
+Placement = Literal["send", "held", "defer"]
 
 
 class ConversationOrder:
@@ -37,7 +37,7 @@ class ConversationOrder:
         """A page is about to be read, with all conversations that are deferred by now."""
         self._deferred.clear()
 
-    def place(self, due: DueDelivery, *, joining: bool) -> Place:
+    def place(self, due: DueDelivery, *, joining: bool) -> Placement:
         """Return where an event goes, and hold it if needed; `joining`: its conversation is in the batch collected."""
         if due.blocked or due.key in self._deferred:
             return "defer"

@@ -9,8 +9,8 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
-from gatepost.model.delivery import masked
-from gatepost.store.deliveries.queue import DeliveryState, DueDelivery, EndpointTarget
+from gatepost.model.delivery import DeliveryState, masked
+from gatepost.store.deliveries.queue import DueDelivery, EndpointTarget
 from gatepost.store.deliveries.record import AttemptRecord
 from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.http_post import Poster, PostResult

@@ -35,7 +35,7 @@ class _Channel:
     def __init__(self, options: dict[str, Any], since: float) -> None:
         self.resolver = aiodns.DNSResolver(timeout=TRY_SECONDS, tries=TRIES, **options)
         self.since = since
-        self.asked = 0
+        self.lookups = 0
         self.running = 0
 
 
@@ -52,7 +52,7 @@ class DnsLookup:
     async def __call__(self, host: str) -> ResolvedName:
         """Return the addresses of a name, IPv4 and IPv6; raise NotResolved."""
         channel = await self._current()
-        channel.asked += 1
+        channel.lookups += 1
         channel.running += 1
         try:
             answer = await channel.resolver.getaddrinfo(host, type=socket.SOCK_STREAM)
@@ -68,7 +68,7 @@ class DnsLookup:
         now, channel = self._clock(), self._channel
         if self._closed:
             raise NotResolved("The gateway is stopping.")
-        if channel is None or channel.asked >= CHANNEL_LOOKUPS or now - channel.since >= CHANNEL_SECONDS:
+        if channel is None or channel.lookups >= CHANNEL_LOOKUPS or now - channel.since >= CHANNEL_SECONDS:
             if channel is not None:
                 self._replaced.add(channel)
             self._channel = channel = _Channel(self._options, now)

@@ -20,6 +20,7 @@ from pyreqwest.exceptions import ClientClosedError, DetailedPyreqwestError, Pyre
 from pyreqwest.http import HeaderMap
 from pyreqwest.request import StreamRequest
 
+from gatepost.model.delivery import CONNECTION_HEADERS
 from gatepost.webhooks.guard import CheckedUrl, ForbiddenUrl, Guard, UnresolvedUrl
 from gatepost.webhooks.retry import Failure
 
@@ -29,15 +30,11 @@ ADDRESSES_TRIED = 3
 # Just under the five seconds after which many servers close an idle connection: a POST must not coincide with that.
 IDLE_SECONDS = 4.0
 IDLE_PER_HOST = 64
-# Headers of the connection and the framing are set by the HTTP client alone.
-RESERVED_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "te", "trailer", "expect"}) | frozenset(
-    {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "upgrade"}
-)
 
 Headers = tuple[tuple[str, str], ...]
-Place = tuple[str, str, int, str]
+ClientKey = tuple[str, str, int, str]
 # Literal addresses need no pin and share one client.
-LITERAL: Place = ("", "", 0, "")
+LITERAL: ClientKey = ("", "", 0, "")
 
 
 class PostResult(msgspec.Struct, frozen=True):
@@ -71,7 +68,7 @@ class Poster:
         self._most_clients = clients
         self._roots = tuple(roots)
         self._user_agent = user_agent
-        self._clients: OrderedDict[Place, Client] = OrderedDict()
+        self._clients: OrderedDict[ClientKey, Client] = OrderedDict()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> PostResult:
         """Post `body` to `url` for a channel, and return the result within the deadline."""
@@ -115,7 +112,7 @@ class Poster:
         self, target: CheckedUrl, address: str, headers: Mapping[str, str], body: bytes, seconds: float
     ) -> StreamRequest:
         for name in headers:
-            if name.lower() in RESERVED_HEADERS:
+            if name.lower() in CONNECTION_HEADERS:
                 raise ForbiddenUrl(f"The header {name} cannot be set: it controls the connection.")
         request = self._client(target, address).post(target.url).timeout(timedelta(seconds=max(seconds, 0.001)))
         try:
@@ -136,15 +133,21 @@ class Poster:
         return client
 
     def _build(self, target: CheckedUrl, address: str) -> Client:
-        builder = ClientBuilder().http1_only().no_proxy().follow_redirects(False).referer(False)
-        builder = builder.gzip(False).brotli(False).zstd(False).deflate(False).user_agent(self._user_agent)
-        builder = builder.connect_timeout(timedelta(seconds=self._connect_deadline))
-        builder = builder.pool_idle_timeout(timedelta(seconds=IDLE_SECONDS)).pool_max_idle_per_host(IDLE_PER_HOST)
-        for root in self._roots:
-            builder = builder.add_root_certificate_pem(root)
-        if not target.literal:
-            builder = builder.resolve(target.host, address, target.port)
-        return builder.build()
+        builder = pinned_client(target, address, self._connect_deadline, self._roots, self._user_agent)
+        idle = timedelta(seconds=IDLE_SECONDS)
+        return builder.pool_idle_timeout(idle).pool_max_idle_per_host(IDLE_PER_HOST).build()
+
+
+def pinned_client(
+    target: CheckedUrl, address: str, connect_deadline: float, roots: Sequence[bytes], user_agent: str
+) -> ClientBuilder:
+    """Return a client that connects only to a checked address; without redirects, proxies and decompression."""
+    builder = ClientBuilder().http1_only().no_proxy().follow_redirects(False).referer(False).user_agent(user_agent)
+    builder = builder.gzip(False).brotli(False).zstd(False).deflate(False)
+    builder = builder.connect_timeout(timedelta(seconds=connect_deadline))
+    for root in roots:
+        builder = builder.add_root_certificate_pem(root)
+    return builder if target.literal else builder.resolve(target.host, address, target.port)
 
 
 async def _exchange(request: StreamRequest, start: float) -> PostResult:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
 from pyreqwest.response import Response
 
@@ -18,8 +18,8 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.file import Fetched, Unfetched, mime_type
 from gatepost.model.limits import size_words
 from gatepost.networks.base import CallFailed, NetworkError
-from gatepost.webhooks.guard import CheckedUrl, ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
-from gatepost.webhooks.http_post import explain
+from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
+from gatepost.webhooks.http_post import explain, pinned_client
 
 UNTYPED = "application/octet-stream"
 _MESSAGES = {
@@ -54,7 +54,7 @@ async def fetch_guarded(
     try:
         async with asyncio.timeout(deadline):
             target = await guard.check(url, channel)
-            async with _client(target, connect_deadline, roots, user_agent) as client:
+            async with pinned_client(target, target.address, connect_deadline, roots, user_agent).build() as client:
                 request = client.get(target.url).timeout(timedelta(seconds=deadline)).build_streamed()
                 async with request as response:
                     return await _read(response, limit)
@@ -69,7 +69,7 @@ async def fetch_guarded(
 
 
 @asynccontextmanager
-async def dial_network_file(
+async def open_network_file(
     guard: Guard, connect_deadline: float, channel: Hashable, url: str, *, roots: Sequence[bytes] = ()
 ) -> AsyncIterator[Client]:
     """Yield a client for a file URL of a network, pinned to a checked address; raise CallFailed."""
@@ -77,20 +77,8 @@ async def dial_network_file(
         target = await guard.check(url, channel)
     except UrlRefused as error:
         raise CallFailed(NetworkError(0, error.reason), retry=isinstance(error, UnresolvedUrl)) from None
-    async with _client(target, connect_deadline, roots, "gatepost") as client:
+    async with pinned_client(target, target.address, connect_deadline, roots, "gatepost").build() as client:
         yield client
-
-
-def _client(target: CheckedUrl, connect_deadline: float, roots: Sequence[bytes], user_agent: str) -> Client:
-    """Return a client for one fetch that connects only to the checked address."""
-    builder = ClientBuilder().http1_only().no_proxy().follow_redirects(False).referer(False).user_agent(user_agent)
-    builder = builder.gzip(False).brotli(False).zstd(False).deflate(False)
-    builder = builder.connect_timeout(timedelta(seconds=connect_deadline))
-    for root in roots:
-        builder = builder.add_root_certificate_pem(root)
-    if not target.literal:
-        builder = builder.resolve(target.host, target.address, target.port)
-    return builder.build()
 
 
 async def _read(response: Response, limit: int) -> Fetched | Unfetched:

@@ -47,7 +47,7 @@ class NoLookupMetrics:
 
 
 class Resolver:
-    """One for the process. `lookup` answers one question; left out: c-ares does."""
+    """The resolver of the process; `lookup` is by default that of c-ares."""
 
     def __init__(
         self,

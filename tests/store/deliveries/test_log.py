@@ -1,4 +1,4 @@
-"""The log of deliveries: pages show everything once, whatever is asked, and no question reads a whole channel."""
+"""The log of deliveries: pages show everything once with any filter, and no query reads a whole channel."""
 
 import random
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +19,7 @@ from gatepost.store.deliveries import log as delivery_log
 from gatepost.store.deliveries.log import (
     DeliveryFilter,
     LoggedDelivery,
-    Place,
+    LogPosition,
     get_logged,
     list_attempts,
     read_attempts,
@@ -44,9 +44,9 @@ async def whole(stage: Stage, row: LoggedDelivery) -> Any:
 
 
 async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, most: int = 20) -> tuple[list[Key], int]:
-    """All deliveries that fit, page by page, and how many pages that took."""
+    """Return all deliveries that match, and the number of pages."""
     found: list[Key] = []
-    before: Place | None = None
+    before: LogPosition | None = None
     for pages in range(1, 500):
         page = await read_page(stage.db, stage.channel_id, wanted, before, scan=scan, limit=most)
         assert len(page.found) <= most
@@ -58,8 +58,8 @@ async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, mo
     raise AssertionError("the pages have no end")
 
 
-async def test_what_was_pending_at_a_deleted_endpoint_is_canceled(stage: Stage) -> None:
-    """Also what is recorded after the deletion, and however long ago that was."""
+async def test_pending_deliveries_of_a_deleted_endpoint_are_canceled(stage: Stage) -> None:
+    """Also what is recorded after the deletion, however long ago that was."""
     gone, kept = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
     events = await told.add_events(stage.db, stage.channel_id, 3)
     for hook in (gone, kept):
@@ -132,7 +132,7 @@ async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
     assert await get_logged(stage.db, stage.channel_id, hook, event) is not None
 
 
-async def test_what_a_delivery_is_shown_with(stage: Stage) -> None:
+async def test_the_fields_of_a_delivery(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
     event, gone = await told.add_events(stage.db, stage.channel_id, 2)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], 0, attempts=2)
@@ -223,7 +223,7 @@ async def fill_log(url: str) -> None:
 
 
 def looked_at(plans: list[Plan], table: str) -> int:
-    """How many rows of a table the dearest statement has looked at."""
+    """Return how many rows of a table the most expensive statement has read."""
     nodes = [[n for n in plan.nodes() if n.get("Relation Name", "").startswith(table)] for plan in plans]
     return max(
         int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in some))
@@ -235,7 +235,7 @@ def looked_at(plans: list[Plan], table: str) -> int:
     "wanted", [DeliveryFilter(states=(3,)), DeliveryFilter(types=("none",)), DeliveryFilter(states=(3,), types=("x",))]
 )
 @pytest.mark.parametrize("endpoint", [None, ENDPOINT])
-async def test_a_filter_that_nothing_fits_is_cut_into_pieces(
+async def test_a_filter_without_matches_is_split_into_pages(
     watched: Watched, wanted: DeliveryFilter, endpoint: UUID | None
 ) -> None:
     db, plans = watched
@@ -272,7 +272,7 @@ async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
         assert plan.rows_read + plan.rows_filtered <= 3, plan.query
 
 
-async def test_deleted_endpoints_are_looked_for_so_many_at_most(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_deleted_endpoints_is_limited(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_log, "_DELETED", 3)
     events = await told.add_events(stage.db, stage.channel_id, 1)
     hooks = [ids.new_id(NOW + timedelta(seconds=number)) for number in range(4)]

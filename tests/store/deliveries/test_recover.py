@@ -1,4 +1,4 @@
-"""Recoveries: every event that never arrived comes once, whoever works them off and however often they are killed."""
+"""Recoveries: every event that was not delivered is recovered once, through changes of owner and kills."""
 
 import asyncio
 from collections import Counter
@@ -49,7 +49,7 @@ async def begin(stage: Stage, hook: UUID, **wish: Any) -> RecoveryRow:
 
 
 async def own(stage: Stage) -> Lease:
-    """A new owner, whoever had the channel before."""
+    """Claim the channel for a new owner."""
     if hasattr(stage, "lease"):
         await release_channel(stage.db, stage.lease, seen=None, work_at=None)
     lease = await claim_channel(stage.db, stage.channel_id, uuid4(), 3600)
@@ -75,7 +75,7 @@ async def now_of(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
     return found
 
 
-async def test_what_never_arrived_comes_and_nothing_else(stage: Stage) -> None:
+async def test_only_what_was_not_delivered_is_recovered(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
     events = await told.add_events(stage.db, stage.channel_id, 5)
     await told.add_events(stage.db, stage.channel_id, 1, type_="order_notifications")
@@ -93,7 +93,7 @@ async def test_what_never_arrived_comes_and_nothing_else(stage: Stage) -> None:
         (PENDING, 4, 4),
         (PENDING, 0, 0),
     ]
-    assert rows[events[4]]["next_at"] == NOW  # so that nobody takes it for one that comes by itself
+    assert rows[events[4]]["next_at"] == NOW  # so that it is not taken for one without an attempt
     assert (done.recovered, done.ended_at, progress(done)) == (3, NOW, 1.0)
 
 
@@ -107,7 +107,7 @@ async def test_what_never_arrived_comes_and_nothing_else(stage: Stage) -> None:
         ({"types": ("order_notifications",)}, set()),
     ],
 )
-async def test_what_is_asked_for(stage: Stage, wish: Any, expected: set[int]) -> None:
+async def test_filters(stage: Stage, wish: Any, expected: set[int]) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification", "ack_notification"])
     events = await told.add_events(stage.db, stage.channel_id, 4)
     events += await told.add_events(
@@ -120,8 +120,8 @@ async def test_what_is_asked_for(stage: Stage, wish: Any, expected: set[int]) ->
     assert set(await told.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
 
 
-async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> None:
-    """Those that are due already, that stand in line, or were never tried, go as they do by themselves."""
+async def test_pending_retries_are_due_now(stage: Stage) -> None:
+    """Those that are due already, deferred, or without an attempt are left unchanged."""
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
     late, due, behind, fresh = events = await told.add_events(
         stage.db, stage.channel_id, 4, conversation_id=UUID(int=3)
@@ -143,7 +143,7 @@ async def test_pending_ones_that_wait_for_their_time_come_now(stage: Stage) -> N
     assert (await work_off(stage, await begin(stage, hook, states=(PENDING,)))).recovered == 0
 
 
-async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage) -> None:
+async def test_retries_due_later_do_not_delay_a_recovery(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, 4)
     await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, PENDING, EXHAUSTED, EXHAUSTED])
@@ -155,7 +155,7 @@ async def test_deliveries_that_wait_for_hours_hold_no_recovery_back(stage: Stage
     assert await recover_next(stage.db, lease, again.id, NOW, waiting_max=2) == "held"
 
 
-async def test_a_recovery_has_a_paused_endpoint_tried_at_once(stage: Stage) -> None:
+async def test_a_recovery_probes_a_paused_endpoint_at_once(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
     await told.change(stage.db, "UPDATE endpoints SET probe_at = $2 WHERE id = $1", hook, NOW + timedelta(hours=1))
     await begin(stage, hook)
@@ -175,8 +175,8 @@ async def test_since_and_until(stage: Stage) -> None:
     assert set(await told.retries(stage.db, stage.channel_id)) == {*events, *later}
 
 
-async def test_what_is_recovered_has_one_way_to_its_endpoint(stage: Stage) -> None:
-    """An endpoint that was just enabled reads on from where it was: it must not find there what it gets as a retry."""
+async def test_what_is_recovered_is_delivered_once(stage: Stage) -> None:
+    """An endpoint that was just enabled reads on from its cursor: it must not find there what it gets as a retry."""
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, 3)
     await told.add_deliveries(stage.db, stage.channel_id, hook, events[2:], PENDING, attempts=0)
@@ -187,7 +187,7 @@ async def test_what_is_recovered_has_one_way_to_its_endpoint(stage: Stage) -> No
     assert [due.event_id for due in again.due] == events[:2]
 
 
-async def test_an_ordered_endpoint_gets_each_conversation_in_its_line(stage: Stage) -> None:
+async def test_an_ordered_endpoint_gets_each_conversation_in_order(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
     (mine,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
     (whole,) = await told.add_events(stage.db, stage.channel_id, 1)
@@ -196,8 +196,8 @@ async def test_an_ordered_endpoint_gets_each_conversation_in_its_line(stage: Sta
     assert {event: row["conversation_id"] for event, row in waiting.items()} == {mine: UUID(int=5), whole: ids.ZERO}
 
 
-async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
-    """Each piece has another owner, and the one before tries to go on."""
+async def test_five_thousand_events_are_recovered_once_under_kills(stage: Stage) -> None:
+    """Each chunk has another owner, and the previous one tries to continue."""
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, 5_000, step=timedelta(milliseconds=1))
     await told.add_deliveries(stage.db, stage.channel_id, hook, events[::3], EXHAUSTED, attempts=10)
@@ -218,7 +218,7 @@ async def test_five_thousand_events_come_once_under_kills(stage: Stage) -> None:
     assert (await now_of(stage, recovery)).recovered == 5_000
 
 
-async def test_a_piece_that_breaks_leaves_nothing_behind(stage: Stage) -> None:
+async def test_a_chunk_that_fails_changes_nothing(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.add_events(stage.db, stage.channel_id, 10)
     recovery = await begin(stage, hook)
@@ -238,7 +238,7 @@ async def test_a_piece_that_breaks_leaves_nothing_behind(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("waiting", "step"), [(9, "done"), (10, "held")])
-async def test_it_holds_while_so_many_wait(stage: Stage, waiting: int, step: str) -> None:
+async def test_it_waits_while_too_many_are_due(stage: Stage, waiting: int, step: str) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, 20)
     for event in events[:waiting]:
@@ -250,7 +250,7 @@ async def test_it_holds_while_so_many_wait(stage: Stage, waiting: int, step: str
 
 
 @pytest.mark.parametrize(("count", "first"), [(CHUNK - 1, "done"), (CHUNK, "more"), (CHUNK + 1, "more")])
-async def test_pieces(stage: Stage, count: int, first: str) -> None:
+async def test_chunks(stage: Stage, count: int, first: str) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.add_events(stage.db, stage.channel_id, count, step=timedelta(milliseconds=1))
     recovery, lease = await begin(stage, hook), await own(stage)
@@ -292,7 +292,7 @@ async def test_one_at_a_time(stage: Stage) -> None:
     assert await get_recovery(stage.db, stage.channel_id, other, first.id) is None
 
 
-async def test_asking_wakes_the_channel(stage: Stage) -> None:
+async def test_a_request_wakes_the_channel(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.change(stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id)
     await begin(stage, hook)
@@ -300,7 +300,7 @@ async def test_asking_wakes_the_channel(stage: Stage) -> None:
     assert head["work_at"] == NOW
 
 
-async def test_what_was_done_long_ago_is_forgotten(stage: Stage) -> None:
+async def test_old_recoveries_are_deleted(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     done, running = await work_off(stage, await begin(stage, hook)), await begin(stage, hook)
     await delete_old_recoveries(stage.db, NOW + timedelta(days=30), 30)
@@ -319,7 +319,7 @@ async def endpoint_of(stage: Stage, hook: UUID) -> Endpoint:
     return found
 
 
-async def test_what_may_be_asked_for(stage: Stage) -> None:
+async def test_requests_are_checked(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
     endpoint = await endpoint_of(stage, hook)
     wish = read_recovery_filter(
@@ -355,7 +355,7 @@ async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
 # -- the duty ---------------------------------------------------------------------------------------------------------
 
 
-async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
+async def test_the_task_carries_out_recoveries_and_becomes_idle(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     events = await told.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
     task = recovering(stage, await own(stage))
@@ -374,7 +374,7 @@ async def test_the_duty_works_off_what_comes_and_rests(stage: Stage) -> None:
     await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_the_duty_ends_with_its_lease(stage: Stage) -> None:
+async def test_the_task_ends_with_its_lease(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.add_events(stage.db, stage.channel_id, 1)
     await begin(stage, hook)
@@ -404,7 +404,7 @@ async def busy(request: pytest.FixtureRequest, database_url: str) -> AsyncIterat
     await plain.close()
 
 
-async def test_a_piece_reads_no_more_than_it_looks_at(busy: tuple[Stage, list[Any]]) -> None:
+async def test_a_chunk_reads_only_its_rows(busy: tuple[Stage, list[Any]]) -> None:
     stage, plans = busy
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     await told.add_events(stage.db, stage.channel_id, 1)

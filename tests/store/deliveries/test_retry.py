@@ -1,4 +1,4 @@
-"""Deliveries that people ask for again: due now, their schedule anew, and nobody's order broken."""
+"""Requested retries: due now, their schedule starts over, and the order is kept."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -22,7 +22,7 @@ LATER = NOW + timedelta(hours=5)
 
 
 async def retry(stage: Stage, *keys: Key) -> dict[Key, str | None]:
-    """Asks for deliveries again; gives the code of each refusal."""
+    """Request retries; return the error code of each."""
     done = await retry_deliveries(stage.db, stage.channel_id, keys, check_retry, NOW)
     return {key: refusal.code if refusal else None for key, refusal in done.items()}
 
@@ -34,7 +34,7 @@ async def one_of(stage: Stage, table: str) -> Any:
 
 @pytest.mark.parametrize("state", [DELIVERED, EXHAUSTED, DROPPED])
 @pytest.mark.parametrize("ordered", [False, True])
-async def test_what_is_settled_begins_anew(stage: Stage, state: int, ordered: bool) -> None:
+async def test_a_settled_delivery_starts_over(stage: Stage, state: int, ordered: bool) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], state, attempts=10)
@@ -49,7 +49,7 @@ async def test_what_is_settled_begins_anew(stage: Stage, state: int, ordered: bo
     assert dict(await one_of(stage, "delivery_retries")) == dict(due)
 
 
-async def test_an_event_of_the_whole_channel_stands_in_a_line_of_its_own(stage: Stage) -> None:
+async def test_events_of_the_whole_channel_have_their_own_order(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
@@ -57,7 +57,7 @@ async def test_an_event_of_the_whole_channel_stands_in_a_line_of_its_own(stage: 
     assert (await one_of(stage, "delivery_retries"))["conversation_id"] == ids.ZERO
 
 
-async def test_what_waits_for_its_time_is_due_now(stage: Stage) -> None:
+async def test_a_scheduled_retry_is_due_now(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=3)
@@ -67,8 +67,8 @@ async def test_what_waits_for_its_time_is_due_now(stage: Stage) -> None:
     assert (await one_of(stage, "deliveries"))["begun"] == 3
 
 
-async def test_what_was_never_tried_is_due_already(stage: Stage) -> None:
-    """A second way to it would make two deliveries of one."""
+async def test_a_delivery_without_an_attempt_is_due_already(stage: Stage) -> None:
+    """A retry would deliver it twice."""
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
@@ -77,7 +77,7 @@ async def test_what_was_never_tried_is_due_already(stage: Stage) -> None:
     assert (await one_of(stage, "deliveries"))["next_at"] is None
 
 
-async def test_what_stands_behind_another_keeps_its_place(stage: Stage) -> None:
+async def test_a_deferred_delivery_keeps_its_place(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
     line = UUID(int=5)
     events = await told.add_events(stage.db, stage.channel_id, 3, conversation_id=line)
@@ -94,7 +94,7 @@ async def test_what_stands_behind_another_keeps_its_place(stage: Stage) -> None:
     assert waiting[others[0]]["next_at"] == LATER
 
 
-async def test_a_paused_endpoint_is_tried_at_once(stage: Stage) -> None:
+async def test_a_paused_endpoint_is_probed_at_once(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
     other = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
     await told.change(stage.db, "UPDATE endpoints SET probe_at = $1", LATER)
@@ -104,7 +104,7 @@ async def test_a_paused_endpoint_is_tried_at_once(stage: Stage) -> None:
     assert {row["id"]: row["probe_at"] for row in await stage.rows("endpoints")} == {hook: NOW, other: LATER}
 
 
-async def test_what_cannot_be_made_again(stage: Stage) -> None:
+async def test_what_cannot_be_retried(stage: Stage) -> None:
     good = await told.add_endpoint(stage.db, stage.channel_id)
     disabled = await told.add_endpoint(stage.db, stage.channel_id, state="disabled")
     deleted = uuid4()
@@ -128,7 +128,7 @@ async def test_what_cannot_be_made_again(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("attempts", "code"), [(ATTEMPTS_MAX - 1, None), (ATTEMPTS_MAX, "wrong_state")])
-async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: str | None) -> None:
+async def test_the_number_of_attempts_is_limited(stage: Stage, attempts: int, code: str | None) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
@@ -142,7 +142,7 @@ async def test_no_more_than_can_be_counted(stage: Stage, attempts: int, code: st
     assert len(await stage.rows("delivery_retries")) == (0 if code else 1)
 
 
-async def test_ids_that_are_none(stage: Stage) -> None:
+async def test_invalid_ids(stage: Stage) -> None:
     hook = await told.add_endpoint(stage.db, stage.channel_id)
     (event,) = await told.add_events(stage.db, stage.channel_id, 1)
     await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)

@@ -19,7 +19,7 @@ from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.delivery import CANCELED, PENDING, state_now
 from gatepost.store.pool import Connection, Database, keys_and_range
 
-Place = tuple[UUID, UUID]  # event and endpoint: what is before both is still to be read
+LogPosition = tuple[UUID, UUID]  # event and endpoint: what is before both is still to be read
 _DELETED = 100  # how many endpoints, deleted ones included, are looked for: the newest first
 
 
@@ -69,11 +69,11 @@ class DeliveryPage(msgspec.Struct, frozen=True):
     """The deliveries found, and the place up to which all were checked; None: to the end."""
 
     found: list[LoggedDelivery]
-    reached: Place | None
+    reached: LogPosition | None
 
 
 async def read_page(
-    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: Place | None, *, scan: int, limit: int
+    db: Database, channel_id: UUID, filter_: DeliveryFilter, before: LogPosition | None, *, scan: int, limit: int
 ) -> DeliveryPage:
     """Return at most `limit` deliveries that match, newest first, among about the newest `scan` of the range."""
     async with db.connection() as conn:
@@ -94,7 +94,7 @@ async def read_page(
     return DeliveryPage(found, None if floor is None else (floor, ids.ZERO))
 
 
-def _end(endpoint_id: UUID, end: UUID, before: Place | None) -> UUID:
+def _end(endpoint_id: UUID, end: UUID, before: LogPosition | None) -> UUID:
     """Return the event before which the deliveries of an endpoint are still to be read."""
     if before is None:
         return end

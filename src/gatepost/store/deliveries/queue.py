@@ -2,25 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL
 from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
-
-
-class DeliveryState(IntEnum):
-    PENDING = 0
-    DELIVERED = 1
-    EXHAUSTED = 2
-    DROPPED = 3
 
 
 class DueDelivery(msgspec.Struct, frozen=True):

@@ -16,8 +16,9 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model.delivery import DeliveryState
 from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch
-from gatepost.store.deliveries.queue import DeliveryState, first_of_conversation, retry_by_key
+from gatepost.store.deliveries.queue import first_of_conversation, retry_by_key
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement, statement_rows
 

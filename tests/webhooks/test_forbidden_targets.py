@@ -35,7 +35,7 @@ PORTS = [0, 22, 25, 53, 111, 389, 445, 3306, 5432, 6379, 11211, 27017]
 
 
 class Names:
-    """A resolver of our own: its answers, one after the other, the last again and again."""
+    """A resolver with given answers, one after another, the last one repeated."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
@@ -130,7 +130,7 @@ def call(request: pytest.FixtureRequest) -> Call:
 # -- 32: every way to write a forbidden place -------------------------------------------------------------------------
 
 
-async def test_no_spelling_of_a_forbidden_place_is_dialled(call: Call) -> None:
+async def test_no_spelling_of_a_forbidden_address_is_called(call: Call) -> None:
     async with listening() as listener:
         for host in LITERALS:
             names = Names(["127.0.0.1"])  # should a spelling pass for a name, it leads here all the same
@@ -141,8 +141,8 @@ async def test_no_spelling_of_a_forbidden_place_is_dialled(call: Call) -> None:
 
 
 @pytest.mark.parametrize("host", LITERALS)
-def test_no_spelling_of_a_forbidden_place_passes_with_a_message(host: str) -> None:
-    """A link is judged without asking for addresses; what is plainly forbidden is refused with the message."""
+def test_no_spelling_of_a_forbidden_address_is_accepted_in_a_message(host: str) -> None:
+    """A link is checked without resolving its name; what is clearly forbidden is rejected with the message."""
     with pytest.raises(Invalid):
         check_link(Guard(), f"http://{host}/a.png")
 
@@ -195,7 +195,7 @@ async def test_one_forbidden_address_behind_a_name_closes_it(call: Call, host: s
         assert listener.connections == 0
 
 
-async def test_a_name_that_moves_between_check_and_dial_moves_nothing(call: Call) -> None:
+async def test_a_name_that_changes_between_check_and_call_has_no_effect(call: Call) -> None:
     names = Names(["127.0.0.1"], ["127.0.0.2"])
     async with listening() as good, listening(address="127.0.0.2", port=good.port) as inner:
         assert await call(Guard(["127.0.0.1/32"], names), f"http://rebind.example:{good.port}/") is None
@@ -203,7 +203,7 @@ async def test_a_name_that_moves_between_check_and_dial_moves_nothing(call: Call
     assert names.asked == ["rebind.example"]
 
 
-async def test_a_name_that_moved_is_judged_again_after_its_time(call: Call) -> None:
+async def test_a_name_that_changed_is_checked_again_after_its_ttl(call: Call) -> None:
     now, names = 0.0, Names(["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1"])
     guard = Guard(["127.0.0.1/32"], names, clock=lambda: now)
     async with listening() as good, listening(address="127.0.0.2", port=good.port) as inner:
@@ -237,7 +237,7 @@ async def test_no_redirect_leads_to_the_metadata_service(call: Call, status: int
         assert inner.connections == 0
 
 
-async def test_no_variable_makes_a_proxy_of_somebody(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxy_variables_have_no_effect(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening() as proxy, listening() as aim:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
@@ -295,9 +295,7 @@ async def test_literal_addresses_share_a_client_but_no_connection() -> None:
 
 
 @pytest.mark.parametrize("wrong", [True, False])
-async def test_what_python_thinks_of_an_address_is_never_asked(
-    call: Call, monkeypatch: pytest.MonkeyPatch, wrong: bool
-) -> None:
+async def test_the_ipaddress_module_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch, wrong: bool) -> None:
     """Older ipaddress modules are mistaken (CVE-2024-4032), and none counts 100.64.0.0/10 as private."""
     for kind in (ipaddress.IPv4Address, ipaddress.IPv6Address):
         for name in ("is_private", "is_global", "is_loopback", "is_reserved", "is_link_local", "is_multicast"):

@@ -1,4 +1,4 @@
-"""A round that is wound back while POSTs are under way: order holds, and no conversation waits for what is over."""
+"""A rewind while POSTs are in flight: order is kept, and no conversation waits for a finished delivery."""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,8 +15,8 @@ from gatepost.webhooks.delivery_request import DeliveryUnit
 from tests.outbound import stage as outbound
 from tests.outbound.stage import NOW
 from tests.patience import PATIENCE
-from tests.webhooks.stage import ANA, Stage, shown
-from tests.webhooks.test_holding import Held
+from tests.webhooks.stage import ANA, Stage, event_ids
+from tests.webhooks.test_owned_endpoints import Owned
 
 ORDERED = DeliveryOptions(ordered=True)
 
@@ -26,55 +26,55 @@ def due(number: int, key: int = 1) -> DueDelivery:
 
 
 def under_way() -> DeliveryBuffer:
-    """A hand that was wound back while event 5 is under way, and a page with 6 and 7 is being read."""
-    hand = DeliveryBuffer(UUID(int=4), ORDERED)
-    hand.place(hand.accept_page([due(5)], 1), 0.0)
-    hand.ready.popleft()
-    hand.begin_read()
-    hand.rewind(ORDERED, [DeliveryUnit((due(5),))])
-    assert hand.place(hand.accept_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
-    assert list(hand.ready) == [(due(8, key=2),)]  # the others wait for what is under way
-    hand.ready.clear()
-    return hand
+    """A buffer that was rewound while event 5 is in flight and a page with 6 and 7 is being read."""
+    buffer = DeliveryBuffer(UUID(int=4), ORDERED)
+    buffer.place(buffer.accept_page([due(5)], 1), 0.0)
+    buffer.ready.popleft()
+    buffer.begin_read()
+    buffer.rewind(ORDERED, [DeliveryUnit((due(5),))])
+    assert buffer.place(buffer.accept_page([due(6), due(7), due(8, key=2)], 10), 0.0) == []
+    assert list(buffer.ready) == [(due(8, key=2),)]  # the others wait for what is in flight
+    buffer.ready.clear()
+    return buffer
 
 
-def test_what_was_read_meanwhile_goes_one_by_one_after_what_is_under_way() -> None:
-    hand, went = under_way(), []
+def test_what_was_read_meanwhile_is_sent_after_what_is_in_flight() -> None:
+    buffer, went = under_way(), []
     for _ in range(2):
-        hand.continue_with([UUID(int=1)], 0.0)
-        went.append(hand.ready.popleft())
-        assert not hand.ready
+        buffer.continue_with([UUID(int=1)], 0.0)
+        went.append(buffer.ready.popleft())
+        assert not buffer.ready
     assert went == [(due(6),), (due(7),)]
 
 
-def test_what_was_read_meanwhile_stands_in_line_when_what_is_under_way_fails() -> None:
-    hand = under_way()
-    assert hand.drain([UUID(int=1)]) == [due(6), due(7)]
-    hand.continue_with([UUID(int=1)], 0.0)
-    assert not hand.ready
-    assert hand.place([due(9)], 0.0) == [due(9)]
+def test_what_was_read_meanwhile_is_deferred_if_what_is_in_flight_fails() -> None:
+    buffer = under_way()
+    assert buffer.drain([UUID(int=1)]) == [due(6), due(7)]
+    buffer.continue_with([UUID(int=1)], 0.0)
+    assert not buffer.ready
+    assert buffer.place([due(9)], 0.0) == [due(9)]
 
 
-async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stage) -> None:
-    """Wound back in the moment between the last word of a delivery and the round's notice of its end."""
+async def test_a_conversation_does_not_wait_for_a_finished_delivery(stage: Stage) -> None:
+    """The rewind happens between the last step of a delivery and the end of its task."""
     hook = await stage.add(ordered=True)
     await stage.take_over()
     (one,) = stage.deliverers.values()
-    go_on, wound = one._buffer.continue_with, asyncio.Event()
+    go_on, rewound = one._buffer.continue_with, asyncio.Event()
 
     def and_then_wind_back(keys: Iterable[UUID], now: float) -> None:
         go_on(keys, now)
-        if not wound.is_set():
+        if not rewound.is_set():
             asyncio.get_running_loop().call_soon(one._rewind)
-            wound.set()
+            rewound.set()
 
     one._buffer.continue_with = and_then_wind_back  # type: ignore[method-assign]
-    told = shown(await stage.tell(1, ANA))
+    emitted = event_ids(await stage.emit(1, ANA))
     await stage.settle()
-    assert wound.is_set()
-    told += shown(await stage.tell(2, ANA))
+    assert rewound.is_set()
+    emitted += event_ids(await stage.emit(2, ANA))
     await stage.settle()
-    assert stage.events_at() == told
+    assert stage.events_at() == emitted
     assert one.target.id == hook
     assert one._buffer.busy == []
 
@@ -82,8 +82,8 @@ async def test_a_conversation_does_not_wait_for_what_is_over_already(stage: Stag
 # -- the owner's look at the endpoints ---------------------------------------------------------------------------------
 
 
-class Slow(Held):
-    """An owner whose first look takes longer than the time between two of them."""
+class Slow(Owned):
+    """An owner whose first read takes longer than the interval between two reads."""
 
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         super().__init__(stage, sender, lease)
@@ -98,7 +98,7 @@ class Slow(Held):
         self.at_once -= 1
 
 
-async def test_two_looks_at_the_endpoints_are_never_under_way_at_once(stage: Stage) -> None:
+async def test_endpoints_are_never_read_twice_at_once(stage: Stage) -> None:
     await stage.add()
     await stage.take_over()
     assert stage.lease is not None
@@ -118,7 +118,7 @@ async def test_two_looks_at_the_endpoints_are_never_under_way_at_once(stage: Sta
     assert (slow.most, slow.made) == (1, 1)
 
 
-async def test_a_look_that_is_under_way_at_the_end_begins_no_round(stage: Stage) -> None:
+async def test_a_read_that_runs_at_the_end_starts_no_deliverer(stage: Stage) -> None:
     await stage.take_over()
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)

@@ -1,4 +1,4 @@
-"""What an owner knows of a channel's endpoints: read again after the database was away, and never twice at once."""
+"""The endpoints of an owned channel: read again after an outage of the database, and never twice at once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,8 +23,8 @@ from tests.webhooks.stage import Stage, open_target
 from tests.webhooks.test_wakeups import away, until
 
 
-class Held:
-    """A channel as its owner holds it, with the lane of another stage: nothing is sent here."""
+class Owned:
+    """An owned channel with the sender of another stage: nothing is sent here."""
 
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         self.stage, self.sender, self.made = stage, sender, 0
@@ -34,93 +34,93 @@ class Held:
     def make_deliverer(self, _owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
         self.made += 1
         stage, alive = self.stage, self.owned.alive
-        return EndpointDeliverer(ChannelDelivery(stage.post, self.lease, stage.ref, open_target, 8, alive), target)
+        return EndpointDeliverer(ChannelDelivery(stage.context, self.lease, stage.ref, open_target, 8, alive), target)
 
     async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
         pass
 
 
 @pytest.fixture
-async def held(stage: Stage) -> AsyncIterator[Held]:
+async def owned(stage: Stage) -> AsyncIterator[Owned]:
     await stage.take_over()
     assert stage.lease is not None
     sending = await outbound.make_stage(stage.db)
-    one = Held(stage, await sending.take_over(), stage.lease)
+    one = Owned(stage, await sending.take_over(), stage.lease)
     yield one
     await one.owned.end()
 
 
-async def test_rings_before_it_begins_make_no_round(held: Held) -> None:
-    """Until then nobody knows how the channel's events name it."""
-    await held.stage.add()
-    held.owned.wake()
+async def test_a_wakeup_before_the_start_makes_no_deliverer(owned: Owned) -> None:
+    """Until then the reference of the channel in events is not known."""
+    await owned.stage.add()
+    owned.owned.wake()
     await asyncio.sleep(0.1)
-    assert held.made == 0
-    await held.owned.begin(held.sender)
-    held.owned.wake()
-    await held.stage.tell(1)
-    held.owned.wake()
-    await held.stage.receiver.wait_for(1)
-    assert held.made == 1
+    assert owned.made == 0
+    await owned.owned.begin(owned.sender)
+    owned.owned.wake()
+    await owned.stage.emit(1)
+    owned.owned.wake()
+    await owned.stage.receiver.wait_for(1)
+    assert owned.made == 1
 
 
-async def test_a_look_at_endpoints_that_failed_is_repeated(held: Held, common_url: str) -> None:
-    await held.owned.begin(held.sender)
-    await held.stage.add()
+async def test_a_failed_read_of_endpoints_is_repeated(owned: Owned, common_url: str) -> None:
+    await owned.owned.begin(owned.sender)
+    await owned.stage.add()
     async with away(common_url, "endpoints") as break_off:
-        held.owned.refresh()
+        owned.owned.refresh()
         await break_off()
-    await until(lambda: held.made == 1)
+    await until(lambda: owned.made == 1)
 
 
-async def test_a_round_goes_on_after_an_error_that_is_no_outage(held: Held, common_url: str) -> None:
-    """Its table is gone for a moment."""
-    await held.stage.add()
+async def test_a_deliverer_continues_after_an_error_that_is_no_outage(owned: Owned, common_url: str) -> None:
+    """Its table is missing for a moment."""
+    await owned.stage.add()
     conn = await asyncpg.connect(common_url)
     await conn.execute("ALTER TABLE deliveries RENAME TO elsewhere")
     try:
-        await held.owned.begin(held.sender)
-        await until(lambda: held.sender.idle)
+        await owned.owned.begin(owned.sender)
+        await until(lambda: owned.sender.idle)
         await asyncio.sleep(0.2)
     finally:
         await conn.execute("ALTER TABLE elsewhere RENAME TO deliveries")
         await conn.close()
-    assert not held.owned.idle
-    await held.stage.tell(1)
-    await held.stage.receiver.wait_for(1)
-    assert held.made == 1
+    assert not owned.owned.idle
+    await owned.stage.emit(1)
+    await owned.stage.receiver.wait_for(1)
+    assert owned.made == 1
 
 
-async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(held: Held) -> None:
-    stage, hook = held.stage, await held.stage.add()
+async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(owned: Owned) -> None:
+    stage, hook = owned.stage, await owned.stage.add()
     stage.receiver.answer = Answer(200, delay=0.5)
-    await held.owned.begin(held.sender)
-    (deliverer,) = held.owned._deliverers.values()
-    await stage.tell(1)
-    held.owned.wake()
+    await owned.owned.begin(owned.sender)
+    (deliverer,) = owned.owned._deliverers.values()
+    await stage.emit(1)
+    owned.owned.wake()
     await until(lambda: deliverer.in_flight == 1)
     assert await delete_endpoint(stage.db, stage.channel_id, hook)
-    held.owned.refresh()
+    owned.owned.refresh()
     await until(lambda: deliverer._stopping)
-    await held.owned.end()
+    await owned.owned.end()
     assert deliverer.in_flight == 0
 
 
-async def test_how_an_endpoint_fares_is_not_noted_over_a_change_by_hand(stage: Stage) -> None:
+async def test_saved_health_does_not_overwrite_a_change_by_a_user(stage: Stage) -> None:
     hook = await stage.add()
     await stage.take_over()
     stage.receiver.answer = Answer(500)
-    await stage.tell(1)
+    await stage.emit(1)
     await stage.settle()
     stage.clock.advance(1)
     on = EndpointChange(state="active")
     await set_endpoint_state(stage.db, stage.ref, stage.channel_id, hook, on, stage.clock.now())
-    await stage.save()  # by a round that has not heard of it
+    await stage.save()  # by a deliverer that does not know of the change
     health = (await stage.endpoint(hook)).health
     assert (health.failures, health.failing_since) == (0, None)
 
 
-async def test_a_row_that_was_read_before_our_own_change_is_not_taken_over(stage: Stage) -> None:
+async def test_a_row_that_was_read_before_our_own_write_is_not_adopted(stage: Stage) -> None:
     hook = await stage.add()
     await stage.take_over()
     one, (target,) = stage.deliverers[hook], await read_targets(stage.db, stage.channel_id)
