@@ -1,107 +1,152 @@
-"""Templates: list, create, look, edit, delete, sync with the network, preview."""
+"""Templates: list, create, get, edit, delete, sync with the network, preview."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-import msgspec
-from litestar import Request, Response, delete, get, patch, post
-from litestar.datastructures import MultiDict
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.idempotency import create_once
-from gatepost.api.json_body import answer, envelope, read_body
-from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
+from gatepost.api.contract.templates import Preview, TemplateShown
+from gatepost.api.idempotency import CreateOnce
+from gatepost.api.openapi.error_codes import NETWORK
+from gatepost.api.openapi.route_docs import Sample, Wait
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import Paged
+from gatepost.api.responses import Created, Page
+from gatepost.api.route import delete, get, patch, post
 from gatepost.model.account import Caller
-from gatepost.model.field_readers import check_storable
 from gatepost.model.template import NewTemplate
-from gatepost.services import templates as desk
+from gatepost.services import templates as service
 from gatepost.services.business import check_templates, open_account
+from gatepost.services.templates import PreviewRequest, TemplateChange, TemplateService
 from gatepost.store.idempotency import IdempotentRequest
-from gatepost.store.templates import StoredTemplate, TemplateFilter, list_templates
+from gatepost.store.templates import StoredTemplate, Synced, TemplateFilter, list_templates
 
 _PATH = "/api/v1/templates"
 _ONE = _PATH + "/{template_id:str}"
-_create = msgspec.json.Decoder(NewTemplate)
-_change = msgspec.json.Decoder(desk.TemplateChange)
-_preview = msgspec.json.Decoder(desk.PreviewRequest)
+_BODY: dict[str, Any] = {
+    "type": "BODY",
+    "text": "Hello {{1}}, your order {{2}} has left our house today.",
+    "example": {"body_text": [["Ana", "4711"]]},
+}
+_READY = _BODY | {"text": "Hello {{1}}, your order {{2}} of list {{$timestamp}} is ready to be fetched."}
+_NEW = {"name": "order_sent_{{$timestamp}}", "language": "en_US", "category": "UTILITY", "components": [_BODY]}
+_TO_SEND = Sample(
+    "Create a template to send",
+    _NEW | {"name": "order_ready_{{$timestamp}}", "components": [_READY]},  # the network rejects the same text twice
+    {"sent_template_id": "data.id", "template_name": "data.name"},
+)
+_REVIEWED = Wait("/api/v1/templates/{{template_id}}", 'data.status !== "PENDING"')
 
 
-@get(_PATH, opt={"scope": "read"}, summary="List templates")
-async def list_all(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+class TemplateQuery(Paged, frozen=True, kw_only=True):
+    """Which templates; all filters have to fit."""
+
+    status: Annotated[str, Meta(description="Only those with this status.")] | None = None
+    category: Annotated[str, Meta(description="Only those of this category.")] | None = None
+    language: Annotated[str, Meta(description="Only those in this language.")] | None = None
+    name: Annotated[str, Meta(description="Only those with this text in their name.")] | None = None
+
+    def filter(self) -> TemplateFilter:
+        """Return what to read."""
+        given = self.given()
+        upper = {name: given[name].upper() for name in ("status", "category") if name in given}
+        return TemplateFilter(**(given | upper))
+
+
+@get(_PATH, scope="read", summary="List templates", errors=("unsupported_on_channel",), only="official")
+async def list_all(query: TemplateQuery, gateway: Context, caller: CurrentCaller) -> Page[TemplateShown]:
     """The channel's templates, the newest first; by status, category, language or a part of the name."""
     check_templates(caller.kind)
-    query = check_query(request.query_params, *TemplateFilter.__struct_fields__, "limit", "cursor")
-    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), UUID)
-    wanted = _filter(query)
-    found = await list_templates(gateway.db, caller.channel_id, wanted, before, limit)
-    more = show_cursor(found[-1].id) if len(found) == limit else None
-    return answer([desk.show_template(template) for template in found], paging=more)
+    before = read_cursor(query.cursor, UUID)
+    rows = await list_templates(gateway.db, caller.channel_id, query.filter(), before, query.limit)
+    return Page([TemplateShown.of(row) for row in rows], show_cursor(rows[-1].id) if len(rows) == query.limit else None)
 
 
-@post(_PATH, opt={"scope": "manage"}, status_code=201, summary="Create a template")
-async def create_template(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Hands a template in for review."""
-    new, body = await read_body(request, _create)
+@post(
+    _PATH,
+    scope="manage",
+    summary="Create a template",
+    message="Template handed in for review",
+    errors=NETWORK,
+    example=_NEW,
+    keeps={"template_id": "data.id"},
+    more=(_TO_SEND,),
+    only="official",
+)
+async def create_template(
+    body: NewTemplate, once: CreateOnce, gateway: Context, caller: CurrentCaller
+) -> Created[TemplateShown]:
+    """Submits a template to the network for review."""
 
-    async def make(once: IdempotentRequest[StoredTemplate]) -> StoredTemplate:
-        return await desk.create_template(await _desk(gateway, caller), new, once)
+    async def make(request: IdempotentRequest[StoredTemplate]) -> StoredTemplate:
+        return await service.create_template(await _templates(gateway, caller), body, request)
 
-    return await create_once(request, gateway, caller, body, make, _made)
-
-
-@get(_ONE, opt={"scope": "read"}, summary="Get a template")
-async def get_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """One template as it stands."""
-    return answer(desk.show_template(await desk.access_template(gateway.db, caller.channel_id, template_id)))
+    return await once.create(make, TemplateShown.of)
 
 
-@patch(_ONE, opt={"scope": "manage"}, summary="Edit a template")
+@get(_ONE, scope="read", summary="Get a template", only="official")
+async def get_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> TemplateShown:
+    """One template with its current status."""
+    return TemplateShown.of(await service.access_template(gateway.db, caller.channel_id, template_id))
+
+
+@patch(
+    _ONE,
+    scope="manage",
+    summary="Edit a template",
+    message="Template changed",
+    errors=NETWORK,
+    example={"components": [_BODY, {"type": "FOOTER", "text": "Thank you for your trust"}]},
+    after=_REVIEWED,
+    only="official",
+)
 async def edit_template(
-    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Changes a template, which is then reviewed anew."""
-    change, _ = await read_body(request, _change)
-    changed = await desk.edit_template(await _desk(gateway, caller), template_id, change)
-    return answer(desk.show_template(changed), "Template changed")
+    template_id: FromPath[str], body: TemplateChange, gateway: Context, caller: CurrentCaller
+) -> TemplateShown:
+    """Changes a template, which the network then reviews again."""
+    return TemplateShown.of(await service.edit_template(await _templates(gateway, caller), template_id, body))
 
 
-@delete(_ONE, opt={"scope": "manage"}, status_code=200, summary="Delete a template")
-async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@delete(
+    _ONE, scope="manage", summary="Delete a template", message="Template deleted", errors=NETWORK, only="official"
+)
+async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a template in its one language, here and on the network."""
-    await desk.delete_template(await _desk(gateway, caller), template_id)
-    return answer(None, "Template deleted")
+    await service.delete_template(await _templates(gateway, caller), template_id)
 
 
-@post(_PATH + "/sync", opt={"scope": "manage"}, status_code=200, summary="Sync templates")
-async def sync_templates(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Reads all templates of the business account anew."""
-    return answer(await desk.sync_templates(await _desk(gateway, caller)), "Templates read from the network")
+@post(
+    _PATH + "/sync",
+    scope="manage",
+    summary="Sync templates",
+    message="Templates read from the network",
+    errors=NETWORK,
+    only="official",
+)
+async def sync_templates(gateway: Context, caller: CurrentCaller) -> Synced:
+    """Reads all templates of the business account from the network."""
+    return await service.sync_templates(await _templates(gateway, caller))
 
 
-@post(_ONE + "/preview", opt={"scope": "read"}, status_code=200, summary="Preview a template")
+@post(
+    _ONE + "/preview",
+    scope="read",
+    summary="Preview a template",
+    errors=("template_variables_mismatch",),
+    example={"variables": ["Ana", "4711"]},
+    only="official",
+)
 async def preview_template(
-    template_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    template_id: FromPath[str], body: PreviewRequest, gateway: Context, caller: CurrentCaller
+) -> Preview:
     """The template with its variables filled in."""
-    wish, _ = await read_body(request, _preview)
-    template = await desk.access_template(gateway.db, caller.channel_id, template_id)
-    return answer(desk.preview_template(template, wish))
+    template = await service.access_template(gateway.db, caller.channel_id, template_id)
+    return Preview(**service.preview_template(template, body))
 
 
-def _made(template: StoredTemplate) -> bytes:
-    return envelope(desk.show_template(template), "Template handed in for review")
-
-
-async def _desk(gateway: ApiContext, caller: Caller) -> desk.TemplateService:
+async def _templates(gateway: ApiContext, caller: Caller) -> TemplateService:
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    return desk.TemplateService(gateway.db, gateway.clock, channel.id, open_account(channel, gateway.business))
-
-
-def _filter(query: MultiDict[Any]) -> TemplateFilter:
-    given = {name: query[name] for name in TemplateFilter.__struct_fields__ if name in query}
-    for name, value in given.items():
-        check_storable(name, value)
-    words = {name: given[name].upper() for name in ("status", "category") if name in given}
-    return TemplateFilter(**(given | words))
+    return TemplateService(gateway.db, gateway.clock, channel.id, open_account(channel, gateway.business))

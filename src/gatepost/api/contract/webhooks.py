@@ -1,0 +1,211 @@
+"""Webhook endpoints, their secrets, test events and attempts in answers."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from gatepost.admin.signing import SigningSecret, live_secrets
+from gatepost.api.contract.deliveries import GivenAnswer, HttpStatus, Latency, SentRequest, Url
+from gatepost.api.contract.fields import AT, ApiObject, EndpointId, EventId, Never, Nothing, Time, When
+from gatepost.model import ids, times
+from gatepost.model.delivery import STATUSES, explain
+from gatepost.model.endpoint import DISABLED, PAUSED, DeliveryOptions
+from gatepost.model.event import OPERATIONAL, TYPES
+from gatepost.model.signing import public_key
+from gatepost.store.deliveries.log import LoggedAttempt
+from gatepost.store.endpoints import Endpoint
+from gatepost.webhooks.endpoint_test import EndpointTest
+from gatepost.webhooks.verification import VerificationResult
+
+Signing = Literal["v1", "v1a"]
+No = Annotated[bool, Meta(examples=[False])]
+Events = Annotated[dict[str, bool], Meta(examples=[{"message_notification": True, "order_notifications": False}])]
+
+
+class Gathering(ApiObject, frozen=True):
+    """The maximum number of events in one POST, and for how many seconds they are gathered."""
+
+    most: int
+    wait: float
+
+    @classmethod
+    def of(cls, options: DeliveryOptions) -> "Gathering | None":
+        """Return how an endpoint gathers events; None if each has its own POST."""
+        return cls(options.batch, round(options.batch_wait, 3)) if options.batch > 1 else None
+
+
+class LiveSecret(ApiObject, frozen=True):
+    """A secret that signs deliveries, and until when; null: until it is rotated. Its value is not shown."""
+
+    signing: Signing
+    public_key: Nothing
+    until: Never
+
+    @classmethod
+    def of(cls, secret: SigningSecret) -> "LiveSecret":
+        """Return a secret without its value."""
+        return cls(secret.signing, public_key(secret.secret), times.show_maybe(secret.until))  # type: ignore[arg-type]
+
+
+class Webhook(ApiObject, frozen=True):
+    """An endpoint that events are delivered to."""
+
+    id: EndpointId
+    url: Url
+    events: Events
+    operational: No
+    headers: Annotated[dict[str, str], Meta(examples=[{"X-Shop": "7"}])]
+    ordered: No
+    batch: Annotated[Gathering | None, Meta(examples=[None])]
+    rate_limit: Annotated[int | None, Meta(examples=[None])]
+    version: int
+    signing: Signing
+    public_key: Nothing
+    secrets: list[LiveSecret]
+    active: bool
+    state: Literal["active", "paused", "disabled"]
+    reason: Nothing
+    failing_since: Never
+    failures: Annotated[int, Meta(examples=[0])]
+    succeeded_at: When
+    next_probe_at: Never
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(
+        cls, row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime
+    ) -> "Webhook":
+        """Return an endpoint with its decrypted or masked headers."""
+        return cls(**_fields(row, secrets, headers, now))
+
+
+class NewWebhook(Webhook, frozen=True):
+    """An endpoint with the secret or public key that verifies its deliveries, which is shown only once."""
+
+    secret: Annotated[str, Meta(examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])]
+
+    @classmethod
+    def with_secret(
+        cls, row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime, secret: str
+    ) -> "NewWebhook":
+        """Return an endpoint with its new secret."""
+        return cls(**_fields(row, secrets, headers, now), secret=secret)
+
+
+def _fields(
+    row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime
+) -> dict[str, Any]:
+    options, health = row.options, row.health
+    return {
+        "id": ids.show("we", row.id),
+        "url": row.url,
+        "events": {type_: type_ in row.events for type_ in TYPES},
+        "operational": OPERATIONAL in row.events,
+        "headers": headers,
+        "ordered": options.ordered,
+        "batch": Gathering.of(options),
+        "rate_limit": options.rate,
+        "version": options.version,
+        "signing": secrets[0].signing,
+        "public_key": public_key(secrets[0].secret),
+        "secrets": [LiveSecret.of(secret) for secret in live_secrets(secrets, now)],
+        "active": row.state != DISABLED,
+        "state": row.state,
+        "reason": row.reason,
+        "failing_since": times.show_maybe(health.failing_since),
+        "failures": health.failures,
+        "succeeded_at": times.show_maybe(health.succeeded_at),
+        "next_probe_at": times.show_maybe(health.probe_at) if row.state == PAUSED else None,
+        "created_at": times.show(row.created_at),
+        "updated_at": times.show(row.updated_at),
+    }
+
+
+class Verdict(ApiObject, frozen=True):
+    """Whether a delivery is genuine and, if not, why."""
+
+    valid: bool
+    reason: Nothing
+    signed_by: Literal["current", "previous"] | None
+    timestamp: Annotated[When, Meta(examples=[AT])]
+    age_seconds: int | None
+
+    @classmethod
+    def of(cls, result: VerificationResult) -> "Verdict":
+        """Return the result of a verification."""
+        at = None if result.timestamp is None else datetime.fromtimestamp(result.timestamp, UTC)
+        signed_by: Literal["current", "previous"] | None = None
+        if result.by is not None:
+            signed_by = "current" if result.by == 0 else "previous"
+        return cls(result.valid, result.reason, signed_by, times.show_maybe(at), result.age)
+
+
+class TrialAnswer(GivenAnswer, frozen=True):
+    """The response to a test event, and whether more of it was received than is shown."""
+
+    truncated: bool | UnsetType = UNSET
+
+
+class Trial(ApiObject, frozen=True):
+    """A test event: the request that was sent, and the response."""
+
+    delivered: bool
+    at: Time
+    latency_ms: Latency
+    status: HttpStatus
+    error: Nothing
+    request: SentRequest
+    answer: TrialAnswer
+
+    @classmethod
+    def of(cls, test: EndpointTest) -> "Trial":
+        """Return the attempt to deliver a test event."""
+        answer = test.answer
+        return cls(
+            delivered=test.delivered,
+            at=times.show(test.at),
+            latency_ms=round(answer.latency_ms, 1),
+            status=answer.status,
+            error=answer.error,
+            request=SentRequest(test.url, test.headers, test.body.decode()),
+            answer=TrialAnswer(list(answer.headers), answer.body.decode("utf-8", "replace"), answer.truncated),
+        )
+
+
+class DeliveryState(ApiObject, frozen=True):
+    """The state of a delivery, and when it is attempted again."""
+
+    state: Annotated[str, Meta(examples=["delivered"])]
+    next_at: Never
+
+
+class Attempt(ApiObject, frozen=True):
+    """One attempt to deliver an event."""
+
+    event: EventId
+    number: int
+    at: Time
+    latency_ms: Latency
+    status: HttpStatus
+    error: Nothing
+    delivery: DeliveryState
+    request: SentRequest
+    answer: GivenAnswer
+
+    @classmethod
+    def of(cls, row: LoggedAttempt) -> "Attempt":
+        """Return an attempt."""
+        return cls(
+            event=ids.show("evt", row.event_id),
+            number=row.number,
+            at=times.show(row.at),
+            latency_ms=round(row.latency_ms, 1),
+            status=row.status,
+            error=explain(row.status, row.error),
+            delivery=DeliveryState(STATUSES[row.state], times.show_maybe(row.next_at)),
+            request=SentRequest.of(row.url, row.request_headers, row.request_body),
+            answer=GivenAnswer.of(row.answer_headers, row.answer_body),
+        )
