@@ -8,10 +8,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "gatepost"
 
 # Public names: responses of the API and parts of events are named after what they show.
-CLASSES = {"Checked", "Connection", "DeliveryAttempt", "LastAttempt", "Link", "Message", "Order", "Trace"}
+CLASSES = {"Checked", "Connection", "DeliveryAttempt", "LastAttempt", "Message", "Order", "Trace"}
 CLASSES |= {"Endpoint", "Person"}
-# Still to be renamed.
-CLASSES |= {"NumberCheck", "Wait"}
 
 # A resource has the same name in each layer: its routes, its service, its commands, its statements.
 RESOURCES = {

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from gatepost.api.contract.media import Media
 from gatepost.inbound.media_fetch import FULL_DELAY, NETWORK_MEMORY, MediaFetcher
 from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.errors import Conflict
-from gatepost.services.media import check_ready, show_media
+from gatepost.services.media import check_ready
 from gatepost.store.channel_head import Lease
 from gatepost.store.media.storage import stored_bytes
 from gatepost.store.pool import Database
@@ -90,7 +91,7 @@ async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) 
         shelf.clock.advance(FULL_DELAY)
     waiting = await shelf.get(media.id)
     assert (waiting.state, waiting.attempts) == ("waiting", 0)
-    assert "no room" in show_media(waiting)["error"]
+    assert "no room" in str(Media.of(waiting).error)
     with pytest.raises(Conflict, match="no room for this file"):
         check_ready(waiting, shelf.clock.now())
     assert shelf.network.asked == []

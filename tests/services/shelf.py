@@ -17,6 +17,8 @@ from uuid import UUID, uuid4
 import msgspec
 
 from gatepost.admin import accounts, channels
+from gatepost.api.contract.media import Media
+from gatepost.api.responses import envelope
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.account import Plan
@@ -99,7 +101,8 @@ class Shelf:
         return await self.get(msgspec.json.decode(stored.answer)["data"]["id"])
 
     def new(self, mime_type: str = "image/png", filename: str | None = None, **more: Any) -> NewFile:
-        return NewFile(self.channel_id, mime_type, MOST, filename, **more)
+        answer = more.pop("answer", lambda row: envelope(Media.of(row), "File stored"))
+        return NewFile(self.channel_id, mime_type, MOST, filename, answer=answer, **more)
 
     async def get(self, id_: str | UUID) -> MediaRow:
         media_id = ids.read("med", id_) if isinstance(id_, str) else id_

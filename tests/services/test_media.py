@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from gatepost.admin import channels
+from gatepost.api.contract.media import Media
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, Invalid, NotFound, TooLarge
-from gatepost.services.media import MediaService, check_ready, forget_old_media, show_media, sweep_orphans
+from gatepost.services.media import MediaService, check_ready, forget_old_media, sweep_orphans
 from gatepost.store.idempotency import IdempotencyKey
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
@@ -37,7 +38,7 @@ async def test_a_file_is_kept_with_its_size_and_sum(shelf: Shelf) -> None:
     data = answer["data"]
     media = await shelf.get(data["id"])
     assert answer["success"] is True
-    assert data == show_media(media)
+    assert data == msgspec.to_builtins(Media.of(media))
     assert (data["mime_type"], data["size"], data["filename"]) == ("application/pdf", 4, "bill.pdf")
     assert data["sha256"] == hashlib.sha256(b"abcd").hexdigest()
     assert shelf.bytes_kept() == {media.key: b"abcd"}
@@ -180,8 +181,8 @@ async def test_only_a_file_that_is_ready_is_given_out(shelf: Shelf) -> None:
     with pytest.raises(Conflict) as refused:
         check_ready(media, NOW + timedelta(seconds=5))
     assert refused.value.retry_after == 1
-    assert show_media(waiting)["next_at"] == "2026-11-15T10:00:30.000Z"
-    assert show_media(waiting)["message_id"] == ids.message_id(media.message_id or ids.ZERO)
+    assert Media.of(waiting).next_at == "2026-11-15T10:00:30.000Z"
+    assert Media.of(waiting).message_id == ids.message_id(media.message_id or ids.ZERO)
     with pytest.raises(NotFound, match="its checksum differs"):
         check_ready(msgspec.structs.replace(media, state="failed", error="its checksum differs"), NOW)
     assert check_ready(msgspec.structs.replace(media, state="ready", size=3), NOW) == 3

@@ -5,12 +5,17 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from litestar import Request, Response, post
+from litestar import Request
 
 from gatepost.api.context import Context, CurrentCaller
+from gatepost.api.contract.messages import BatchResult
 from gatepost.api.errors import error_answer
 from gatepost.api.idempotency import REPLAYED
-from gatepost.api.json_body import answer, check_json, decode
+from gatepost.api.json_body import check_json, decode
+from gatepost.api.openapi.error_codes import IDEMPOTENT
+from gatepost.api.openapi.send_examples import SENDS
+from gatepost.api.responses import Reply
+from gatepost.api.route import post
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, invalid_field
@@ -36,9 +41,19 @@ class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _batch = msgspec.json.Decoder(BatchRequest)
 
 
-@post("/api/v1/messages/batch", opt={"scope": "send"}, status_code=200, summary="Send many messages")
-async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Accepts up to 1,000 messages in one commit. One that is refused does not spoil the rest."""
+@post(
+    "/api/v1/messages/batch",
+    scope="send",
+    summary="Send many messages",
+    message="1 of 1 messages accepted",
+    errors=(*IDEMPOTENT, "plan_quota_exceeded"),
+    body=BatchRequest,
+    headers=("Idempotency-Key",),
+    example={"messages": [SENDS["text"], SENDS["text"] | {"body": "And another"}]},
+    keeps={"batch_id": "data.batch_id"},
+)
+async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Reply[BatchResult]:
+    """Accepts up to 1,000 messages in one commit. One that is rejected does not affect the others."""
     check_json(request.headers.get("content-type"))
     body = await request.body()
     if body.count(b",") > _MANY and not await compute(parts_within, body, _PARTS, deep=2):
@@ -49,7 +64,7 @@ async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: 
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
     batch_id = new_batch_id(caller.channel_id, key, gateway.clock.now())
     outcomes = await gateway.acceptor.accept_many(caller, await _read_all(batch.messages), key, batch_id)
-    return _show(batch_id, outcomes, request.scope["state"].get("request_id", ""))
+    return _reply(batch_id, outcomes, request.scope["state"].get("request_id", ""))
 
 
 async def _read_all(messages: list[msgspec.Raw]) -> list[SendRequest | GatepostError]:
@@ -69,18 +84,16 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
         return error
 
 
-def _show(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Response[bytes]:
+def _reply(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Reply[BatchResult]:
     accepted = [outcome for outcome in outcomes if isinstance(outcome, AcceptResult)]
-    taken = len(accepted)
-    results = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
-    shown_id = ids.show("bat", batch_id) if taken else None
-    data = {"batch_id": shown_id, "accepted": taken, "refused": len(outcomes) - taken, "results": results}
-    told = answer(data, f"{taken:,} of {len(outcomes):,} messages accepted")
-    if accepted and all(one.replayed for one in accepted):
-        told.headers.update(REPLAYED)
-    return told
+    results: list[Any] = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
+    shown_id = ids.show("bat", batch_id) if accepted else None
+    result = BatchResult(shown_id, len(accepted), len(outcomes) - len(accepted), results)
+    replayed = accepted and all(one.replayed for one in accepted)
+    message = f"{len(accepted):,} of {len(outcomes):,} messages accepted"
+    return Reply(result, message, headers=REPLAYED if replayed else {})
 
 
 def _result(outcome: Outcome, request_id: str) -> bytes:
-    """What the same send alone would have been answered."""
+    """Return the answer that the same send alone would have got."""
     return outcome.answer if isinstance(outcome, AcceptResult) else error_answer(outcome, request_id, ROUTE).body

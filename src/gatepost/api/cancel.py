@@ -5,11 +5,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
-from litestar import Request, Response, post
 
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
+from gatepost.api.contract.messages import CanceledMessages
+from gatepost.api.openapi.route_docs import Sample
 from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.responses import Reply
+from gatepost.api.route import post
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_zone
@@ -42,23 +44,29 @@ class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 FILTERS = tuple(name for name in CancelRequest.__struct_fields__ if name not in ("tz", "cursor"))
-_request = msgspec.json.Decoder(CancelRequest)
 
 
-@post(PATH, opt={"scope": "send"}, status_code=200, summary="Cancel many messages")
-async def post_selection(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Cancels all messages of a selection that have not left yet; a long one takes several requests."""
-    asked, _ = await read_body(request, _request)
-    if all(getattr(asked, name) is None for name in FILTERS):
+@post(
+    PATH,
+    scope="send",
+    summary="Cancel many messages",
+    message="11,998 messages canceled",
+    errors=("not_found", "invalid_cursor", "overloaded"),
+    example={"client_ref_prefix": "spring-sale-", "send_from": "2026-11-15"},
+    more=(Sample("Cancel a batch", {"batch_id": "{{batch_id}}"}),),
+)
+async def post_selection(body: CancelRequest, gateway: Context, caller: CurrentCaller) -> Reply[CanceledMessages]:
+    """Cancels all messages of a selection that have not been sent yet; a long one takes several requests."""
+    if all(getattr(body, name) is None for name in FILTERS):
         raise invalid_field(FILTERS[0], f"give at least one filter; there are: {', '.join(FILTERS)}")
-    place = read_cursor(asked.cursor, CancelCursor, "'data.cursor' of the last answer")
-    chosen = await _select(gateway, caller, asked)
-    made = CancelResult(0, 0, None)
-    if chosen is not None:
-        made = await cancel_selection(gateway.db, gateway.clock, caller, chosen, place)
-    cursor = show_cursor(made.place) if made.place else None
-    data = {"canceled": made.canceled, "too_late": made.too_late, "done": cursor is None, "cursor": cursor}
-    return answer(data, f"{made.canceled:,} messages canceled")
+    place = read_cursor(body.cursor, CancelCursor, "'data.cursor' of the last answer")
+    selection = await _select(gateway, caller, body)
+    result = CancelResult(0, 0, None)
+    if selection is not None:
+        result = await cancel_selection(gateway.db, gateway.clock, caller, selection, place)
+    cursor = show_cursor(result.place) if result.place else None
+    canceled = CanceledMessages(result.canceled, result.too_late, cursor is None, cursor)
+    return Reply(canceled, f"{result.canceled:,} messages canceled")
 
 
 async def _select(gateway: ApiContext, caller: Caller, asked: CancelRequest) -> CancelSelection | None:

@@ -12,15 +12,15 @@ from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.channel import (
     Channel,
     ChannelLimits,
+    ChannelLink,
     Code,
     Connecting,
     Connection,
     Headroom,
-    Link,
     PairingCode,
 )
 from gatepost.api.openapi.error_codes import NETWORK
-from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.openapi.route_docs import WaitUntil
 from gatepost.api.query import Query
 from gatepost.api.responses import SECRET, Reply
 from gatepost.api.route import get, post
@@ -33,7 +33,7 @@ from gatepost.store.links import LinkRow, get_link
 
 _WAIT = 10.0  # seconds that a request waits for a code to appear
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
-_UNLINKED = Wait("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
+_UNLINKED = WaitUntil("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
 _headroom = msgspec.json.Decoder(Headroom)
 
 
@@ -54,7 +54,7 @@ async def show_channel(gateway: Context, caller: CurrentCaller) -> Channel:
     """Kind, phone, connection, capabilities, limits with what they leave, and what delays sending."""
     config = await _config(gateway, caller)
     limits, headroom, row = await read_headroom(gateway, config)
-    return Channel.of(config, limits, headroom, Link.of(row, gateway.clock.now()) if row else None)
+    return Channel.of(config, limits, headroom, ChannelLink.of(row, gateway.clock.now()) if row else None)
 
 
 @post(

@@ -11,13 +11,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request, Response
 
 from gatepost.api.collection_scripts import scripts
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.openapi.parameters import EXAMPLES
 from gatepost.api.openapi.route_docs import RouteDocs, Sample
 from gatepost.api.openapi.routes import Operation
+from gatepost.api.route import get
 from gatepost.model import times
 
 _SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -32,7 +33,7 @@ _DESCRIPTION = (
 )
 
 
-@get("/api/v1/collection", opt={"scope": "read"}, summary="Get the request collection")
+@get("/api/v1/collection", scope="read", summary="Get the request collection", binary=("application/json",))
 async def get_collection(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
     """A Postman collection with the caller's own key and a working example of every route."""
     key = request.headers["authorization"].partition(" ")[2].strip()

@@ -7,7 +7,7 @@ after    checks the status, and keeps the ids that later requests need
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.openapi.route_docs import WaitUntil
 
 _PAUSE = 250  # milliseconds
 
@@ -38,7 +38,7 @@ def scripts(
     status: Iterable[int],
     keeps: Mapping[str, str],
     needs: Iterable[str],
-    after: Wait | None,
+    after: WaitUntil | None,
     skipped: str | None,
 ) -> list[dict[str, Any]]:
     """Both scripts of a request."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.deliveries import Delivery, Retried, Retry, WholeDelivery
-from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.openapi.route_docs import WaitUntil
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import From, Paged, To, Zone
 from gatepost.api.responses import Page, Reply
@@ -19,8 +19,8 @@ from gatepost.services import deliveries as service
 
 _PATH = "/api/v1/deliveries"
 _ONE = _PATH + "/{delivery_id:str}"
-_LOGGED = Wait("/api/v1/deliveries?endpoint={{endpoint_id}}", "data.length > 0")
-_SETTLED = Wait("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
+_LOGGED = WaitUntil("/api/v1/deliveries?endpoint={{endpoint_id}}", "data.length > 0")
+_SETTLED = WaitUntil("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
 
 
 class DeliveryQuery(Paged, frozen=True, kw_only=True):

@@ -6,10 +6,11 @@ from html import escape
 from typing import Any
 
 import msgspec
-from litestar import Response, get
+from litestar import Response
 from litestar.params import FromPath
 
 from gatepost.api.reference import PAGE_HEADERS
+from gatepost.api.route import get
 from gatepost.model.errors import NotFound
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.event_schema.schema import schema_of
@@ -36,13 +37,13 @@ _HEAD = """<!doctype html>
 """
 
 
-@get("/docs/events", opt={"public": True}, summary="Read what events look like")
+@get("/docs/events", summary="Read what events look like", binary=("text/html; charset=utf-8",))
 async def show_events_page() -> Response[bytes]:
     """Every type of event with its actions, their fields and an example, as a page."""
     return Response(_page(), media_type="text/html", headers=PAGE_HEADERS)
 
 
-@get("/docs/events/{schema_name:str}", opt={"public": True}, summary="Get the schema of an event type")
+@get("/docs/events/{schema_name:str}", summary="Get the schema of an event type", binary=("application/schema+json",))
 async def show_event_schema(schema_name: FromPath[str]) -> Response[bytes]:
     """The JSON Schema (2020-12) of one type with all its actions, such as `message_notification.json`."""
     type_ = schema_name.removesuffix(".json")

@@ -4,17 +4,20 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request
 from litestar.background_tasks import BackgroundTask
+from msgspec import Meta
 
 from gatepost.access.access_recheck import recheck_access
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer
-from gatepost.api.paging import check_query, read_limit
+from gatepost.api.contract.events import Event
+from gatepost.api.query import SECONDS, Limit, Query
+from gatepost.api.responses import Page
+from gatepost.api.route import get
 from gatepost.api.sse import KIND, write_stream
 from gatepost.api.stream_response import StreamResponse
 from gatepost.model import ids
@@ -27,47 +30,85 @@ from gatepost.store.events import FeedPage, newest_event, read_feed_page
 _PATH = "/api/v1/events"
 WAIT_MOST = 30  # seconds
 STREAM_MOST = 3600  # seconds after which a stream may be asked to end by itself
+_STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT = (
     "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
     "that you have: where it does not go on by one, the events between are gone."
 )
 
 
-@get(_PATH, opt={"scope": "read"}, summary="Read the event feed")
-async def list_events(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Events after a cursor, the oldest first. `paging.next` is where to go on, also when there is nothing new."""
-    query = check_query(request.query_params, "after", "types", "limit", "wait")
-    after, wait = query.get("after"), _wait(query.get("wait"))
-    wanted = FeedQuery(caller.channel_id, _cursor("'after'", after) or ids.ZERO, _types(query.get("types")))
-    limit = read_limit(query.get("limit"))
-    piece = await read_feed_page(gateway.db, wanted.channel_id, wanted.after, wanted.types, limit)
-    if wait and not piece.events and request.method != "HEAD":
-        onward = msgspec.structs.replace(wanted, after=piece.reached)
+After = Annotated[str, Meta(description="The id of an event: the answer begins with the next one.")]
+Types = Annotated[str, Meta(description=f"Event types with commas: {', '.join(ALL_TYPES)}.")]
+Wait = Annotated[
+    int, Meta(description="Seconds to wait for an event if there is none yet.", ge=0, le=WAIT_MOST, extra=SECONDS)
+]
+Seconds = Annotated[
+    int,
+    Meta(
+        description="Seconds after which the stream ends. Without it: when you leave.",
+        ge=1,
+        le=STREAM_MOST,
+        extra=SECONDS,
+    ),
+]
+
+
+class FeedParameters(Query, frozen=True, kw_only=True):
+    """Which events."""
+
+    after: After | None = None
+    types: Types | None = None
+    limit: Limit = 20
+    wait: Wait = 0
+
+
+class StreamParameters(Query, frozen=True, kw_only=True):
+    """Which events, and for how long."""
+
+    after: After | None = None
+    types: Types | None = None
+    seconds: Seconds | None = None
+
+
+@get(_PATH, scope="read", summary="Read the event feed", errors=("overloaded",))
+async def list_events(
+    query: FeedParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+) -> Page[Event]:
+    """Events after a cursor, the oldest first. `paging.next` is the next cursor, also if there is nothing new."""
+    start = FeedQuery(caller.channel_id, _cursor("'after'", query.after) or ids.ZERO, _types(query.types))
+    page = await read_feed_page(gateway.db, start.channel_id, start.after, start.types, query.limit)
+    if query.wait and not page.events and request.method != "HEAD":
+        onward = msgspec.structs.replace(start, after=page.reached)
         with gateway.waiters.watching(caller.channel_id, caller.principal.id) as watcher:
-            piece = await _wait_for_piece(request, gateway, onward, watcher, limit, wait)
-    following = after if piece.reached == wanted.after else ids.show("evt", piece.reached)
-    events = [msgspec.Raw(event.body.encode()) for event in piece.events]
-    return answer(events, old_cursor(gateway, wanted.after) or "OK", paging=following)
+            page = await _wait_for_piece(request, gateway, onward, watcher, query.limit, query.wait)
+    following = query.after if page.reached == start.after else ids.show("evt", page.reached)
+    return Page(Event.all_of(page), following, old_cursor(gateway, start.after) or "OK")
 
 
-@get(_PATH + "/stream", opt={"scope": "read"}, summary="Follow the events as they happen")
-async def stream_events(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
+@get(
+    _PATH + "/stream",
+    scope="read",
+    summary="Follow the events as they happen",
+    asks={"seconds": "1"},
+    headers=("Last-Event-ID",),
+    errors=("overloaded",),
+    binary=("text/event-stream",),
+)
+async def stream_events(
+    query: StreamParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+) -> StreamResponse:
     """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have.
 
     It has no end unless `seconds` gives it one.
     """
-    query = check_query(request.query_params, "after", "types", "seconds")
-    types, seconds = _types(query.get("types")), _seconds(query.get("seconds"))
-    last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
-    after = last or _cursor("'after'", query.get("after")) or await newest_event(gateway.db, caller.channel_id)
+    types, last = _types(query.types), _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
+    after = last or _cursor("'after'", query.after) or await newest_event(gateway.db, caller.channel_id)
     watcher = gateway.waiters.open(caller.channel_id, caller.principal.id)
-    if seconds:
-        asyncio.get_running_loop().call_later(seconds, watcher.end)
-    wanted, note = FeedQuery(caller.channel_id, after, types), old_cursor(gateway, after)
-    pieces = write_stream(gateway, wanted, watcher, note)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+    if query.seconds:
+        asyncio.get_running_loop().call_later(query.seconds, watcher.end)
+    pieces = write_stream(gateway, FeedQuery(caller.channel_id, after, types), watcher, old_cursor(gateway, after))
     done = BackgroundTask(gateway.waiters.close, watcher)
-    return StreamResponse(pieces, media_type=KIND, headers=headers, background=done)
+    return StreamResponse(pieces, media_type=KIND, headers=_STREAM_HEADERS, background=done)
 
 
 async def _wait_for_piece(
@@ -117,17 +158,3 @@ def _types(text: str | None) -> list[str] | None:
     if unknown:
         raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(ALL_TYPES)}")
     return wanted
-
-
-def _wait(text: str | None) -> int:
-    return 0 if text is None else _whole("wait", text, 0, WAIT_MOST)
-
-
-def _seconds(text: str | None) -> int | None:
-    return None if text is None else _whole("seconds", text, 1, STREAM_MOST)
-
-
-def _whole(name: str, text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) + 1 and least <= int(text) <= most):
-        raise invalid_field(name, f"must be a whole number of seconds from {least} to {most}")
-    return int(text)

@@ -1,22 +1,19 @@
-"""Is it alive, and is it ready? Both answer without a key."""
-
-from litestar import Response, get
+"""Whether the process is alive and ready. Both routes work without a key."""
 
 from gatepost.api.context import Context
-from gatepost.api.json_body import answer
+from gatepost.api.responses import Reply
+from gatepost.api.route import get
 
 
-@get("/healthz", opt={"public": True}, summary="Alive?")
-async def healthz() -> Response[bytes]:
+@get("/healthz", summary="Alive?")
+async def healthz() -> dict[str, bool]:
     """The process runs."""
-    return answer({"alive": True})
+    return {"alive": True}
 
 
-@get("/readyz", opt={"public": True}, summary="Ready?")
-async def readyz(gateway: Context) -> Response[bytes]:
+@get("/readyz", summary="Ready?", message="Ready", extra={503: dict[str, bool]})
+async def readyz(gateway: Context) -> Reply[dict[str, bool]]:
     """The database is reachable and takes writes, migrations are done, the owner loop runs."""
     checks = await gateway.ready()
     failed = [name for name, passed in checks.items() if not passed]
-    if not failed:
-        return answer(checks, "Ready")
-    return answer(checks, f"Not ready: {', '.join(failed)}", status=503)
+    return Reply(checks, f"Not ready: {', '.join(failed)}", 503) if failed else Reply(checks)

@@ -1,17 +1,11 @@
-"""Requests that create, done once under their Idempotency-Key: the same answer again to whoever asks again.
-
-return await create_once(request, gateway, caller, body, make, show)
-
-    make   does it, given a `IdempotentRequest` to hand down to the commit that does it (`store/idempotency.py`)
-    show   what is made, as the bytes of the answer
-"""
+"""Requests that create a resource: done once under their Idempotency-Key, with the same answer for a repetition."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import msgspec
-from litestar import MediaType, Request, Response
+from litestar import Request
 
 from gatepost.admin.vault import Vault
 from gatepost.api.context import ApiContext
@@ -46,39 +40,18 @@ class CreateOnce:
         caller: Caller = state["caller"]
         key = read_key(self._request, self._body)
         seal = _seal(gateway.vault, caller, key) if secret and key else PLAIN
-        once = IdempotentRequest[T](caller.channel_id, key, lambda made: envelope(show(made), self._message), seal)
+        once = IdempotentRequest[T](caller.channel_id, key, self.encoder(show), seal)
         self._headers = SECRET if secret else {}
         await once.look(gateway.db, gateway.clock.now())
         return Created(show(await make(once)), headers=self._headers)
 
+    def encoder(self, show: Callable[[T], Any]) -> Callable[[T], bytes]:
+        """Return the function that encodes the answer about what was created."""
+        return lambda made: envelope(show(made), self._message)
+
     def again(self, before: Replay) -> Encoded[Any]:
         """Return the answer that the first request got."""
         return Encoded(before.answer, self._headers | REPLAYED)
-
-
-async def create_once(
-    request: Request[Any, Any, Any],
-    gateway: ApiContext,
-    caller: Caller,
-    body: bytes,
-    make: Callable[[IdempotentRequest[T]], Awaitable[T]],
-    show: Callable[[T], bytes],
-    *,
-    status: int = 201,
-    secret: bool = False,
-) -> Response[bytes]:
-    """Creates a thing, or answers as it was answered before. A `secret` answer is kept encrypted."""
-    key = read_key(request, body)
-    once = IdempotentRequest(
-        caller.channel_id, key, show, _seal(gateway.vault, caller, key) if secret and key else PLAIN
-    )
-    headers = SECRET if secret else {}
-    try:
-        await once.look(gateway.db, gateway.clock.now())
-        content = show(await make(once))
-    except Replay as before:
-        content, headers = before.answer, headers | REPLAYED
-    return Response(content, status_code=status, headers=headers, media_type=MediaType.JSON)
 
 
 def read_key(request: Request[Any, Any, Any], body: bytes) -> IdempotencyKey | None:

@@ -1,16 +1,14 @@
-"""Reading a JSON body, with errors that name the field; and writing the answer's envelope."""
+"""Reading a JSON body, with errors that name the field."""
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
-from litestar import MediaType, Request, Response
+from litestar import Request
 
 from gatepost.api.body_problems import invalid_body, malformed
 from gatepost.model.errors import WrongMediaType
 
 T = TypeVar("T")
-_encode = msgspec.json.Encoder().encode
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
@@ -42,24 +40,3 @@ def decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
         raise invalid_body(error, body, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise malformed(error, body) from None
-
-
-def answer(
-    data: Any,
-    message: str = "OK",
-    *,
-    status: int = 200,
-    paging: Any = msgspec.UNSET,
-    headers: Mapping[str, str] | None = None,
-) -> Response[bytes]:
-    """Data in its envelope: a success, unless the status says otherwise."""
-    body = envelope(data, message, paging, success=status < 400)
-    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
-
-
-def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:
-    """The envelope of everything that has data."""
-    body = {"success": success, "message": message, "data": data}
-    if paging is not msgspec.UNSET:
-        body["paging"] = {"next": paging}
-    return _encode(body)

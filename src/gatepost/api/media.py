@@ -1,45 +1,83 @@
-"""Files: upload, look, download, delete."""
+"""Files: upload, get, download, delete."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from litestar import MediaType, Request, Response, delete, get, post
+from litestar import Request, Response
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
 from gatepost.api.byte_ranges import ByteRange, read_range
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer
+from gatepost.api.contract.media import Media
+from gatepost.api.idempotency import REPLAYED, CreateOnce
+from gatepost.api.openapi.route_docs import Sample
+from gatepost.api.openapi.send_examples import FILES
+from gatepost.api.query import Query
+from gatepost.api.responses import Encoded
+from gatepost.api.route import delete, get, post
 from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
 from gatepost.model.account import Caller
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.media import NewFile, check_ready, show_media
+from gatepost.services.media import NewFile, check_ready
 from gatepost.store.idempotency import IdempotencyKey, idempotency_key
 from gatepost.store.media.files import MediaRow
 
 _PATH = "/api/v1/media"
 
 
+class UploadQuery(Query, frozen=True, kw_only=True):
+    """What the body does not say."""
+
+    filename: Annotated[str, Meta(description="The name of the file, if the body is its bytes.")] | None = None
+
+
 @post(
     _PATH,
-    opt={"scope": "send", "costly": ALWAYS},
-    status_code=201,
-    request_max_body_size=None,
+    scope="send",
+    costly=ALWAYS,
+    body_limit=False,
     summary="Upload a file",
+    message="File stored",
+    errors=(
+        "malformed_upload",
+        "media_too_large",
+        "storage_full",
+        "unsupported_media_type",
+        "storage_unavailable",
+        "overloaded",
+    ),
+    upload="Hello from Gatepost",
+    keeps={"media_id": "data.id"},
+    more=tuple(
+        Sample(f"Upload a file: {type_}", keeps={f"{type_}_id": "data.id"}, upload=text, upload_type=kind)
+        for type_, (kind, text) in FILES.items()
+    ),
+    status=201,
 )
-async def upload_media(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Stores a file as it comes in. It can be sent by its id as often as wanted while it is kept."""
+async def upload_media(
+    query: UploadQuery, request: Request[Any, Any, Any], once: CreateOnce, gateway: Context, caller: CurrentCaller
+) -> Encoded[Media]:
+    """Stores a file as it is received. It can be sent by its id any number of times while it is kept."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
-    upload = await open_upload(request)
-    stored = await gateway.media.upload(_new_file(upload, key, gateway, caller), upload.pieces)
-    headers = {"Idempotent-Replayed": "true"} if stored.replayed else {}
-    return Response(stored.answer, status_code=201, headers=headers, media_type=MediaType.JSON)
+    upload = await open_upload(request, query.filename)
+    new = _new_file(upload, key, gateway, caller, once.encoder(Media.of))
+    stored = await gateway.media.upload(new, upload.pieces)
+    return Encoded(stored.answer, REPLAYED if stored.replayed else {})
 
 
-def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, caller: Caller) -> NewFile:
-    """What the request says of its file, as far as this channel and this account may store it."""
+def _new_file(
+    upload: Upload,
+    key: IdempotencyKey | None,
+    gateway: ApiContext,
+    caller: Caller,
+    answer: Callable[[MediaRow], bytes],
+) -> NewFile:
+    """Return what the request says about its file, if this channel and this account may store it."""
     can = NETWORK_KINDS[caller.kind].capabilities
     type_, limit = check_file_type(upload.mime_type, any_document=can.any_document)
     upload.check_announced(limit)
@@ -49,6 +87,7 @@ def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, c
         limit,
         clean_filename(upload.filename),
         key,
+        answer,
         account_id=caller.account_id,
         storage=gateway.plans[caller.plan].storage_bytes,
         least=upload.least,
@@ -56,13 +95,20 @@ def _new_file(upload: Upload, key: IdempotencyKey | None, gateway: ApiContext, c
     )
 
 
-@get(_PATH + "/{media_id:str}", opt={"scope": "read"}, summary="Get what is known of a file")
-async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(_PATH + "/{media_id:str}", scope="read", summary="Get what is known of a file")
+async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Media:
     """Type, size, checksum, and for an incoming file whether it has been fetched."""
-    return answer(show_media(await gateway.media.access(caller.channel_id, media_id)))
+    return Media.of(await gateway.media.access(caller.channel_id, media_id))
 
 
-@get(_PATH + "/{media_id:str}/content", opt={"scope": "read"}, summary="Download a file")
+@get(
+    _PATH + "/{media_id:str}/content",
+    scope="read",
+    summary="Download a file",
+    binary=("*/*",),
+    errors=("wrong_state", "range_not_satisfiable", "storage_unavailable"),
+    extra={206: None, 304: None},
+)
 async def get_content(
     media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[Any]:
@@ -76,11 +122,16 @@ async def get_content(
     return StreamResponse(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
 
 
-@delete(_PATH + "/{media_id:str}", opt={"scope": "send"}, status_code=200, summary="Delete a file")
-async def delete_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@delete(
+    _PATH + "/{media_id:str}",
+    scope="send",
+    summary="Delete a file",
+    message="File deleted",
+    errors=("storage_unavailable",),
+)
+async def delete_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a file. Messages that wait to be sent with it will fail."""
     await gateway.media.delete(caller.channel_id, media_id)
-    return answer(None, "File deleted")
 
 
 def _etag(media: MediaRow) -> str:

@@ -6,7 +6,7 @@ from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.messages import Message, Trace
 from gatepost.api.openapi.error_codes import NETWORK
-from gatepost.api.openapi.route_docs import Wait
+from gatepost.api.openapi.route_docs import WaitUntil
 from gatepost.api.route import delete, get, patch, post
 from gatepost.model.account import Caller
 from gatepost.outbound.cancel import cancel_message
@@ -17,7 +17,7 @@ from gatepost.services.read_receipts import show_read
 from gatepost.store.messages.history import read_trace
 
 _ONE = "/api/v1/messages/{message_id:str}"
-_SENT = Wait("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
+_SENT = WaitUntil("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
 
 
 @get(

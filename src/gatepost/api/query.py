@@ -14,7 +14,7 @@ from gatepost.model.field_readers import check_storable, plain, read_choice
 
 T = TypeVar("T", bound="Query")
 _FLAGS = ("true", "false")
-_UNIT = "unit"  # of a number, in `Meta.extra`
+SECONDS = {"unit": "seconds"}  # `extra` of a number
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
@@ -71,7 +71,7 @@ class Parameter(msgspec.Struct, frozen=True):
         assert least is not None
         assert most is not None
         if not (text.isascii() and text.isdigit() and len(text) < 6 and least <= int(text) <= most):
-            unit = (self.meta.extra or {}).get(_UNIT)
+            unit = (self.meta.extra or {}).get("unit")
             number = f"whole number of {unit}" if unit else "whole number"
             raise invalid_field(self.name, f"must be a {number} from {least} to {most}")
         return int(text)
@@ -120,11 +120,6 @@ def _unwrapped(type_: Any) -> tuple[Any, Meta]:
         inner, meta = get_args(type_)[:2]
         return _unwrapped(inner)[0], meta
     return type_, Meta()
-
-
-def seconds(description: str, least: int, most: int) -> Any:
-    """Return the type of a parameter that is a number of seconds."""
-    return Annotated[int, Meta(description=description, ge=least, le=most, extra={_UNIT: "seconds"})]
 
 
 LabelFilter = Annotated[str, Meta(description="Only those with this label, by its id.")]

@@ -4,9 +4,10 @@ from importlib import resources
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request, Response
 
 from gatepost.api.openapi.document import build_document
+from gatepost.api.route import get
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -20,7 +21,7 @@ PAGE_HEADERS = {
 }
 
 
-@get("/openapi.json", opt={"public": True}, summary="Get the reference as OpenAPI")
+@get("/openapi.json", summary="Get the reference as OpenAPI", binary=("application/json",))
 async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Every route with its parameters, bodies, answers and refusals, as an OpenAPI 3.1 document."""
     state = request.app.state
@@ -29,19 +30,19 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     return Response(state.openapi, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
-@get("/docs", opt={"public": True}, summary="Read the reference")
+@get("/docs", summary="Read the reference", binary=("text/html; charset=utf-8",))
 async def show_docs() -> Response[bytes]:
     """The reference as a page, with examples, and a form that tries them out."""
     return _page("index.html", "text/html")
 
 
-@get("/docs/page.css", opt={"public": True}, summary="Get the look of the page")
+@get("/docs/page.css", summary="Get the look of the page", binary=("text/css; charset=utf-8",))
 async def show_docs_style() -> Response[bytes]:
     """How the page of the reference looks."""
     return _page("page.css", "text/css")
 
 
-@get("/docs/page.js", opt={"public": True}, summary="Get the script of the page")
+@get("/docs/page.js", summary="Get the script of the page", binary=("text/javascript; charset=utf-8",))
 async def show_docs_script() -> Response[bytes]:
     """What makes the page out of the document."""
     return _page("page.js", "text/javascript")

@@ -11,7 +11,7 @@ from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.templates import Preview, TemplateShown
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.openapi.error_codes import NETWORK
-from gatepost.api.openapi.route_docs import Sample, Wait
+from gatepost.api.openapi.route_docs import Sample, WaitUntil
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import Paged
 from gatepost.api.responses import Created, Page
@@ -38,7 +38,7 @@ _TO_SEND = Sample(
     _NEW | {"name": "order_ready_{{$timestamp}}", "components": [_READY]},  # the network rejects the same text twice
     {"sent_template_id": "data.id", "template_name": "data.name"},
 )
-_REVIEWED = Wait("/api/v1/templates/{{template_id}}", 'data.status !== "PENDING"')
+_REVIEWED = WaitUntil("/api/v1/templates/{{template_id}}", 'data.status !== "PENDING"')
 
 
 class TemplateQuery(Paged, frozen=True, kw_only=True):
@@ -110,9 +110,7 @@ async def edit_template(
     return TemplateShown.of(await service.edit_template(await _templates(gateway, caller), template_id, body))
 
 
-@delete(
-    _ONE, scope="manage", summary="Delete a template", message="Template deleted", errors=NETWORK, only="official"
-)
+@delete(_ONE, scope="manage", summary="Delete a template", message="Template deleted", errors=NETWORK, only="official")
 async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a template in its one language, here and on the network."""
     await service.delete_template(await _templates(gateway, caller), template_id)

@@ -43,12 +43,12 @@ class Upload(msgspec.Struct, frozen=True):
             raise too_large(limit, f"A file of type {self.mime_type}")
 
 
-async def open_upload(request: Request[Any, Any, Any]) -> Upload:
+async def open_upload(request: Request[Any, Any, Any], filename: str | None = None) -> Upload:
     """What the request says of its file, read up to where the bytes of the file begin."""
     kind, options = parse_options_header(request.headers.get("content-type") or "")
     length = request.content_length or 0
     if kind != "multipart/form-data":
-        return Upload(kind, request.query_params.get("filename"), length, length, _chunks(request))
+        return Upload(kind, filename, length, length, _chunks(request))
     events = _events(request, options.get("boundary", ""))
     fields, segment = await _read_fields(events)
     named = fields.get("type") or segment.content_type

@@ -1,22 +1,21 @@
 """The secrets of a webhook endpoint: a new one, and whether a delivery was signed with one of them."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated
 
 import msgspec
-from litestar import Request, Response, post
 from litestar.params import FromPath
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import DEFAULT_OVERLAP, OVERLAP_MAX
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
-from gatepost.api.responses import SECRET
-from gatepost.api.webhooks import PATH, Signing, read_endpoint_id, show_new
-from gatepost.model import times
+from gatepost.api.contract.webhooks import NewWebhook, Signing, Verdict
+from gatepost.api.responses import SECRET, Reply
+from gatepost.api.route import post
+from gatepost.api.webhooks import PATH, read_endpoint_id, show_new
 from gatepost.model.signing import decode_check
-from gatepost.webhooks.verification import VerificationKey, VerificationResult, verify
+from gatepost.webhooks.verification import VerificationKey, verify
 
 Overlap = Annotated[int, msgspec.Meta(ge=0, le=int(OVERLAP_MAX.total_seconds()))]
 
@@ -35,47 +34,50 @@ class VerifyDelivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body: str
 
 
-_rotate = msgspec.json.Decoder(RotateSecret)
-_verify = msgspec.json.Decoder(VerifyDelivery)
+_EXAMPLE = {
+    "headers": {
+        "webhook-id": "evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10",
+        "webhook-timestamp": "1794736800",
+        "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+    },
+    "body": '{"id": "evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10"}',
+}
 
 
-@post(PATH + "/{endpoint_id:str}/rotate-secret", opt={"scope": "manage"}, status_code=200, summary="Rotate the secret")
+@post(
+    PATH + "/{endpoint_id:str}/rotate-secret",
+    scope="manage",
+    summary="Rotate the secret",
+    message="Secret rotated",
+    errors=("wrong_state",),
+    example={"overlap": 3600},
+)
 async def rotate_secret(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Makes a new signing secret, shown in this answer only; the old ones sign beside it until the overlap is over."""
-    body, _ = await read_body(request, _rotate)
+    endpoint_id: FromPath[str], body: RotateSecret, gateway: Context, caller: CurrentCaller
+) -> Reply[NewWebhook]:
+    """Creates a new signing secret, shown in this answer only; the old ones also sign until the overlap is over."""
     overlap, id_, now = timedelta(seconds=body.overlap), read_endpoint_id(endpoint_id), gateway.clock.now()
     new = await admin.rotate_secret(
         gateway.db, gateway.vault, caller.channel_id, id_, overlap=overlap, signing=body.signing, now=now
     )
-    return answer(show_new(gateway, new), "Secret rotated", headers=SECRET)
+    return Reply(show_new(gateway, new), headers=SECRET)
 
 
-@post(PATH + "/{endpoint_id:str}/verify", opt={"scope": "read"}, status_code=200, summary="Verify a delivery")
+@post(
+    PATH + "/{endpoint_id:str}/verify",
+    scope="read",
+    summary="Verify a delivery",
+    message="Genuine",
+    example=_EXAMPLE,
+)
 async def verify_delivery(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    endpoint_id: FromPath[str], body: VerifyDelivery, gateway: Context, caller: CurrentCaller
+) -> Reply[Verdict]:
     """Says whether headers and body are a genuine delivery to this endpoint and, if not, why."""
-    body, _ = await read_body(request, _verify)
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    kept = [
-        VerificationKey(decode_check(one.secret), one.until) for one in admin.signing_secrets(gateway.vault, endpoint)
-    ]
-    # Beside the loop: ten public keys over a megabyte take long enough for everybody else to notice.
+    secrets = admin.signing_secrets(gateway.vault, endpoint)
+    keys = [VerificationKey(decode_check(one.secret), one.until) for one in secrets]
+    # In a thread: ten public keys over a megabyte would block the event loop.
     given = body.headers, body.body.encode(errors="replace"), gateway.clock.now()
-    verdict = await asyncio.to_thread(verify, kept, *given)
-    return answer(show_verdict(verdict), "Genuine" if verdict.valid else "Not genuine")
-
-
-def show_verdict(verdict: VerificationResult) -> dict[str, Any]:
-    """A verdict as the outside reads it."""
-    by = None if verdict.by is None else ("current" if verdict.by == 0 else "previous")
-    at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)
-    return {
-        "valid": verdict.valid,
-        "reason": verdict.reason,
-        "signed_by": by,
-        "timestamp": times.show_maybe(at),
-        "age_seconds": verdict.age,
-    }
+    result = await asyncio.to_thread(verify, keys, *given)
+    return Reply(Verdict.of(result), None if result.valid else "Not genuine")

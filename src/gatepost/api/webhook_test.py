@@ -1,18 +1,19 @@
-"""A test event: posted at once to an endpoint, in whatever state that is, and answered with the whole attempt."""
+"""A test event: sent to an endpoint at once, whatever its state, and answered with the whole attempt."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request, Response, post
 from litestar.params import FromPath
 
 from gatepost.access.minute_limit import MINUTE, MinuteLimit
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.json_body import answer, read_body
+from gatepost.api.contract.webhooks import Trial
+from gatepost.api.responses import Reply
+from gatepost.api.route import post
 from gatepost.api.webhooks import PATH, read_endpoint_id
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ALL_TYPES, ChannelRef
@@ -24,30 +25,33 @@ TRIALS = 10  # to one endpoint in a minute
 EventType = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(ALL_TYPES)})]
 
 
-class WebhookTestRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the example is to tell of; left out: the first type that the endpoint gets."""
+class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The type of the example event. The default is the first type that the endpoint gets."""
 
     type: EventType | None = None
 
 
-_test = msgspec.json.Decoder(WebhookTestRequest)
-
-
-@post(PATH + "/{endpoint_id:str}/test", opt={"scope": "manage"}, status_code=200, summary="Send a test event")
+@post(
+    PATH + "/{endpoint_id:str}/test",
+    scope="manage",
+    summary="Send a test event",
+    message="Delivered",
+    example={"type": "message_notification"},
+    operation_id="webhook_trial_try_webhook",
+)
 async def try_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Posts a signed example event to the endpoint, paused or disabled as well, and answers with the attempt."""
-    body, _ = await read_body(request, _test)
+    endpoint_id: FromPath[str], body: TrialRequest, gateway: Context, caller: CurrentCaller
+) -> Reply[Trial]:
+    """Sends a signed example event to the endpoint, even if it is paused or disabled, and answers with the attempt."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     type_ = choose_type(body.type, endpoint.events)
     _count(gateway.trials, endpoint)
-    trial = await _try(gateway, caller, endpoint, type_)
-    return answer(show_trial(trial), "Delivered" if trial.delivered else "Not delivered")
+    test = await _test(gateway, caller, endpoint, type_)
+    return Reply(Trial.of(test), None if test.delivered else "Not delivered")
 
 
 def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
-    """Each one is a request to somebody else's server, at once and past the endpoint's own rate."""
+    """Limit test events: each is a request to another server, at once and beyond the endpoint's own rate limit."""
     wait = trials.take(endpoint.id)
     if wait:
         raise LimitReached(
@@ -58,7 +62,7 @@ def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
         )
 
 
-async def _try(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: str) -> EndpointTest:
+async def _test(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: str) -> EndpointTest:
     now = gateway.clock.now()
     channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
@@ -66,21 +70,3 @@ async def _try(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: s
     body = make_test_body(type_, channel, endpoint.options, now)
     headers = admin.headers_of(gateway.vault, endpoint)
     return await post_test(gateway.poster, caller.channel_id, endpoint.url, headers, keys, body, now)
-
-
-def show_trial(trial: EndpointTest) -> dict[str, Any]:
-    """The whole attempt, as in the log."""
-    answer_ = trial.response
-    return {
-        "delivered": trial.delivered,
-        "at": times.show(trial.at),
-        "latency_ms": round(answer_.latency_ms, 1),
-        "status": answer_.status,
-        "error": answer_.error,
-        "request": {"url": trial.url, "headers": trial.headers, "body": trial.body.decode()},
-        "answer": {
-            "headers": answer_.headers,
-            "body": answer_.body.decode("utf-8", "replace"),
-            "truncated": answer_.truncated,
-        },
-    }

@@ -1,37 +1,35 @@
-"""Webhook endpoints: make, look, change, delete, and the log of attempts."""
+"""Webhook endpoints: create, get, change, delete, and the log of attempts."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from litestar import Request, Response, delete, get, patch, post
 from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
-from gatepost.admin.signing import live_secrets
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.contract.deliveries import GivenAnswer, SentRequest
-from gatepost.api.idempotency import create_once
-from gatepost.api.json_body import answer, envelope, read_body
-from gatepost.api.paging import check_query, read_cursor, read_limit, show_cursor
-from gatepost.model import ids, times
+from gatepost.api.contract.webhooks import Attempt, NewWebhook, Signing, Webhook
+from gatepost.api.idempotency import CreateOnce
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import Paged
+from gatepost.api.responses import Created, Page
+from gatepost.api.route import delete, get, patch, post
+from gatepost.model import ids
 from gatepost.model.account import Caller
-from gatepost.model.delivery import STATUSES, explain, masked
+from gatepost.model.delivery import masked
 from gatepost.model.endpoint import (
     ACTIVE,
     BATCH_MAX,
     BATCH_WAIT_MAX,
     DISABLED,
-    PAUSED,
     RATE_MAX,
     VERSIONS,
     DeliveryOptions,
 )
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
-from gatepost.model.signing import public_key
-from gatepost.store.deliveries.log import LoggedAttempt, list_attempts
+from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
@@ -43,7 +41,6 @@ Most = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": BATCH_MAX
 Wait = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": BATCH_WAIT_MAX})]
 Rate = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": RATE_MAX})]
 Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
-Signing = Literal["v1", "v1a"]
 Number = Annotated[int, Meta(ge=0, le=32_767)]  # of an attempt, as it is stored
 
 
@@ -82,103 +79,108 @@ class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     active: bool | None = None
 
 
-_create = msgspec.json.Decoder(CreateEndpoint)
-_change = msgspec.json.Decoder(ChangeEndpoint)
+@post(
+    PATH,
+    scope="manage",
+    summary="Create a webhook endpoint",
+    message="Webhook created",
+    errors=("forbidden_url", "wrong_state"),
+    example={"url": "{{webhook_url}}", "events": {"order_notifications": False}, "headers": {"X-Shop": "7"}},
+    keeps={"endpoint_id": "data.id"},
+)
+async def create_webhook(
+    body: CreateEndpoint, once: CreateOnce, gateway: Context, caller: CurrentCaller
+) -> Created[NewWebhook]:
+    """Creates an endpoint. Its signing secret is shown in this answer only."""
+
+    async def make(request: IdempotentRequest[admin.NewEndpoint]) -> admin.NewEndpoint:
+        await _check_url(gateway.guard, body.url, caller)
+        return await _create_endpoint(gateway, caller, body, request)
+
+    return await once.create(make, lambda new: show_new(gateway, new), secret=True)
 
 
-@post(PATH, opt={"scope": "manage"}, status_code=201, summary="Create a webhook endpoint")
-async def create_webhook(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
-    """Makes an endpoint. Its signing secret is shown in this answer only."""
-    wishes, body = await read_body(request, _create)
-
-    async def make(once: IdempotentRequest[admin.NewEndpoint]) -> admin.NewEndpoint:
-        await _check_url(gateway.guard, wishes.url, caller)
-        return await _create_endpoint(gateway, caller, wishes, once)
-
-    def show(new: admin.NewEndpoint) -> bytes:
-        return envelope(show_new(gateway, new), "Webhook created")
-
-    return await create_once(request, gateway, caller, body, make, show, secret=True)
-
-
-@get(PATH, opt={"scope": "read"}, summary="List webhook endpoints")
-async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(PATH, scope="read", summary="List webhook endpoints")
+async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Page[Webhook]:
     """All endpoints of the channel."""
-    found = await list_endpoints(gateway.db, caller.channel_id)
-    return answer([_show_to(gateway, caller, endpoint) for endpoint in found], paging=None)
+    rows = await list_endpoints(gateway.db, caller.channel_id)
+    return Page([_webhook(gateway, row, caller) for row in rows])
 
 
-@get(PATH + "/{endpoint_id:str}", opt={"scope": "read"}, summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@get(PATH + "/{endpoint_id:str}", scope="read", summary="Get a webhook endpoint")
+async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Webhook:
     """One endpoint."""
-    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    return answer(_show_to(gateway, caller, endpoint))
+    row = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
+    return _webhook(gateway, row, caller)
 
 
-@patch(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, summary="Change a webhook endpoint")
+@patch(
+    PATH + "/{endpoint_id:str}",
+    scope="manage",
+    summary="Change a webhook endpoint",
+    message="Webhook changed",
+    errors=("forbidden_url",),
+    example={"active": False},
+)
 async def change_webhook(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
+    endpoint_id: FromPath[str], body: ChangeEndpoint, gateway: Context, caller: CurrentCaller
+) -> Webhook:
     """Changes address, switches, headers, or turns it on and off."""
-    body, _ = await read_body(request, _change)
     if body.url is not None:
         await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    changed = await _change_endpoint(gateway, before, body)
-    return answer(_show(gateway, changed), "Webhook changed")
+    return _webhook(gateway, await _change_endpoint(gateway, before, body), caller)
 
 
-@delete(PATH + "/{endpoint_id:str}", opt={"scope": "manage"}, status_code=200, summary="Delete a webhook endpoint")
-async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+@delete(PATH + "/{endpoint_id:str}", scope="manage", summary="Delete a webhook endpoint", message="Webhook deleted")
+async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
     """Deletes an endpoint. What was delivered stays in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    return answer(None, "Webhook deleted")
 
 
-@get(PATH + "/{endpoint_id:str}/attempts", opt={"scope": "read"}, summary="List delivery attempts")
+@get(PATH + "/{endpoint_id:str}/attempts", scope="read", summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[bytes]:
-    """Every attempt with its request, its answer and its latency, the newest event first."""
+    endpoint_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
+) -> Page[Attempt]:
+    """Every attempt with its request, its response and its latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
-    query = check_query(request.query_params, "limit", "cursor")
-    limit, before = read_limit(query.get("limit")), read_cursor(query.get("cursor"), tuple[UUID, Number])
-    found = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, limit)
-    more = show_cursor((found[-1].event_id, found[-1].number)) if len(found) == limit else None
-    return answer([_show_attempt(attempt) for attempt in found], paging=more)
+    before = read_cursor(query.cursor, tuple[UUID, Number])
+    rows = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, query.limit)
+    following = show_cursor((rows[-1].event_id, rows[-1].number)) if len(rows) == query.limit else None
+    return Page([Attempt.of(row) for row in rows], following)
 
 
 async def _create_endpoint(
-    gateway: ApiContext, caller: Caller, wishes: CreateEndpoint, once: IdempotentRequest[admin.NewEndpoint]
+    gateway: ApiContext, caller: Caller, request: CreateEndpoint, once: IdempotentRequest[admin.NewEndpoint]
 ) -> admin.NewEndpoint:
     return await admin.create_endpoint(
         gateway.db,
         gateway.vault,
         caller.channel_id,
-        wishes.url,
-        events=_switched(TYPES, wishes.events or {}, operational=wishes.operational),
-        headers=wishes.headers,
-        options=_options(DeliveryOptions(version=wishes.version), wishes),
-        signing=wishes.signing,
+        request.url,
+        events=_switched(TYPES, request.events or {}, operational=request.operational),
+        headers=request.headers,
+        options=_options(DeliveryOptions(version=request.version), request),
+        signing=request.signing,
         now=gateway.clock.now(),
         once=once,
     )
 
 
-async def _change_endpoint(gateway: ApiContext, before: Endpoint, wishes: ChangeEndpoint) -> Endpoint:
+async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: ChangeEndpoint) -> Endpoint:
     return await admin.change_endpoint(
         gateway.db,
         gateway.vault,
         before.channel_id,
         before.id,
-        url=wishes.url,
+        url=request.url,
         # What is not named is not written either: somebody else may be changing it at the same moment.
         events=None
-        if wishes.events is None and wishes.operational is None
-        else _switched(before.events, wishes.events or {}, operational=wishes.operational),
-        headers=wishes.headers,
-        options=None if (options := _options(before.options, wishes)) == before.options else options,
-        state=None if wishes.active is None else (ACTIVE if wishes.active else DISABLED),
+        if request.events is None and request.operational is None
+        else _switched(before.events, request.events or {}, operational=request.operational),
+        headers=request.headers,
+        options=None if (options := _options(before.options, request)) == before.options else options,
+        state=None if request.active is None else (ACTIVE if request.active else DISABLED),
         now=gateway.clock.now(),
     )
 
@@ -202,19 +204,19 @@ async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
         return
 
 
-def _options(before: DeliveryOptions, wishes: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
+def _options(before: DeliveryOptions, request: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
     """How the endpoint is to get its deliveries after a change."""
     changes: dict[str, Any] = {}
-    if wishes.ordered is not None:
-        changes["ordered"] = wishes.ordered
-    if wishes.version is not None:
-        changes["version"] = wishes.version
-    if wishes.rate_limit is not msgspec.UNSET:
-        changes["rate"] = wishes.rate_limit
-    if wishes.batch is None:
+    if request.ordered is not None:
+        changes["ordered"] = request.ordered
+    if request.version is not None:
+        changes["version"] = request.version
+    if request.rate_limit is not msgspec.UNSET:
+        changes["rate"] = request.rate_limit
+    if request.batch is None:
         changes |= {"batch": 1, "batch_wait": 0.0}
-    elif wishes.batch is not msgspec.UNSET:
-        changes |= {"batch": wishes.batch.most, "batch_wait": wishes.batch.wait}
+    elif request.batch is not msgspec.UNSET:
+        changes |= {"batch": request.batch.most, "batch_wait": request.batch.wait}
     return msgspec.structs.replace(before, **changes)
 
 
@@ -228,61 +230,15 @@ def _switched(before: tuple[str, ...], switches: dict[str, bool], *, operational
     return [type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before)]
 
 
-def show_new(gateway: ApiContext, new: admin.NewEndpoint) -> dict[str, Any]:
-    """An endpoint with what verifies its deliveries, a secret or a public key: to be shown once."""
-    return _show(gateway, new.endpoint) | {"secret": new.secret}
+def show_new(gateway: ApiContext, new: admin.NewEndpoint) -> NewWebhook:
+    """Return an endpoint with the secret or public key that verifies its deliveries: it is shown only once."""
+    row = new.endpoint
+    secrets, headers = admin.signing_secrets(gateway.vault, row), admin.headers_of(gateway.vault, row)
+    return NewWebhook.with_secret(row, secrets, headers, gateway.clock.now(), new.secret)
 
 
-def _show_secrets(gateway: ApiContext, endpoint: Endpoint) -> dict[str, Any]:
-    """How deliveries are signed, and until when by which; never with what."""
-    kept = admin.signing_secrets(gateway.vault, endpoint)
-    live = [
-        {"signing": one.signing, "public_key": public_key(one.secret), "until": times.show_maybe(one.until)}
-        for one in live_secrets(kept, gateway.clock.now())
-    ]
-    return {"signing": kept[0].signing, "public_key": public_key(kept[0].secret), "secrets": live}
-
-
-def _show_to(gateway: ApiContext, caller: Caller, endpoint: Endpoint) -> dict[str, Any]:
-    """An endpoint for somebody: who may not change its headers sees of them what the log shows."""
-    return _show(gateway, endpoint, secret="manage" not in caller.principal.scopes)
-
-
-def _show(gateway: ApiContext, endpoint: Endpoint, *, secret: bool = False) -> dict[str, Any]:
-    headers = masked(endpoint.headers) if secret else admin.headers_of(gateway.vault, endpoint)
-    options, health = endpoint.options, endpoint.health
-    return {
-        "id": ids.show("we", endpoint.id),
-        "url": endpoint.url,
-        "events": {type_: type_ in endpoint.events for type_ in TYPES},
-        "operational": OPERATIONAL in endpoint.events,
-        "headers": headers,
-        "ordered": options.ordered,
-        "batch": {"most": options.batch, "wait": round(options.batch_wait, 3)} if options.batch > 1 else None,
-        "rate_limit": options.rate,
-        "version": options.version,
-        **_show_secrets(gateway, endpoint),
-        "active": endpoint.state != DISABLED,
-        "state": endpoint.state,
-        "reason": endpoint.reason,
-        "failing_since": times.show_maybe(health.failing_since),
-        "failures": health.failures,
-        "succeeded_at": times.show_maybe(health.succeeded_at),
-        "next_probe_at": times.show_maybe(health.probe_at) if endpoint.state == PAUSED else None,
-        "created_at": times.show(endpoint.created_at),
-        "updated_at": times.show(endpoint.updated_at),
-    }
-
-
-def _show_attempt(attempt: LoggedAttempt) -> dict[str, Any]:
-    return {
-        "event": ids.show("evt", attempt.event_id),
-        "number": attempt.number,
-        "at": times.show(attempt.at),
-        "latency_ms": round(attempt.latency_ms, 1),
-        "status": attempt.status,
-        "error": explain(attempt.status, attempt.error),
-        "delivery": {"state": STATUSES[attempt.state], "next_at": times.show_maybe(attempt.next_at)},
-        "request": SentRequest.of(attempt.url, attempt.request_headers, attempt.request_body),
-        "answer": GivenAnswer.of(attempt.answer_headers, attempt.answer_body),
-    }
+def _webhook(gateway: ApiContext, row: Endpoint, caller: Caller) -> Webhook:
+    """Return an endpoint. A caller who may not change its headers sees them masked, as in the log."""
+    masks = "manage" not in caller.principal.scopes
+    headers = masked(row.headers) if masks else admin.headers_of(gateway.vault, row)
+    return Webhook.of(row, admin.signing_secrets(gateway.vault, row), headers, gateway.clock.now())

@@ -107,7 +107,7 @@ class ContactService(msgspec.Struct, frozen=True):
         return _there(merged)
 
 
-class NumberCheck(msgspec.Struct, frozen=True):
+class CheckedNumber(msgspec.Struct, frozen=True):
     """Whether a number is on the network, and the contact that has it."""
 
     phone: str
@@ -115,7 +115,7 @@ class NumberCheck(msgspec.Struct, frozen=True):
     contact_id: UUID | None
 
 
-async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phones: list[str]) -> list[NumberCheck]:
+async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phones: list[str]) -> list[CheckedNumber]:
     """Return which of these numbers are on the network, in their order."""
     if not 1 <= len(phones) <= CHECK_MOST:
         raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
@@ -128,7 +128,7 @@ async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phon
         known = {person.phone: person for person in await check.check(list(dict.fromkeys(phones)))}
     async with db.connection() as conn:
         contacts = await find_people(conn, channel.id, phones)
-    return [NumberCheck(phone, phone in known, contacts[phone].id if phone in contacts else None) for phone in phones]
+    return [CheckedNumber(phone, phone in known, contacts[phone].id if phone in contacts else None) for phone in phones]
 
 
 def no_contact() -> NotFound:

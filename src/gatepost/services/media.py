@@ -7,15 +7,14 @@ pieces ─► sha256, size against the limit ─► object storage, whole ─►
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from gatepost.clock import Clock
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
 from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay
@@ -39,6 +38,7 @@ class NewFile(msgspec.Struct, frozen=True):
     limit: int
     filename: str | None = None
     key: IdempotencyKey | None = None
+    answer: Callable[[MediaRow], bytes] = lambda _: b""  # the answer to the upload, which is kept with its key
     account_id: UUID | None = None
     storage: int | None = None  # bytes that the files of the account may take; None: no limit
     least: int = 0  # bytes that it has at least, as announced
@@ -65,7 +65,7 @@ class MediaService:
             tally = _Tally(_in_time(pieces, self._timeout), limit, new.mime_type, room)
             await self._objects.put(media.key, tally.pieces())
             media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
-            return await self._note(media, new.key)
+            return await self._insert(media, new)
 
     def _space(self, new: NewFile, media: MediaRow) -> StorageAllowance | None:
         if new.account_id is None or new.storage is None:
@@ -73,11 +73,11 @@ class MediaService:
         expires_at = media.created_at + timedelta(seconds=self._timeout) + STORING
         return StorageAllowance(new.account_id, new.channel_id, media.id, new.storage, expires_at)
 
-    async def _note(self, media: MediaRow, key: IdempotencyKey | None) -> AcceptResult:
-        """Writes the row; bytes that get none are removed again."""
+    async def _insert(self, media: MediaRow, new: NewFile) -> AcceptResult:
+        """Insert the row of a file; remove the file if there can be none."""
+        key, answer = new.key, new.answer(media)
         if key is not None:
             key = msgspec.structs.replace(key, body_hash=_fingerprint(media))
-        answer = _encode({"success": True, "message": "File stored", "data": show_media(media)})
         once = IdempotentRequest[MediaRow](media.channel_id, key, lambda _: answer)
         try:
             await store.insert_media(self._db, media, once)
@@ -170,24 +170,6 @@ def check_ready(media: MediaRow, now: datetime) -> int:
     if media.state == "failed":
         raise NotFound(f"The file could not be fetched from the network: {media.error}")
     return media.size or 0
-
-
-def show_media(media: MediaRow) -> dict[str, Any]:
-    """A file for the outside."""
-    shown = {
-        "id": ids.show("med", media.id),
-        "state": media.state,
-        "mime_type": media.mime_type,
-        "size": media.size,
-        "sha256": media.sha256,
-        "filename": media.filename,
-        "created_at": times.show(media.created_at),
-    }
-    if media.message_id is not None:
-        shown["message_id"] = ids.message_id(media.message_id)
-    if media.state != "ready":
-        shown |= {"error": media.error, "next_at": times.show_maybe(media.next_at)}
-    return shown
 
 
 def _fingerprint(media: MediaRow) -> bytes:

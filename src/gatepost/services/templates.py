@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from gatepost.clock import Clock
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
 from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Template, check_new_template, preview
@@ -133,24 +133,6 @@ async def reread_template(desk: TemplateService, network_id: str) -> None:
 def preview_template(template: StoredTemplate, wish: PreviewRequest) -> dict[str, Any]:
     """What the person will see."""
     return preview(template.as_template(), wish.variables, wish.header)
-
-
-def show_template(template: StoredTemplate) -> dict[str, Any]:
-    """A template for the outside."""
-    return {
-        "id": ids.show("tpl", template.id),
-        "network_id": template.network_id,
-        "name": template.name,
-        "language": template.language,
-        "category": template.category,
-        "status": template.status,
-        "reason": template.reason,
-        "quality": template.quality,
-        "parameter_format": template.parameter_format,
-        "components": msgspec.Raw(template.components.encode()),
-        "created_at": times.show(template.created_at),
-        "updated_at": times.show(template.updated_at),
-    }
 
 
 async def _made_before(business: manage.CloudAccount, reserved: TemplateDraft) -> Template | None:

@@ -312,7 +312,7 @@ class MessageCount(Result, frozen=True, kw_only=True):
 class DayUsage(Result, frozen=True, kw_only=True, rename={"day": "date", "outgoing": "out", "incoming": "in"}):
     """The messages of a day, in UTC."""
 
-    day: str
+    day: date
     outgoing: MessageCount
     incoming: MessageCount
 
@@ -342,14 +342,14 @@ class Label(Result, frozen=True, kw_only=True):
 
 
 class Gathering(Result, frozen=True, kw_only=True):
-    """At most so many events in one POST, gathered for at most so many seconds."""
+    """The maximum number of events in one POST, and for how many seconds they are gathered."""
 
     most: int
     wait: float
 
 
 class LiveSecret(Result, frozen=True, kw_only=True):
-    """A secret that signs deliveries, and until when; null: until it is rotated. What it is stays unsaid."""
+    """A secret that signs deliveries, and until when; null: until it is rotated. Its value is not shown."""
 
     signing: str
     public_key: str | None = None
@@ -357,7 +357,7 @@ class LiveSecret(Result, frozen=True, kw_only=True):
 
 
 class NewWebhook(Result, frozen=True, kw_only=True):
-    """An endpoint with what verifies its deliveries, a secret or a public key, which is shown this once."""
+    """An endpoint with the secret or public key that verifies its deliveries, which is shown only once."""
 
     id: str
     url: str
@@ -526,8 +526,15 @@ class RetryResults(Result, frozen=True, kw_only=True):
     results: list[Retry]
 
 
+class AttemptDelivery(Result, frozen=True, kw_only=True):
+    """The state of a delivery, and when it is attempted again."""
+
+    state: str
+    next_at: datetime | None = None
+
+
 class Attempt(Result, frozen=True, kw_only=True):
-    """One try to deliver an event."""
+    """One attempt to deliver an event."""
 
     event: str
     number: int
@@ -535,9 +542,9 @@ class Attempt(Result, frozen=True, kw_only=True):
     latency_ms: float
     status: int | None = None
     error: str | None = None
-    delivery: dict[str, Any]
-    request: dict[str, Any]
-    answer: dict[str, Any]
+    delivery: AttemptDelivery
+    request: SentRequest
+    answer: GivenAnswer
 
 
 class WebhookVerification(Result, frozen=True, kw_only=True):
@@ -550,16 +557,24 @@ class WebhookVerification(Result, frozen=True, kw_only=True):
     age_seconds: int | None = None
 
 
+class TrialAnswer(Result, frozen=True, kw_only=True):
+    """The response to a test event, and whether more of it was received than is shown."""
+
+    headers: list[tuple[str, str]]
+    body: str
+    truncated: bool | None = None
+
+
 class WebhookTest(Result, frozen=True, kw_only=True):
-    """A test event: what was posted, and what came back."""
+    """A test event: the request that was sent, and the response."""
 
     delivered: bool
     at: datetime
     latency_ms: float
     status: int | None = None
     error: str | None = None
-    request: dict[str, Any]
-    answer: dict[str, Any]
+    request: SentRequest
+    answer: TrialAnswer
 
 
 class Media(Result, frozen=True, kw_only=True):
@@ -622,7 +637,7 @@ class ChannelWaiting(Result, frozen=True, kw_only=True):
     until: datetime | None = None
 
 
-class Link(Result, frozen=True, kw_only=True):
+class ChannelLink(Result, frozen=True, kw_only=True):
     """The link of a QR channel to its phone."""
 
     wanted: bool
@@ -648,7 +663,7 @@ class Channel(Result, frozen=True, kw_only=True):
     pair: PairLimit
     queued: int
     waiting: ChannelWaiting | None = None
-    link: Link | None = None
+    link: ChannelLink | None = None
 
 
 class ChannelConnection(Result, frozen=True, kw_only=True):

@@ -119,7 +119,7 @@ class Headroom(msgspec.Struct, frozen=True):
         return self.pair or PairLimit(limits.pair_seconds, limits.pair_burst)
 
 
-class Link(ApiObject, frozen=True):
+class ChannelLink(ApiObject, frozen=True):
     """The link of a QR channel to its phone."""
 
     wanted: bool
@@ -128,7 +128,7 @@ class Link(ApiObject, frozen=True):
     locked_until: Never
 
     @classmethod
-    def of(cls, row: LinkRow, now: datetime) -> "Link":
+    def of(cls, row: LinkRow, now: datetime) -> "ChannelLink":
         """Return a link."""
         code_until = row.qr_until if row.qr and row.qr_until and row.qr_until > now else None
         return cls(
@@ -156,10 +156,10 @@ class Channel(ApiObject, frozen=True):
     pair: PairLimit
     queued: Annotated[int, Meta(examples=[0])]
     waiting: Annotated[ChannelWaiting | None, Meta(examples=[None])]
-    link: Link | UnsetType = UNSET
+    link: ChannelLink | UnsetType = UNSET
 
     @classmethod
-    def of(cls, row: ChannelConfig, limits: ChannelLimits, headroom: Headroom, link: Link | None) -> "Channel":
+    def of(cls, row: ChannelConfig, limits: ChannelLimits, headroom: Headroom, link: ChannelLink | None) -> "Channel":
         """Return a channel with what its limits leave."""
         return cls(
             id=ids.show("ch", row.id),

@@ -80,7 +80,7 @@ class MessageCount(ApiObject, frozen=True):
 class DayUsage(ApiObject, frozen=True, rename={"incoming": "in"}):
     """The messages of a day, in UTC."""
 
-    date: Annotated[str, Meta(examples=["2026-11-15"])]
+    date: Annotated[str, Meta(extra_json_schema={"format": "date"}, examples=["2026-11-15"])]
     out: MessageCount
     incoming: MessageCount
 

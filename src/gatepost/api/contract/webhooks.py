@@ -75,9 +75,7 @@ class Webhook(ApiObject, frozen=True):
     updated_at: Time
 
     @classmethod
-    def of(
-        cls, row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime
-    ) -> "Webhook":
+    def of(cls, row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime) -> "Webhook":
         """Return an endpoint with its decrypted or masked headers."""
         return cls(**_fields(row, secrets, headers, now))
 
@@ -95,9 +93,7 @@ class NewWebhook(Webhook, frozen=True):
         return cls(**_fields(row, secrets, headers, now), secret=secret)
 
 
-def _fields(
-    row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime
-) -> dict[str, Any]:
+def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime) -> dict[str, Any]:
     options, health = row.options, row.health
     return {
         "id": ids.show("we", row.id),
@@ -163,7 +159,7 @@ class Trial(ApiObject, frozen=True):
     @classmethod
     def of(cls, test: EndpointTest) -> "Trial":
         """Return the attempt to deliver a test event."""
-        answer = test.answer
+        answer = test.response
         return cls(
             delivered=test.delivered,
             at=times.show(test.at),
@@ -175,7 +171,7 @@ class Trial(ApiObject, frozen=True):
         )
 
 
-class DeliveryState(ApiObject, frozen=True):
+class AttemptDelivery(ApiObject, frozen=True):
     """The state of a delivery, and when it is attempted again."""
 
     state: Annotated[str, Meta(examples=["delivered"])]
@@ -191,7 +187,7 @@ class Attempt(ApiObject, frozen=True):
     latency_ms: Latency
     status: HttpStatus
     error: Nothing
-    delivery: DeliveryState
+    delivery: AttemptDelivery
     request: SentRequest
     answer: GivenAnswer
 
@@ -205,7 +201,7 @@ class Attempt(ApiObject, frozen=True):
             latency_ms=round(row.latency_ms, 1),
             status=row.status,
             error=explain(row.status, row.error),
-            delivery=DeliveryState(STATUSES[row.state], times.show_maybe(row.next_at)),
+            delivery=AttemptDelivery(STATUSES[row.state], times.show_maybe(row.next_at)),
             request=SentRequest.of(row.url, row.request_headers, row.request_body),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
         )

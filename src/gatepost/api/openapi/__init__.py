@@ -1,10 +1,10 @@
-"""The reference as data: every route that exists, read from the routes themselves and from one line of notes for each.
+"""The API reference as data, derived from the routes.
 
-routes.py    what the handlers say of themselves: method, path, scope, words, body
-note.py, notes.py, desk_notes.py
-             what they do not say: data of the answer, parameters, codes of refusal, an example
-shapes.py    the answers, as types (desk_shapes.py too)
-send.py      the body of a send, field by field; send_examples.py: one of every type
-samples.py   an example of every answer       answer_headers.py  what answers carry besides their body
-problems.py  the codes of refusal             document.py  all of it as OpenAPI 3.1
+route_docs.py   what is known of a route: read from its handler's annotations, and given in its decorator
+routes.py       every route; the two hot ones are described here
+samples.py      an example of every answer, from the examples of the structs in `contract/`
+send.py         the body of a send, field by field; send_examples.py: one of every type
+parameters.py   path parameters and request headers       answer_headers.py  response headers
+error_codes.py  every error code; problems.py: those of a route
+document.py     all of it as OpenAPI 3.1
 """

@@ -1,7 +1,4 @@
-"""The reference as an OpenAPI 3.1 document.
-
-operations + notes ─► paths                      types of bodies and answers ─► components
-"""
+"""The API reference as an OpenAPI 3.1 document: operations become paths, structs become components."""
 
 from collections.abc import Sequence
 from typing import Any, get_args, get_origin
@@ -11,7 +8,7 @@ import msgspec
 from gatepost import __version__
 from gatepost.api.deprecations import DEPRECATIONS
 from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
-from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter, query_parameter
+from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter
 from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_refusals
 from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.api.openapi.routes import Operation
@@ -25,6 +22,7 @@ _INTRODUCTION = """One REST API in front of official and linked numbers. Every r
 `Authorization: Bearer gpk_…`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
 _REF = "#/components/schemas/{name}"
 
+_NAMES = {"BatchOptions": "Batch"}  # structs whose component has another name, which customers know
 _DESCRIBED = {"SendRequest": describe_send, "BatchRequest": describe_batch}
 
 
@@ -33,6 +31,7 @@ def build_document(operations: Sequence[Operation]) -> Schema:
     types = list({id(type_): type_ for operation in operations for type_ in _types(operation)}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
+    schemas, components = _renamed(schemas), _renamed(components)
     for name, describe in _DESCRIBED.items():
         components[name] = describe(components[name])
     components |= _events()
@@ -55,6 +54,15 @@ def build_document(operations: Sequence[Operation]) -> Schema:
     }
 
 
+def _renamed(schemas: Any) -> Any:
+    """Return schemas with the names of `_NAMES`."""
+    text = msgspec.json.encode(schemas).decode()
+    for struct, name in _NAMES.items():
+        text = text.replace(f'/{struct}"', f'/{name}"').replace(f'"{struct}":', f'"{name}":')
+        text = text.replace(f'"title":"{struct}"', f'"title":"{name}"')
+    return msgspec.json.decode(text)
+
+
 def _events() -> dict[str, Schema]:
     """Events as they are described under /docs/events, instead of the bare envelope."""
     event, parts = event_components(_REF.replace("{name}", "Event.{name}"))
@@ -62,14 +70,14 @@ def _events() -> dict[str, Schema]:
 
 
 def _types(operation: Operation) -> list[Any]:
-    note = operation.docs
-    given = [operation.body, note.data, *note.extra.values()]
+    docs = operation.docs
+    given = [operation.body, docs.data, *docs.extra.values()]
     return [get_args(type_)[0] if get_origin(type_) is list else type_ for type_ in given if type_ is not None]
 
 
 def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
-    note = operation.docs
-    only = {"official": "Official channels only.", "qr": "QR channels only."}.get(note.only or "", "")
+    docs = operation.docs
+    only = {"official": "Official channels only.", "qr": "QR channels only."}.get(docs.only or "", "")
     shown: Schema = {
         "operationId": operation.name,
         "tags": [operation.resource],
@@ -77,32 +85,32 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
         "description": " ".join(filter(None, (operation.description, only))),
         "parameters": [
             *map(path_parameter, operation.parameters),
-            *(query_parameter(one) if isinstance(one, str) else one.described() for one in note.query),
-            *(HEADERS[name] for name in note.headers),
+            *(one.described() for one in docs.query),
+            *(HEADERS[name] for name in docs.headers),
         ],
         "security": [{"bearer": [operation.scope]}] if operation.scope else [],
-        "responses": _responses(operation, note, known),
+        "responses": _responses(operation, docs, known),
     }
     if operation.key in DEPRECATIONS:
         shown["deprecated"] = True
-    body = _body(operation, note, known)
+    body = _body(operation, docs, known)
     return shown | ({"requestBody": body} if body else {})
 
 
-def _body(operation: Operation, note: RouteDocs, known: dict[int, Schema]) -> Schema | None:
-    if note.upload:
+def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Schema | None:
+    if docs.upload:
         form: Schema = {"type": "object", "required": ["file"], "properties": _FORM, "additionalProperties": False}
-        file = {"schema": {"type": "string", "format": "binary"}, "example": note.upload}
-        return {"required": True, "content": {"multipart/form-data": {"schema": form}, note.upload_type: file}}
+        file = {"schema": {"type": "string", "format": "binary"}, "example": docs.upload}
+        return {"required": True, "content": {"multipart/form-data": {"schema": form}, docs.upload_type: file}}
     if operation.body is None:
         return None
     content: Schema = {"schema": known[id(operation.body)]}
-    if note.examples:
+    if docs.examples:
         content["examples"] = {
-            name: {"summary": TITLES[name], "value": fill_in(value, EXAMPLES)} for name, value in note.examples.items()
+            name: {"summary": TITLES[name], "value": fill_in(value, EXAMPLES)} for name, value in docs.examples.items()
         }
-    elif note.example is not None:
-        content["example"] = fill_in(note.example, EXAMPLES)
+    elif docs.example is not None:
+        content["example"] = fill_in(docs.example, EXAMPLES)
     return {"required": True, "content": {"application/json": content}}
 
 
@@ -113,10 +121,10 @@ _FORM: Schema = {
 }
 
 
-def _responses(operation: Operation, note: RouteDocs, known: dict[int, Schema]) -> Schema:
-    answers: Schema = {str(operation.status): _success(operation, note, note.data, known)}
-    for status, data in note.extra.items():
-        answers[str(status)] = _success(operation, note, data, known, status)
+def _responses(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Schema:
+    answers: Schema = {str(operation.status): _success(operation, docs, docs.data, known)}
+    for status, data in docs.extra.items():
+        answers[str(status)] = _success(operation, docs, data, known, status)
     for status, codes in codes_of(operation).items():
         refusal = answer_of(status, codes)
         if str(status) in answers:  # a status that tells of a state as well as of a refusal
@@ -128,13 +136,13 @@ def _responses(operation: Operation, note: RouteDocs, known: dict[int, Schema]) 
     return dict(sorted(answers.items()))
 
 
-def _success(operation: Operation, note: RouteDocs, data: Any, known: dict[int, Schema], status: int = 200) -> Schema:
-    content: Schema = {kind: {"schema": {}} | shown_as(kind) for kind in note.binary}
-    if not note.binary or data is not None:
+def _success(operation: Operation, docs: RouteDocs, data: Any, known: dict[int, Schema], status: int = 200) -> Schema:
+    content: Schema = {kind: {"schema": {}} | shown_as(kind) for kind in docs.binary}
+    if not docs.binary or data is not None:
         good = status < 400
-        sample = sample_answer(operation.key, note, data) | {"success": good}
-        content["application/json"] = {"schema": _envelope(data, known, good=good, paged=note.paged), "example": sample}
-    headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in note.headers)
+        sample = sample_answer(docs, data) | {"success": good}
+        content["application/json"] = {"schema": _envelope(data, known, good=good, paged=docs.paged), "example": sample}
+    headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in docs.headers)
     return {"description": "Done.", "headers": headers, "content": content}
 
 

@@ -48,57 +48,6 @@ def path_parameter(name: str) -> Schema:
     return shown | ({"example": EXAMPLES[name]} if name in EXAMPLES else {})
 
 
-def _text(description: str, **more: Any) -> Schema:
-    return {"description": description, "schema": {"type": "string", **more}}
-
-
-QUERY: dict[str, Schema] = {
-    "limit": {
-        "description": "How many at most.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-    },
-    "cursor": _text("`paging.next` of the page before."),
-    "after": _text("The id of an event: what follows it is wanted."),
-    "types": _text(f"Event types with commas between: {', '.join(ALL_TYPES)}."),
-    "wait": {
-        "description": "Seconds to wait for an event where there is none yet.",
-        "schema": {"type": "integer", "minimum": 0, "maximum": 30, "default": 0},
-    },
-    "seconds": {
-        "description": "Seconds after which the stream ends. Without it: when you leave.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 3600},
-    },
-    "filename": _text("The name of the file, where the body is its bare bytes."),
-    "format": _text("What the answer is written as."),
-    "status": _text("Only those with this status."),
-    "endpoint": _text("Only those of this webhook endpoint, by its id."),
-    "from": _text("From this date or time on."),
-    "to": _text("Up to this date or time, and without it."),
-    "tz": _text("Where dates begin at midnight: a name such as `America/Sao_Paulo`. Without it: UTC."),
-    "phone": _text("Only those of this number."),
-    "conversation": _text("Only those of this conversation."),
-    "direction": _text("`in` or `out`.", enum=["in", "out"]),
-    "type": _text("Only those of this type."),
-    "q": _text("Words to search for."),
-    "label": _text("Only those with this label, by its id."),
-    "opted_out": _text("`true`: only those who want no marketing.", enum=["true", "false"]),
-    "archived": _text("`true`: only what is archived; `false`: only what is not.", enum=["true", "false"]),
-    "unread": _text("`true`: only what is unread; `false`: only what is read.", enum=["true", "false"]),
-    "since": _text("Only those with a message since this date or time."),
-    "category": _text("Only those of this category."),
-    "language": _text("Only those in this language."),
-    "name": _text("Only those with this in their name."),
-    "hub.mode": _text("`subscribe`."),
-    "hub.challenge": _text("What is given back."),
-    "hub.verify_token": _text("The channel's verify token."),
-}
-
-
-def query_parameter(name: str) -> Schema:
-    """A parameter of a query."""
-    return {"name": name, "in": "query", **QUERY.get(name, {"schema": {"type": "string"}})}
-
-
 HEADERS: dict[str, Schema] = {
     "Idempotency-Key": {
         "name": "Idempotency-Key",

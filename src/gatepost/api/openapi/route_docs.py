@@ -32,7 +32,7 @@ from gatepost.api.query import Parameter, QueryReader
 from gatepost.api.responses import Created, Encoded, Page, Reply
 
 
-class Wait(msgspec.Struct, frozen=True):
+class WaitUntil(msgspec.Struct, frozen=True):
     """An address to poll until its `data` meets a condition, in JavaScript; otherwise the example is skipped."""
 
     path: str
@@ -40,7 +40,7 @@ class Wait(msgspec.Struct, frozen=True):
     tries: int = 20
 
 
-CONNECTED = Wait("/api/v1/channel", '["connected", "limited"].includes(data.connection.state)', tries=0)
+CONNECTED = WaitUntil("/api/v1/channel", '["connected", "limited"].includes(data.connection.state)', tries=0)
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Sample(msgspec.Struct, frozen=True):
     keeps: dict[str, str] = {}
     asks: dict[str, str] = {}
     only: str | None = None
-    after: Wait | None = None
+    after: WaitUntil | None = None
     folder: str = ""
     upload: str = ""
     upload_type: str = ""
@@ -63,7 +63,7 @@ class RouteDocs(msgspec.Struct, frozen=True):
     data: Any = None
     paged: bool = False
     body: Any = None
-    query: tuple[Parameter | str, ...] = ()
+    query: tuple[Parameter, ...] = ()
     once: bool = False
     status: int = 200
     operation_id: str = ""  # empty: module and function
@@ -83,13 +83,13 @@ class RouteDocs(msgspec.Struct, frozen=True):
     more: tuple[Sample, ...] = ()
     turn: int = 0
     needs: tuple[str, ...] = ()
-    after: Wait | None = None
+    after: WaitUntil | None = None
     folder: str = ""  # its folder in the collection, if not its resource
 
     @property
     def query_names(self) -> list[str]:
         """The names of the query parameters."""
-        return [one if isinstance(one, str) else one.name for one in self.query]
+        return [one.name for one in self.query]
 
 
 def describe_handler(function: Callable[..., Any], given: RouteDocs) -> RouteDocs:
@@ -101,7 +101,7 @@ def describe_handler(function: Callable[..., Any], given: RouteDocs) -> RouteDoc
         given,
         data=data,
         paged=paged,
-        body=hints.get("body"),
+        body=hints.get("body", given.body),
         query=tuple(QueryReader(hints["query"]).parameters.values()) if "query" in hints else (),
         once="once" in hints,
         status=201 if created else given.status,

@@ -1,14 +1,18 @@
-"""What the routes say of themselves."""
+"""All routes as the reference and the collection see them."""
 
+import inspect
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from gatepost.api import hot_routes
-from gatepost.api.openapi.notes import NOTES
-from gatepost.api.openapi.route_docs import RouteDocs
+from gatepost.api.contract.messages import Accepted
+from gatepost.api.openapi.route_docs import RouteDocs, Sample
+from gatepost.api.openapi.send_examples import EVERY_TYPE, SENDS
+from gatepost.api.query import Query, QueryReader
 from gatepost.model.message import SendRequest
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -23,14 +27,22 @@ class Operation(msgspec.Struct, frozen=True):
     summary: str
     description: str
     scope: str | None  # None: no key is needed
-    status: int
     docs: RouteDocs
-    body: Any = None  # the type of its JSON body, where it has one
-    costly: bool = False  # whether only so many may run at once
+    costly: bool = False  # whether the number of concurrent requests is limited
+
+    @property
+    def body(self) -> Any:
+        """The type of the JSON body, or None."""
+        return self.docs.body
+
+    @property
+    def status(self) -> int:
+        """The status of a success."""
+        return self.docs.status
 
     @property
     def key(self) -> str:
-        """How notes and people name it: `GET /api/v1/messages/{message_id}`."""
+        """The name of the route: `GET /api/v1/messages/{message_id}`."""
         return f"{self.method} {self.path}"
 
     @property
@@ -45,19 +57,74 @@ class Operation(msgspec.Struct, frozen=True):
         return {"message": "messages", "callbacks": "callbacks"}.get(words[0], words[0])
 
 
-def _hot(method: str, path: str, summary: str, handler: Callable[..., Any], **more: Any) -> Operation:
-    description = (handler.__doc__ or "").strip()
-    docs = NOTES[f"{method} {path}"]
-    return Operation(
-        method, path, handler.__name__, summary, description, more.get("scope"), 200, docs, more.get("body")
-    )
+SEND = Operation(
+    "POST",
+    hot_routes.SEND,
+    "send_message",
+    "Send a message",
+    inspect.getdoc(hot_routes.send_message) or "",
+    "send",
+    RouteDocs(
+        data=Accepted,
+        body=SendRequest,
+        once=True,
+        headers=("Idempotency-Key",),
+        message="Message queued",
+        errors=(
+            "invalid_phone",
+            "unsupported_on_channel",
+            "window_closed",
+            "opted_out",
+            "template_not_approved",
+            "template_variables_mismatch",
+            "forbidden_url",
+            "plan_quota_exceeded",
+        ),
+        example=SENDS["text"],
+        examples=SENDS,
+        keeps={"message_id": "data.key.id"},
+        more=(
+            Sample("Send a message later", SENDS["text"] | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),
+            *EVERY_TYPE,
+        ),
+    ),
+)
+
+
+class HandshakeQuery(Query, frozen=True, kw_only=True, rename=lambda name: f"hub.{name}"):
+    """What the network sends when the callback address is set."""
+
+    mode: Annotated[str, Meta(description="`subscribe`.")] | None = None
+    challenge: Annotated[str, Meta(description="The text to answer with.")] | None = None
+    verify_token: Annotated[str, Meta(description="The channel's verify token.")] | None = None
 
 
 _CALLBACK = hot_routes.CALLBACKS + "{channel_id}"
-SEND = _hot("POST", hot_routes.SEND, "Send a message", hot_routes.send_message, scope="send", body=SendRequest)
 CALLBACKS = (
-    _hot("GET", _CALLBACK, "Shake hands with the network", hot_routes.shake_hands),
-    _hot("POST", _CALLBACK, "Take updates of the network", hot_routes.take_callback),
+    Operation(
+        "GET",
+        _CALLBACK,
+        "shake_hands",
+        "Shake hands with the network",
+        inspect.getdoc(hot_routes.shake_hands) or "",
+        None,
+        RouteDocs(
+            query=tuple(QueryReader(HandshakeQuery).parameters.values()),
+            errors=("invalid_signature",),
+            binary=("text/plain",),
+        ),
+    ),
+    Operation(
+        "POST",
+        _CALLBACK,
+        "take_callback",
+        "Take updates of the network",
+        inspect.getdoc(hot_routes.take_callback) or "",
+        None,
+        RouteDocs(
+            errors=("invalid_signature", "malformed_json", "body_too_large", "overloaded"), binary=("text/plain",)
+        ),
+    ),
 )
 
 
@@ -75,22 +142,14 @@ def _read(handler: Any) -> list[Operation]:
 
 
 def _operation(handler: Any, method: str, path: str) -> Operation:
-    docs = getattr(handler.fn, "docs", None) or NOTES[f"{method} {path}"]
+    docs: RouteDocs = handler.fn.docs
     return Operation(
         method,
         path,
         docs.operation_id or f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
         handler.summary or "",
         (handler.fn.__doc__ or "").strip(),
-        None if handler.opt.get("public") else handler.opt["scope"],
-        handler.status_code,
+        handler.opt.get("scope"),
         docs,
-        docs.body or _body(handler.fn),
         "costly" in handler.opt,
     )
-
-
-def _body(function: Any) -> Any:
-    """The type that a handler reads its body as: that of the decoder which it names."""
-    used = [function.__globals__.get(name) for name in function.__code__.co_names]
-    return next((decoder.type for decoder in used if isinstance(decoder, msgspec.json.Decoder)), None)

@@ -1,9 +1,12 @@
-"""One send of every type that works as it stands, once the {{names}} are filled in."""
+"""One send of every type, which works as soon as the {{names}} are filled in."""
 
 from typing import Any
 
+from gatepost.api.openapi.route_docs import Sample, WaitUntil
+from gatepost.networks.kinds import NETWORK_KINDS
+
 _TO: dict[str, Any] = {"phone": "{{phone}}"}
-FILES = {  # type of message → type and text of a file that stands for one, as the collection uploads it
+FILES = {  # type of message → MIME type and text of a file that the collection uploads for it
     "image": ("image/jpeg", "This would be a picture"),
     "video": ("video/mp4", "This would be a video"),
     "audio": ("audio/ogg", "This would be a voice message"),
@@ -105,3 +108,23 @@ TITLES = {
     "reaction": "An emoji on a message",
     "poll": "A poll; QR channels",
 }
+
+
+def _only(type_: str) -> str | None:
+    """Return the one kind of channel that carries a type; None if several do."""
+    can = {name: kind.capabilities for name, kind in NETWORK_KINDS.items()}
+    kinds = [name for name in can if type_ in can[name].types | can[name].as_text]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+_APPROVED = WaitUntil("/api/v1/templates/{{sent_template_id}}", 'data.status === "APPROVED"')
+EVERY_TYPE = tuple(
+    Sample(
+        TITLES[type_],
+        body,
+        folder="message types",
+        only=_only(type_),
+        after=_APPROVED if type_ == "template" else None,
+    )
+    for type_, body in SENDS.items()
+)
