@@ -729,7 +729,7 @@ class Template(Result, frozen=True, kw_only=True):
 
 
 class TemplateSync(Result, frozen=True, kw_only=True):
-    """What taking over the network's set did."""
+    """The counts of a sync."""
 
     added: int
     changed: int
