@@ -99,7 +99,7 @@ def generate(document: Schema) -> str:
 
 def _imports(body: str) -> str:
     """Return the import statements that the structs need."""
-    code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+    code = re.sub(r"""\"\"\".*?\"\"\"|'[^'\n]*'""", "", body, flags=re.DOTALL)
     used = ((module, [name for name in names if re.search(rf"\b{name}\b", code)]) for module, names in IMPORTS)
     return "\n".join(f"from {module} import {', '.join(names)}" for module, names in used if names)
 

@@ -3,8 +3,7 @@
 from typing import assert_type
 
 from gatepost_client import AsyncGatepost, Event, Gatepost
-from gatepost_client.records import Usage
-from gatepost_client.types import Channel, Contact, Conversation, Media, Message, Sent, Template, Webhook
+from gatepost_client.types import Channel, Contact, Conversation, Media, Message, Sent, Template, Usage, Webhook
 
 
 def blocking(gp: Gatepost, phone: str) -> Message:

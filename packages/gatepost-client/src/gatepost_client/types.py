@@ -3,7 +3,7 @@
 Fields that a newer gateway adds are ignored.
 """
 
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -66,6 +66,13 @@ class ConversationRef(Result, frozen=True, kw_only=True):
     id: str
 
 
+class Reaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
+    """An emoji on a message, and the phone number or id of its author."""
+
+    emoji: str
+    sender: str
+
+
 class Waiting(Result, frozen=True, kw_only=True):
     """The rule that delays a message, why, until when if that is known, and because of which earlier message."""
 
@@ -89,7 +96,7 @@ class Message(Result, frozen=True, kw_only=True):
     reply_to: str | None = None
     about: str | None = None
     context: dict[str, Any] | None = None
-    reactions: list[dict[str, Any]]
+    reactions: list[Reaction]
     edited_at: datetime | None = None
     deleted_at: datetime | None = None
     network_id: str | None = None
@@ -231,6 +238,15 @@ class Contact(Result, frozen=True, kw_only=True):
     updated_at: datetime
 
 
+class OrderItem(Result, frozen=True, kw_only=True):
+    """A product of an order; `price` is that of one piece."""
+
+    retailer_id: str
+    quantity: int
+    price: Decimal | None = None
+    currency: str | None = None
+
+
 class Order(Result, frozen=True, kw_only=True):
     """An order. Amounts of money are decimal numbers in strings."""
 
@@ -241,7 +257,7 @@ class Order(Result, frozen=True, kw_only=True):
     status: str
     catalog_id: str | None = None
     note: str | None = None
-    items: list[dict[str, Any]]
+    items: list[OrderItem]
     total: Decimal | None = None
     currency: str | None = None
     created_at: datetime

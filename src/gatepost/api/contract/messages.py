@@ -110,6 +110,13 @@ class Waiting(ApiObject, frozen=True):
         return cls(**wait.shown())
 
 
+class Reaction(ApiObject, frozen=True, rename={"sender": "from"}):
+    """An emoji on a message, and the phone number or id of its author."""
+
+    emoji: Annotated[str, Meta(examples=["👍"])]
+    sender: Phone
+
+
 class Message(msgspec.Struct, frozen=True):
     """A message."""
 
@@ -124,7 +131,7 @@ class Message(msgspec.Struct, frozen=True):
     reply_to: Nothing
     about: Nothing
     context: Annotated[JsonObject | None, Meta(examples=[None])]
-    reactions: Annotated[list[JsonObject], Meta(examples=[[]])]
+    reactions: Annotated[list[Reaction], Meta(examples=[[]])]
     edited_at: Never
     deleted_at: Never
     network_id: Annotated[Text, Meta(examples=["wamid.HBgNNTUxMTk5OTk5ODg4OA=="])]
@@ -183,10 +190,10 @@ def _outgoing(row: StoredMessage) -> dict[str, Any]:
     }
 
 
-def _reactions(row: StoredMessage) -> list[JsonObject]:
+def _reactions(row: StoredMessage) -> list[Reaction]:
     """Return the reactions to a message; an empty emoji was removed."""
     given = _json(row.reactions) or {}
-    return [{"emoji": mark["emoji"], "from": sender} for sender, mark in given.items() if mark["emoji"]]
+    return [Reaction(mark["emoji"], sender) for sender, mark in given.items() if mark["emoji"]]
 
 
 class Step(msgspec.Struct, frozen=True):

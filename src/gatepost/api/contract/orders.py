@@ -4,12 +4,19 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from gatepost.api.contract.fields import ApiObject, JsonObject, MessageId, Nothing, OrderId, Text, Time, When
+from gatepost.api.contract.fields import ApiObject, MessageId, Nothing, OrderId, Text, Time, When
 from gatepost.api.contract.messages import ContactRef, ConversationRef
 from gatepost.model import ids, times
 from gatepost.store.orders import OrderRow
 
-_ITEM = {"product_id": "rye", "name": "Rye bread", "quantity": 2, "price": "4.50", "total": "9.00", "currency": "EUR"}
+
+class OrderItem(ApiObject, frozen=True):
+    """A product of an order; `price` is that of one piece."""
+
+    retailer_id: Annotated[str, Meta(examples=["rye"])]
+    quantity: Annotated[int, Meta(examples=[2])]
+    price: Annotated[str | UnsetType, Meta(examples=["4.50"])] = UNSET
+    currency: Annotated[str | UnsetType, Meta(examples=["EUR"])] = UNSET
 
 
 class Order(ApiObject, frozen=True):
@@ -22,7 +29,7 @@ class Order(ApiObject, frozen=True):
     status: Literal["new", "confirmed", "shipped", "delivered", "canceled"]
     catalog_id: Annotated[Text, Meta(examples=["194836987003835"])]
     note: Nothing
-    items: Annotated[list[JsonObject], Meta(examples=[[_ITEM]])]
+    items: list[OrderItem]
     total: Annotated[Text, Meta(examples=["9.00"])]
     currency: Annotated[Text, Meta(examples=["EUR"])]
     created_at: Time

@@ -4,7 +4,7 @@ from typing import Literal
 
 from gatepost_client.calls.builders import act, fetch, pages
 from gatepost_client.calls.messages import Moment
-from gatepost_client.records import Order, Usage
+from gatepost_client.types import Order, Usage
 from gatepost_client.wire import Call, Listing
 
 Status = Literal["new", "confirmed", "shipped", "delivered", "canceled"]
