@@ -17,7 +17,7 @@ from gatepost.inbound.receive import UpdateReceiver
 from gatepost.metrics import ProcessMetrics
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.model.number_status import TROUBLE
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
@@ -105,7 +105,7 @@ class ChannelWorkers:
             **room,
         )
 
-    async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> Fetched | Unfetched:
+    async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> FetchedFile | FetchFailure:
         files = self._parts.settings.media
         deadline = min(files.timeout, files.link_seconds)
         return await fetch_guarded(self._parts.guard, link, most, deadline=deadline, channel=channel_id)

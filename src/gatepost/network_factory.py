@@ -11,7 +11,7 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.background import Loop
 from gatepost.model import ids
 from gatepost.networks.base import Network
-from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.driver import Driver

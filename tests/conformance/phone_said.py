@@ -7,10 +7,10 @@ from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatepost.networks.qr.phone import build, handles
+from gatepost.networks.qr.phone import build_message, handles
 from gatepost.networks.qr.phone.engine import Uploaded
-from gatepost.networks.qr.phone.kinds import KINDS
-from gatepost.networks.qr.phone.people import jid
+from gatepost.networks.qr.phone.jids import jid
+from gatepost.networks.qr.phone.message_parts import KINDS
 from gatepost.networks.qr.phone.protos import common, e2e
 from gatepost.networks.qr.phone.translate_message import kind_of, unwrap
 from tests.conformance.line import FILE_TYPES, Sample, Taken
@@ -24,7 +24,7 @@ _FLOW = e2e.InteractiveResponseMessage.NativeFlowResponseMessage(name="flow", pa
 _ONCE = e2e.FutureProofMessage(message=e2e.Message(conversation="For your eyes"))
 
 OWN: tuple[Sample, ...] = (
-    Sample("poll", {"said": build.build("poll", _POLL, jid("1", SERVER), {})}, _POLL),
+    Sample("poll", {"said": build_message.build("poll", _POLL, jid("1", SERVER), {})}, _POLL),
     Sample(
         "location",
         {"said": e2e.Message(liveLocationMessage=_LIVE)},
@@ -67,7 +67,7 @@ def said(type_: str, content: Content, to: str, target: str | None = None) -> An
     place = jid(to, SERVER)
     match type_:
         case "reaction":
-            return build.build(type_, content, place, {"target": {"id": target, "from_me": False}})
+            return build_message.build(type_, content, place, {"target": {"id": target, "from_me": False}})
         case "button_reply":
             chosen = content["reply"]
             reply = e2e.ButtonsResponseMessage(selectedButtonID=chosen["id"], selectedDisplayText=chosen["title"])
@@ -75,8 +75,8 @@ def said(type_: str, content: Content, to: str, target: str | None = None) -> An
         case "list_reply":
             return e2e.Message(listResponseMessage=_list_reply(content["reply"]))
         case "revoke":
-            return build.revoke(target or "", place)
-    return build.build(type_, content, place, {})
+            return build_message.revoke(target or "", place)
+    return build_message.build(type_, content, place, {})
 
 
 def _list_reply(chosen: Content) -> Any:
@@ -93,7 +93,7 @@ def edited(before: Any, content: Content, to: str, target: str) -> Any:
         after.extendedTextMessage.text = content["body"]
     else:
         getattr(after, field or "").caption = content["caption"]
-    return build.edit(target, place, after, 0)
+    return build_message.edit(target, place, after, 0)
 
 
 def marked(message: Any, *, forwarded: bool, reply_to: str | None, writer: str) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatepost.model.content.emoji import is_emoji
-from gatepost.model.content.kinds import KINDS, TYPES, Type
+from gatepost.model.content.types import KINDS, TYPES, Type
 from gatepost.model.errors import Invalid
 from gatepost.model.message import SendRequest, check_send
 from gatepost.networks.kinds import CLOUD, QR

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.model.content.kinds import KINDS, TYPES
+from gatepost.model.content.types import KINDS, TYPES
 
 from .sends import check
 

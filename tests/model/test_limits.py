@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.limits import FILES, docs_page, limit, most, size_words, table
+from gatepost.model.limits import FILES, docs_page, format_size, limit, maximum, table
 from gatepost.services.profile import ProfileChange, check_profile
 
 from . import templates as t
@@ -273,12 +273,12 @@ def test_a_refusal_says_what_is_allowed_and_what_was_given() -> None:
 
 
 def test_characters_are_counted_not_bytes() -> None:
-    check("image", {"media": MEDIA, "caption": "😀" * most("media.caption")})
+    check("image", {"media": MEDIA, "caption": "😀" * maximum("media.caption")})
 
 
 def test_a_limit_without_an_upper_end_has_none_to_give() -> None:
     with pytest.raises(LookupError):
-        most("template.words_per_variable")
+        maximum("template.words_per_variable")
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -291,7 +291,7 @@ def test_the_page_names_every_limit() -> None:
         assert f"| `{name}` |" in page
         assert row.note in page
     for type_, files in FILES.items():
-        assert f"| `{type_}` | {', '.join(files.types)} | {size_words(files.max)}" in page
+        assert f"| `{type_}` | {', '.join(files.types)} | {format_size(files.max)}" in page
 
 
 def test_rows_of_the_table_make_sense() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model.errors import Invalid
-from gatepost.model.limits import most
+from gatepost.model.limits import maximum
 from gatepost.model.template import Template, TemplateUse, check_use, preview
 
 from .sends import USE, check
@@ -131,8 +131,8 @@ def test_too_few_too_many_or_the_wrong_way(template: Template, variables: Any, h
 
 def test_filled_in_the_text_must_fit() -> None:
     bare = len(FILLED["text"]) - len("{{1}}{{2}}") + 1
-    check_use(POSITIONAL, use(variables=["x" * (most("template.body") - bare), "1"]))
-    refused = mismatch(POSITIONAL, use(variables=["x" * (most("template.body") - bare + 1), "1"]))
+    check_use(POSITIONAL, use(variables=["x" * (maximum("template.body") - bare), "1"]))
+    refused = mismatch(POSITIONAL, use(variables=["x" * (maximum("template.body") - bare + 1), "1"]))
     assert "filled in, the text may have 1 to 1,024 characters, but has 1,025" in refused.message
     longer = raw(part("body", texts("x" * 1000, "y" * 100)))
     assert "filled in" in mismatch(POSITIONAL, longer).message

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gatepost.networks.base import Incoming, Update
-from gatepost.networks.cloud.callback import read_updates
+from gatepost.networks.cloud.callback import parse_updates
 
 NUMBER = "100000000000001"
 WABA = "200000000000002"
@@ -40,7 +40,7 @@ def message(**more: Any) -> dict[str, Any]:
 
 
 def read(*values: Any) -> tuple[list[Update], int]:
-    return read_updates(callback(*values), NUMBER)
+    return parse_updates(callback(*values), NUMBER)
 
 
 def incoming(type_: str, content: Any, **more: Any) -> Incoming:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from pyreqwest.client import Client
 
-from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from gatepost_sandbox import SandboxSettings
 from gatepost_sandbox import create_app as create_sandbox

@@ -20,12 +20,12 @@ from gatepost.networks.base import (
 )
 from gatepost.networks.cloud.callback_data import pack, unpack
 from gatepost.networks.cloud.compose import request_body
-from gatepost.networks.cloud.errors import table
-from gatepost.networks.cloud.send import CloudNetwork, make_client, read_answer
+from gatepost.networks.cloud.errors import entries
+from gatepost.networks.cloud.send import CloudNetwork, make_client, parse_answer
 from tests.conftest import Answer, Received, Receiver
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
-UNDELIVERABLE = next(entry.advice for entry in table() if entry.first == 131_026)
+UNDELIVERABLE = next(entry.advice for entry in entries() if entry.first == 131_026)
 
 
 def outgoing(**changes: Any) -> Outgoing:
@@ -67,7 +67,7 @@ def test_half_of_ours_is_nothing(text: str | None) -> None:
 
 def test_taken() -> None:
     body = {"messaging_product": "whatsapp", "contacts": [], "messages": [{"id": "wamid.1", "message_status": "x"}]}
-    assert read_answer(200, msgspec.json.encode(body)) == SendAccepted("wamid.1")
+    assert parse_answer(200, msgspec.json.encode(body)) == SendAccepted("wamid.1")
 
 
 @pytest.mark.parametrize(
@@ -75,20 +75,20 @@ def test_taken() -> None:
 )
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
 def test_a_yes_without_an_id_is_no_guess(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), SendUnknown)
+    assert isinstance(parse_answer(status, body), SendUnknown)
 
 
 @pytest.mark.parametrize(("word", "held"), [("accepted", False), ("held_for_quality_assessment", True), (5, False)])
 def test_taken_but_kept_back_until_its_template_is_judged(word: Any, held: bool) -> None:
     body = msgspec.json.encode({"messages": [{"id": "wamid.1", "message_status": word}]})
-    assert read_answer(200, body) == SendAccepted("wamid.1", held=held)
+    assert parse_answer(200, body) == SendAccepted("wamid.1", held=held)
 
 
-@pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.codes)
 @pytest.mark.parametrize("status", [400, 429, 500])
 def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status(status: int, entry: Any) -> None:
     for code in {entry.first, entry.last}:
-        receipt = read_answer(status, no(code))
+        receipt = parse_answer(status, no(code))
         assert isinstance(receipt, SendRefused)
         assert (receipt.error.code, receipt.error.title, receipt.error.details) == (code, "No", None)
     words = NetworkError(entry.last, "No", None, entry.advice, entry.failed)
@@ -108,7 +108,7 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
 )
 def test_the_network_may_write_the_number_in_another_way(contacts: Any, wa_id: str | None) -> None:
     body = msgspec.json.encode({"contacts": contacts, "messages": [{"id": "wamid.1"}]})
-    assert read_answer(200, body) == SendAccepted("wamid.1", wa_id=wa_id)
+    assert parse_answer(200, body) == SendAccepted("wamid.1", wa_id=wa_id)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_the_network_may_write_the_number_in_another_way(contacts: Any, wa_id: s
 def test_the_networks_word_that_it_will_pass_counts_where_nobody_knows_the_code(
     code: int, transient: Any, reaction: ErrorReaction
 ) -> None:
-    receipt = read_answer(400, no(code, is_transient=transient))
+    receipt = parse_answer(400, no(code, is_transient=transient))
     assert isinstance(receipt, SendRefused)
     assert receipt.reaction is reaction
 
 
 def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
-    (near,) = [entry.advice for entry in table() if entry.first == 2_388_040]
-    assert read_answer(400, no(100, error_subcode=2_388_040)) == SendRefused(
+    (near,) = [entry.advice for entry in entries() if entry.first == 2_388_040]
+    assert parse_answer(400, no(100, error_subcode=2_388_040)) == SendRefused(
         NetworkError(100, "No", None, near), ErrorReaction.FINAL, files=True
     )
 
@@ -139,14 +139,14 @@ def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
 def test_an_id_longer_than_any_is_none(length: int) -> None:
     body = msgspec.json.encode({"messages": [{"id": "w" * length}]})
     assert (
-        read_answer(200, body) == SendAccepted("w" * 256)
+        parse_answer(200, body) == SendAccepted("w" * 256)
         if length == 256
-        else isinstance(read_answer(200, body), SendUnknown)
+        else isinstance(parse_answer(200, body), SendUnknown)
     )
 
 
 def test_words_that_postgresql_cannot_keep_are_mended() -> None:
-    receipt = read_answer(
+    receipt = parse_answer(
         400, rb'{"error":{"code":131026,"message":"a\u0000b \ud800","error_data":{"details":"\udc00"}}}'
     )
     assert isinstance(receipt, SendRefused)
@@ -165,14 +165,14 @@ def test_words_that_postgresql_cannot_keep_are_mended() -> None:
     ],
 )
 def test_an_unknown_code_follows_the_status(status: int, reaction: ErrorReaction) -> None:
-    assert read_answer(status, no(987_654)) == SendRefused(NetworkError(987_654, "No"), reaction)
-    wordless = read_answer(status, b"<html>")
+    assert parse_answer(status, no(987_654)) == SendRefused(NetworkError(987_654, "No"), reaction)
+    wordless = parse_answer(status, b"<html>")
     assert wordless == SendRefused(NetworkError(status, f"The network answered HTTP {status}"), reaction)
 
 
 @pytest.mark.parametrize("status", [502, 504])
 def test_a_proxy_that_gave_up_leaves_the_outcome_open(status: int) -> None:
-    assert isinstance(read_answer(status, b"Bad gateway"), SendUnknown)
+    assert isinstance(parse_answer(status, b"Bad gateway"), SendUnknown)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_proxy_that_gave_up_leaves_the_outcome_open(status: int) -> None:
     [({"details": "Because"}, "Because"), ({}, None), ("Because", "Because"), (None, None), ({"details": None}, None)],
 )
 def test_details_are_kept_in_either_form(data: Any, details: str | None) -> None:
-    assert read_answer(400, no(131_026, error_data=data)) == SendRefused(
+    assert parse_answer(400, no(131_026, error_data=data)) == SendRefused(
         NetworkError(131_026, "No", details, UNDELIVERABLE), ErrorReaction.FINAL
     )
 
@@ -193,13 +193,13 @@ def test_details_are_kept_in_either_form(data: Any, details: str | None) -> None
     ),
 )
 def test_no_answer_breaks_the_reading(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), SendAccepted | SendRefused | SendUnknown)
+    assert isinstance(parse_answer(status, body), SendAccepted | SendRefused | SendUnknown)
 
 
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"error":' * 50_000, b'{"error":{"code":1,"message":"\xff"}}'])
 def test_a_wicked_answer_does_not_break_the_reading(status: int, body: bytes) -> None:
-    assert isinstance(read_answer(status, body), SendRefused | SendUnknown)
+    assert isinstance(parse_answer(status, body), SendRefused | SendUnknown)
 
 
 # -- over a socket ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gatepost.networks.base import (
     TemplateUpdate,
     Update,
 )
-from gatepost.networks.cloud.callback import read_updates, signature_ok
+from gatepost.networks.cloud.callback import parse_updates, signature_ok
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, said
 from tests.networks.sandboxed import Sandboxed, sandboxed
@@ -45,7 +45,7 @@ class World:
         found: list[Update] = []
         for request in (await self._receiver.wait_for(count + 1))[1:]:  # the first was the handshake
             assert signature_ok("secret", request.body, request.headers["x-hub-signature-256"])
-            updates, unread = read_updates(request.body, NUMBER, WABA, OUR_PHONE)
+            updates, unread = parse_updates(request.body, NUMBER, WABA, OUR_PHONE)
             assert unread == 0
             found += updates
         return found

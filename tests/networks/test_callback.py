@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gatepost.model import ids
 from gatepost.networks.base import ContactUpdate, ErrorReaction, Incoming, NetworkError, Person, StatusUpdate
-from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, token_ok
+from gatepost.networks.cloud.callback import BadCallback, parse_updates, signature_ok, token_ok
 from gatepost.networks.cloud.callback_data import pack
-from gatepost.networks.cloud.errors import explained
+from gatepost.networks.cloud.errors import with_advice
 from tests.networks.callbacks import AT, NUMBER, PERSON, callback, message, read, said, status, value
 
 ID = ids.derived_id(AT, "wamid")
@@ -57,9 +57,9 @@ def test_odd_extras_cost_only_themselves(odd: Any) -> None:
     [
         (
             {"code": 131026, "title": "Undeliverable", "error_data": {"details": "Why"}},
-            explained(131026, "Undeliverable", "Why"),
+            with_advice(131026, "Undeliverable", "Why"),
         ),
-        ({"code": 131026, "message": "Undeliverable"}, explained(131026, "Undeliverable", None)),
+        ({"code": 131026, "message": "Undeliverable"}, with_advice(131026, "Undeliverable", None)),
         ({"code": 999_999, "title": "New"}, NetworkError(999_999, "New")),
         ({"code": "x", "title": None, "error_data": "odd"}, NetworkError(0, "")),
         ({"code": 2**31, "title": "x"}, NetworkError(0, "x")),
@@ -93,7 +93,7 @@ def test_the_advice_of_a_failure_promises_no_other_try() -> None:
     (found,), _ = read(value(statuses=[status("failed", errors=[{"code": 131000, "title": "t"}])]))
     assert isinstance(found, StatusUpdate)
     assert found.error is not None
-    assert found.error.advice == "The network failed for a reason of its own. Send the message again in a while."
+    assert found.error.advice == "The network had an internal error. Send the message again later."
 
 
 # -- people -----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_contacts_that_are_no_list_cost_the_names(odd: Any) -> None:
 def test_an_echo_is_from_us_and_to_a_person() -> None:
     echo = message(**{"from": "15550001111", "to": PERSON})
     body = callback(value(message_echoes=[echo, {}]), field="smb_message_echoes")
-    (found,), unread = read_updates(body, NUMBER)
+    (found,), unread = parse_updates(body, NUMBER)
     assert isinstance(found, Incoming)
     assert (found.from_me, found.person, unread) == (True, Person(PERSON), 1)
 
@@ -156,7 +156,7 @@ def test_text_that_postgresql_cannot_keep_is_mended() -> None:
         rb'"text":{"body":"\ud800 \u0000 \ud83d\ude00 \\u0000 \udc00\ud83d"}}'
     )
     body = callback(value(messages=["HERE"])).replace(b'"HERE"', odd)
-    (found,), unread = read_updates(body, NUMBER)
+    (found,), unread = parse_updates(body, NUMBER)
     assert isinstance(found, Incoming)
     assert (unread, found.network_id) == (0, "w\ufffd")
     assert said(found) == {"body": "\ufffd \ufffd \U0001f600 \\u0000 \ufffd\ufffd"}
@@ -166,7 +166,7 @@ def test_text_that_postgresql_cannot_keep_is_mended() -> None:
 def test_a_number_beyond_all_numbers_spoils_nothing(number: str) -> None:
     new = message(type="new", new={"n": "HERE"}, id="wamid.9")
     values = value(messages=[new, message()], statuses=[status(pricing={"n": "HERE"})])
-    updates, unread = read_updates(callback(values).replace(b'"HERE"', number.encode()), NUMBER)
+    updates, unread = parse_updates(callback(values).replace(b'"HERE"', number.encode()), NUMBER)
     assert (len(updates), unread) == (3, 0)
     assert isinstance(updates[1], Incoming)
     assert said(updates[1]) == {"n": number}
@@ -177,7 +177,7 @@ def test_what_nests_too_deep_is_cut_and_the_rest_is_read(deep: int) -> None:
     new = message(type="new", new={"n": "HERE", "m": "]}"}, id="wamid.9")
     values = value(messages=[new, message()], statuses=[status(pricing={"n": "HERE"})])
     body = callback(values).replace(b'"HERE"', b"[" * deep + b"]" * deep)
-    updates, unread = read_updates(body, NUMBER)
+    updates, unread = parse_updates(body, NUMBER)
     assert (len(updates), unread) == (3, 0)
     assert isinstance(updates[1], Incoming)
     assert said(updates[1])["m"] == "]}"
@@ -277,15 +277,15 @@ def test_a_broken_value_counts_as_unread_and_the_others_are_read() -> None:
 def test_a_broken_entry_does_not_spoil_the_others(odd: Any) -> None:
     whole = msgspec.json.decode(callback(value(statuses=[status()]), value(messages=[message()])))
     whole["entry"].insert(1, odd)
-    updates, unread = read_updates(msgspec.json.encode(whole), NUMBER)
+    updates, unread = parse_updates(msgspec.json.encode(whole), NUMBER)
     assert [type(update) for update in updates] == [StatusUpdate, Incoming]
     assert unread == (2 if isinstance(odd, dict) and isinstance(odd["changes"], list) else 1)
 
 
 def test_other_numbers_are_none_of_ours_and_unknown_fields_are_counted() -> None:
     assert read(value("999", statuses=[status()], messages=[message()])) == ([], 0)
-    assert read_updates(callback(value(), field="something_new"), NUMBER) == ([], 1)
-    assert read_updates(b'{"entry":[]}', NUMBER) == ([], 0)
+    assert parse_updates(callback(value(), field="something_new"), NUMBER) == ([], 1)
+    assert parse_updates(b'{"entry":[]}', NUMBER) == ([], 0)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_other_numbers_are_none_of_ours_and_unknown_fields_are_counted() -> None
 )
 def test_what_is_no_callback_is_refused(body: bytes) -> None:
     with pytest.raises(BadCallback):
-        read_updates(body, NUMBER)
+        parse_updates(body, NUMBER)
 
 
 @pytest.mark.parametrize("place", [b"Ana", b"Oi", b"wamid.1", b"wamid.2", b"1555000", b"delivered", b"individual"])
@@ -303,7 +303,7 @@ def test_bytes_that_are_no_text_cost_nothing(place: bytes, odd: bytes) -> None:
     whole = callback(
         value(contacts=contacts, messages=[message(), message(id="wamid.3")], statuses=[status(), status()])
     )
-    updates, unread = read_updates(whole.replace(place, odd, 1), NUMBER)
+    updates, unread = parse_updates(whole.replace(place, odd, 1), NUMBER)
     assert (len(updates), unread) == (4, 0)
 
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
-from gatepost.networks.base import Outgoing, QuotedRef
-from gatepost.networks.cloud.compose import Unwritable, request_body
+from gatepost.networks.base import CannotCompose, Outgoing, QuotedRef
+from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.kinds import CLOUD
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
@@ -216,7 +216,7 @@ def test_a_reaction_names_its_target_and_quotes_nothing(emoji: str) -> None:
     ],
 )
 def test_what_cannot_be_written_says_so(message: Outgoing) -> None:
-    with pytest.raises(Unwritable):
+    with pytest.raises(CannotCompose):
         request_body(message)
 
 

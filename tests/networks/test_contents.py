@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatepost.networks.base import Incoming, RemoteMedia
-from gatepost.networks.cloud.callback import read_updates
+from gatepost.networks.cloud.callback import parse_updates
 from tests.networks.callbacks import NUMBER, callback, incoming, message, read, said, value
 
 SHA = hashlib.sha256(b"x").hexdigest()
@@ -153,7 +153,7 @@ def ordered(price: bytes, quantity: bytes = b"2") -> Any:
     line = {"product_retailer_id": "sku", "quantity": "Q", "item_price": "P", "currency": "USD"}
     order = {"catalog_id": "7", "text": "", "product_items": [line]}
     body = callback(value(messages=[message(type="order", order=order)]))
-    (found,), _ = read_updates(body.replace(b'"P"', price).replace(b'"Q"', quantity), NUMBER)
+    (found,), _ = parse_updates(body.replace(b'"P"', price).replace(b'"Q"', quantity), NUMBER)
     assert isinstance(found, Incoming)
     return said(found)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.networks.base import ErrorReaction
-from gatepost.networks.cloud.errors import ErrorEntry, by_status, explained, find, look_up, page, table
+from gatepost.networks.cloud.errors import ErrorEntry, by_status, entries, find_entry, page, reaction_to, with_advice
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "network-errors.md"
 SINGLE = """
@@ -41,10 +41,10 @@ BREAKS = {
 
 @pytest.mark.parametrize("code", [int(code) for code in SINGLE.split()])
 def test_every_code_of_the_network_is_known(code: int) -> None:
-    assert find(code) is not None
+    assert find_entry(code) is not None
 
 
-@pytest.mark.parametrize("entry", table(), ids=lambda entry: entry.codes)
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.codes)
 def test_every_line_says_what_it_means_in_words_for_people(entry: ErrorEntry) -> None:
     assert 0 < len(entry.title) <= 60
     assert entry.advice.endswith(".")
@@ -53,7 +53,7 @@ def test_every_line_says_what_it_means_in_words_for_people(entry: ErrorEntry) ->
 
 
 def test_ranges_do_not_overlap() -> None:
-    ranges = [entry for entry in table() if entry.first != entry.last]
+    ranges = [entry for entry in entries() if entry.first != entry.last]
     assert all(one.last < next_.first for one, next_ in pairwise(ranges))
 
 
@@ -61,16 +61,16 @@ def test_ranges_do_not_overlap() -> None:
     ("code", "known"), [(199, False), (200, True), (299, True), (300, False), (131199, False), (131200, True)]
 )
 def test_a_range_has_ends(code: int, known: bool) -> None:
-    assert (find(code) is not None) is known
+    assert (find_entry(code) is not None) is known
 
 
 def test_a_code_of_its_own_goes_before_its_range() -> None:
-    assert look_up(131_208)[0] is ErrorReaction.RETRY
-    assert look_up(131_207)[0] is ErrorReaction.FINAL
+    assert reaction_to(131_208)[0] is ErrorReaction.RETRY
+    assert reaction_to(131_207)[0] is ErrorReaction.FINAL
 
 
 def test_reactions() -> None:
-    by_reaction = {reaction: {e.first for e in table() if e.reaction is reaction} for reaction in ErrorReaction}
+    by_reaction = {reaction: {e.first for e in entries() if e.reaction is reaction} for reaction in ErrorReaction}
     assert by_reaction[ErrorReaction.BREAK] == BREAKS
     assert by_reaction[ErrorReaction.HOLD_RECIPIENT] == {131_056}
     assert by_reaction[ErrorReaction.HOLD_CHANNEL] >= {4, 80_007, 130_429, 131_057, 133_004}
@@ -79,7 +79,7 @@ def test_reactions() -> None:
 
 
 def test_patience_that_a_code_asks_for_is_written_down() -> None:
-    found = {entry.first: (entry.wait, entry.tries) for entry in table()}
+    found = {entry.first: (entry.wait, entry.tries) for entry in entries()}
     assert found[131_049] == (86_400, None)
     assert found[131_000] == (None, 3)
 
@@ -97,28 +97,28 @@ def test_patience_that_a_code_asks_for_is_written_down() -> None:
     ],
 )
 def test_what_nobody_knows_follows_the_status(status: int | None, reaction: ErrorReaction) -> None:
-    assert look_up(987_654, status) == (reaction, None)
+    assert reaction_to(987_654, status) == (reaction, None)
     assert by_status(status) is reaction
 
 
 def test_the_advice_of_a_failed_message_promises_no_retry() -> None:
     promise = re.compile("automatically|retried|then sent")
-    for entry in table():
+    for entry in entries():
         assert bool(promise.search(entry.advice)) == (entry.failed is not None), entry
         assert entry.failed is None or (entry.failed.endswith(".") and not promise.search(entry.failed)), entry
-        over = explained(entry.last, "t", None).when_over()
-        assert (over.advice, over.advice_when_over) == (entry.failed or entry.advice, None), entry
+        over = with_advice(entry.last, "t", None).as_final()
+        assert (over.advice, over.final_advice) == (entry.failed or entry.advice, None), entry
 
 
 def test_files_may_be_what_a_refusal_is_about() -> None:
-    assert {entry.first for entry in table() if entry.files} == {100, 131_009, 131_053}
+    assert {entry.first for entry in entries() if entry.files} == {100, 131_009, 131_053}
 
 
 def test_an_unknown_subcode_leaves_the_advice_of_the_code() -> None:
-    assert explained(100, "t", None, 33_333).advice == explained(100, "t", None).advice
-    assert explained(987_654, "t", "d").advice is None
+    assert with_advice(100, "t", None, 33_333).advice == with_advice(100, "t", None).advice
+    assert with_advice(987_654, "t", "d").advice is None
 
 
 def test_the_page_in_the_docs_is_up_to_date() -> None:
     assert DOCS.read_text() == page(), "python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md"
-    assert len(re.findall(r"^\| [0-9]", page(), re.MULTILINE)) == len(table())
+    assert len(re.findall(r"^\| [0-9]", page(), re.MULTILINE)) == len(entries())

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.limits import limit, most
+from gatepost.model.limits import limit, maximum
 from gatepost.networks.base import Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.kinds import CLOUD
@@ -113,7 +113,7 @@ def names(places: list[tuple[str, Path]]) -> list[str]:
 
 @pytest.mark.parametrize(("type_", "path"), PLACES, ids=names(PLACES))
 def test_we_take_it_under_and_at_its_limit_and_no_further(type_: str, path: Path) -> None:
-    longest = most(limit_of(type_, path))
+    longest = maximum(limit_of(type_, path))
     for length in (longest - 1, longest):
         check(type_, sized(type_, path, length))
     with pytest.raises(Invalid) as refused:
@@ -124,11 +124,11 @@ def test_we_take_it_under_and_at_its_limit_and_no_further(type_: str, path: Path
 @pytest.mark.parametrize(("type_", "path"), SENT, ids=names(SENT))
 def test_the_network_takes_the_longest_that_we_take_and_has_its_own_mind_beyond(type_: str, path: Path) -> None:
     name = limit_of(type_, path)
-    longest = check(type_, sized(type_, path, most(name)))
+    longest = check(type_, sized(type_, path, maximum(name)))
     taken = at_the_sandbox(type_, msgspec.json.decode(longest.content))
     assert isinstance(taken, Send), taken
     if not limit(name).ours and type_ != "template":  # what a template holds is told once it is looked up
-        beyond = sized(type_, path, most(name) + 1)
+        beyond = sized(type_, path, maximum(name) + 1)
         assert isinstance(at_the_sandbox(type_, copy.deepcopy(beyond)), Refusal)
 
 

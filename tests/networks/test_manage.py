@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from gatepost.networks.base import CallFailed, NumberUpdate, Person
-from gatepost.networks.cloud.errors import explained
-from gatepost.networks.cloud.manage import CloudAccount, CloudTemplate, read_number, read_template
+from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate, parse_number, parse_template
+from gatepost.networks.cloud.errors import with_advice
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA
@@ -88,7 +88,7 @@ async def test_a_page_that_leads_to_itself_is_the_last(receiver: Receiver) -> No
 
 
 def test_a_template_in_the_networks_own_form() -> None:
-    found = read_template(
+    found = parse_template(
         {
             "id": 168,
             "name": "n",
@@ -102,10 +102,10 @@ def test_a_template_in_the_networks_own_form() -> None:
         }
     )
     assert found == CloudTemplate("168", "n", "en_US", "REJECTED", "UTILITY", True, [BODY], "GREEN", "INVALID_FORMAT")
-    bare = read_template({"id": "1", "name": "n", "rejected_reason": "NONE", "components": None})
+    bare = parse_template({"id": "1", "name": "n", "rejected_reason": "NONE", "components": None})
     assert bare == CloudTemplate("1", "n", "", "UNKNOWN", "UNKNOWN", False, [])
     with pytest.raises(CallFailed):
-        read_template({"name": "n"})
+        parse_template({"name": "n"})
 
 
 # -- number, profile, callbacks ---------------------------------------------------------------------------------------
@@ -127,10 +127,10 @@ def test_a_number_in_the_networks_own_form() -> None:
         "whatsapp_business_manager_messaging_limit": "TIER_2K",
         "health_status": {"can_send_message": "BLOCKED"},
     }
-    state = read_number(found)
+    state = parse_number(found)
     assert (state.phone, state.can_send, state.verified_name) == (OUR_PHONE, "BLOCKED", None)
     assert state.news() == NumberUpdate("number_read", 1000, 2000, "RED", "BANNED", True, found)
-    assert read_number({}).news() == NumberUpdate("number_read")
+    assert parse_number({}).news() == NumberUpdate("number_read")
 
 
 async def test_the_profile_is_read_and_changed(world: Sandboxed) -> None:
@@ -182,7 +182,7 @@ async def test_a_refusal_says_whether_to_try_again(
         with pytest.raises(CallFailed) as failed:
             await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").read_profile()
     assert (failed.value.error.code, failed.value.retry, failed.value.status) == (code, retry, status)
-    assert failed.value.error.advice == (explained(code, "", None).advice if code > 503 or code == 190 else None)
+    assert failed.value.error.advice == (with_advice(code, "", None).advice if code > 503 or code == 190 else None)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{" * 5000, b"\xff"])

@@ -6,8 +6,8 @@ import pytest
 
 from gatepost.networks.base import ErrorReaction, NumberUpdate, TemplateUpdate, Update
 from gatepost.networks.cloud.account_updates import tier
-from gatepost.networks.cloud.callback import read_updates
-from gatepost.networks.cloud.errors import explained
+from gatepost.networks.cloud.callback import parse_updates
+from gatepost.networks.cloud.errors import with_advice
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, read, value
 
 TEMPLATE = {
@@ -18,7 +18,7 @@ TEMPLATE = {
 
 
 def told(field: str, *values: Any, waba: str = WABA) -> list[Update]:
-    updates, unread = read_updates(callback(*values, field=field, waba=waba), NUMBER, WABA, OUR_PHONE)
+    updates, unread = parse_updates(callback(*values, field=field, waba=waba), NUMBER, WABA, OUR_PHONE)
     assert unread == 0
     return updates
 
@@ -77,7 +77,7 @@ def test_a_template_that_nobody_could_find_is_unread(missing: str) -> None:
     odd = {name: v for name, v in (TEMPLATE | {"event": "APPROVED"}).items() if name != missing}
     good = TEMPLATE | {"event": "APPROVED"}
     body = callback(odd, good, field="message_template_status_update")
-    assert read_updates(body, NUMBER, WABA) == (template(status="APPROVED"), 1)
+    assert parse_updates(body, NUMBER, WABA) == (template(status="APPROVED"), 1)
 
 
 # -- the number -------------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_what_has_no_consequence_is_passed_on(field: str, sent: dict[str, Any], 
 
 def test_troubles_without_a_message_are_told_with_advice() -> None:
     error = {"code": 130429, "title": "Rate limit hit", "error_data": {"details": "Slow down"}}
-    advice = explained(130429, "", None).advice
+    advice = with_advice(130429, "", None).advice
     shown = {"code": 130429, "title": "Rate limit hit", "details": "Slow down", "advice": advice}
     news = NumberUpdate("error", details=shown, reaction=ErrorReaction.HOLD_CHANNEL)
     assert read(value(errors=[error, "odd"])) == ([news], 0)
@@ -182,7 +182,7 @@ CAPABILITY = {"max_daily_conversations_per_business": 2000}
 def test_news_of_another_account_is_none_of_ours() -> None:
     assert told("business_capability_update", CAPABILITY, waba="999") == []
     assert told("security", {"event": "PIN_CHANGED"}, waba="999") == []
-    anyone = read_updates(callback(CAPABILITY, field="business_capability_update", waba="999"), NUMBER)
+    anyone = parse_updates(callback(CAPABILITY, field="business_capability_update", waba="999"), NUMBER)
     assert len(anyone[0]) == 1
 
 
@@ -195,7 +195,7 @@ def test_news_of_another_number_is_none_of_ours() -> None:
     other = {"event": "FLAGGED", "display_phone_number": "15550002222"}
     assert told("phone_number_quality_update", other) == []
     assert told("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": "999"}) == []
-    unknown = read_updates(callback(other, field="phone_number_quality_update"), NUMBER, WABA)
+    unknown = parse_updates(callback(other, field="phone_number_quality_update"), NUMBER, WABA)
     assert len(unknown[0]) == 1
 
 
@@ -203,4 +203,4 @@ def test_news_of_another_number_is_none_of_ours() -> None:
 def test_news_without_content_is_counted_and_breaks_nothing(odd: Any) -> None:
     body = callback(odd, {"decision": "APPROVED"}, field="account_review_update")
     details = {"field": "account_review_update", "decision": "APPROVED"}
-    assert read_updates(body, NUMBER, WABA) == ([NumberUpdate("account_review_update", details=details)], 1)
+    assert parse_updates(body, NUMBER, WABA) == ([NumberUpdate("account_review_update", details=details)], 1)

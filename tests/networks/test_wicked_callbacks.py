@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gatepost.model.order import LINES_MAX
 from gatepost.networks.base import Incoming, StatusUpdate, Update
-from gatepost.networks.cloud.callback import PARTS_MAX, BadCallback, read_updates
+from gatepost.networks.cloud.callback import PARTS_MAX, BadCallback, parse_updates
+from gatepost.networks.cloud.incoming_content import _READERS
+from gatepost.networks.cloud.json_values import DEEP, flatten
 from gatepost.networks.cloud.messages import MESSAGE_MAX
-from gatepost.networks.cloud.read_content import _READERS
-from gatepost.networks.cloud.values import DEEP, flattened
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, message, status, value
 
 MODEST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -75,7 +75,7 @@ def written(tree: Any) -> bytes:
 
 def read(body: bytes) -> tuple[list[Update], int]:
     """Reads, and checks that everything found can be kept."""
-    updates, unread = read_updates(body, NUMBER, WABA, OUR_PHONE)
+    updates, unread = parse_updates(body, NUMBER, WABA, OUR_PHONE)
     for update in updates:
         check_keepable(update)
     return updates, unread
@@ -195,7 +195,7 @@ def test_flattening_cuts_at_its_depth_and_nowhere_else(seed: int) -> None:
         one, two = chance.choice(beside), chance.choice(beside)
         tree = [one, tree, two] if chance.random() < 0.5 else {'"[{': one, "deep": tree, "\\": two}
     signs = chance.choice([(",", ":"), (", ", ": ")])
-    assert json.loads(flattened(json.dumps(tree, separators=signs).encode())) == cut(tree, DEEP)
+    assert json.loads(flatten(json.dumps(tree, separators=signs).encode())) == cut(tree, DEEP)
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,14 @@ def test_flattening_cuts_at_its_depth_and_nowhere_else(seed: int) -> None:
 def test_a_huge_message_costs_itself_at_most(huge: bytes) -> None:
     new = message(type="something_new", something_new={"n": "HERE"})
     body = callback(value(messages=[new, message(id="wamid.good")])).replace(b'"HERE"', huge)
-    updates, _ = read_updates(body, NUMBER)
+    updates, _ = parse_updates(body, NUMBER)
     assert [update.network_id for update in updates if isinstance(update, Incoming)][-1] == "wamid.good"
 
 
 @pytest.mark.parametrize("sign", [b"[", b"{", b'{"a":', b'"', b'[[[[["\\"'])
 def test_ten_megabytes_of_nothing_are_refused(sign: bytes) -> None:
     with pytest.raises(BadCallback):
-        read_updates(sign * (10_000_000 // len(sign)), NUMBER)
+        parse_updates(sign * (10_000_000 // len(sign)), NUMBER)
 
 
 # -- as much as there may be -------------------------------------------------------------------------------------------
@@ -236,15 +236,15 @@ def test_a_callback_has_so_many_parts_and_no_more(where: str, more: int, fits: b
         around = sum(body.count(mark) for mark in (b",", b"[", b"{"))
         body = body.replace(b'"HERE"', b",".join([b"0"] * (PARTS_MAX - around + 1 + more)))
     if fits:
-        read_updates(body, NUMBER)
+        parse_updates(body, NUMBER)
     else:
         with pytest.raises(BadCallback):
-            read_updates(body, NUMBER)
+            parse_updates(body, NUMBER)
 
 
 def test_what_texts_hold_is_no_part() -> None:
     body = callback(value(messages=[message(text={"body": '[{,"\\' * 13_000}) for _ in range(5)]))
-    updates, unread = read_updates(body, NUMBER)
+    updates, unread = parse_updates(body, NUMBER)
     assert (len(updates), unread) == (5, 0)
 
 
@@ -256,7 +256,7 @@ def test_of_a_message_that_is_too_large_its_head_is_kept(list_: str, length: int
     field = "messages" if list_ == "messages" else "smb_message_echoes"
     long = {**sent, "text": {"body": "x" * (length - short)}}
     parts: dict[str, Any] = {list_: [long]}
-    (update,), unread = read_updates(callback(value(**parts), field=field), NUMBER)
+    (update,), unread = parse_updates(callback(value(**parts), field=field), NUMBER)
     assert unread == 0
     assert isinstance(update, Incoming)
     assert (update.type, update.network_id, update.person.phone) == (type_, sent["id"], "5511999998888")
@@ -269,6 +269,6 @@ def test_of_a_message_that_is_too_large_its_head_is_kept(list_: str, length: int
 def test_an_order_has_so_many_lines_and_no_more(lines: int, type_: str) -> None:
     line = {"product_retailer_id": "a", "quantity": 1, "item_price": 1, "currency": "USD"}
     new = message(type="order", order={"catalog_id": "1", "product_items": [line] * lines})
-    (update,), _ = read_updates(callback(value(messages=[new])), NUMBER)
+    (update,), _ = parse_updates(callback(value(messages=[new])), NUMBER)
     assert isinstance(update, Incoming)
     assert update.type == type_

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gatepost.model import ids
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.outbound.attachments import FRESH, OFFICIAL_KEEP, SLOW, AttachmentUploader, media_ids, media_links
 from gatepost.store.pool import Database
@@ -24,10 +24,10 @@ class Links:
     """What is behind each link, and which were fetched."""
 
     def __init__(self) -> None:
-        self.behind: dict[str, Fetched | Unfetched] = {LINK: Fetched(b"linked", "image/png")}
+        self.behind: dict[str, FetchedFile | FetchFailure] = {LINK: FetchedFile(b"linked", "image/png")}
         self.fetched: list[tuple[str, int]] = []
 
-    async def __call__(self, url: str, most: int, _channel_id: UUID) -> Fetched | Unfetched:
+    async def __call__(self, url: str, most: int, _channel_id: UUID) -> FetchedFile | FetchFailure:
         self.fetched.append((url, most))
         return self.behind[url]
 
@@ -283,7 +283,7 @@ async def test_a_link_is_fetched_where_the_network_cannot(shelf: Shelf) -> None:
 @pytest.mark.parametrize(("retry", "ending"), [(True, ErrorReaction.RETRY), (False, ErrorReaction.FINAL)])
 async def test_a_link_that_gives_nothing_is_a_receipt(shelf: Shelf, retry: bool, ending: ErrorReaction) -> None:
     links = Links()
-    links.behind[LINK] = Unfetched("It answered 404.", retry)
+    links.behind[LINK] = FetchFailure("It answered 404.", retry)
     linked = content(media={"link": LINK})
     receipt = await attacher(shelf, links).attach(shelf.channel_id, shelf.network, linked, links=False)
     assert isinstance(receipt, SendRefused)
@@ -305,7 +305,7 @@ async def test_a_link_that_gives_nothing_is_a_receipt(shelf: Shelf, retry: bool,
 )
 async def test_a_link_to_something_else_ends_the_message(shelf: Shelf, type_: str, mime_type: str, fits: bool) -> None:
     links = Links()
-    links.behind[LINK] = Fetched(b"linked", mime_type)
+    links.behind[LINK] = FetchedFile(b"linked", mime_type)
     some, linked = attacher(shelf, links), content(media={"link": LINK})
     receipt = await some.attach(shelf.channel_id, shelf.network, linked, links=False, type_=type_)
     if fits:
@@ -319,11 +319,11 @@ async def test_a_link_to_something_else_ends_the_message(shelf: Shelf, type_: st
 async def test_messages_with_the_same_dead_link_try_it_together(shelf: Shelf) -> None:
     opened, tried = asyncio.Event(), 0
 
-    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> FetchFailure:
         nonlocal tried
         tried += 1
         await opened.wait()
-        return Unfetched("It hangs.", retry=True)
+        return FetchFailure("It hangs.", retry=True)
 
     some = AttachmentUploader(shelf.db, shelf.objects, shelf.clock, hanging, most=1000, in_flight=8, link_seconds=7)
     linked = content(media={"link": LINK})
@@ -342,11 +342,11 @@ async def test_messages_with_the_same_dead_link_try_it_together(shelf: Shelf) ->
 async def test_one_that_gives_up_does_not_leave_the_others_waiting(shelf: Shelf) -> None:
     opened, tried = asyncio.Event(), 0
 
-    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Fetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> FetchedFile:
         nonlocal tried
         tried += 1
         await opened.wait()
-        return Fetched(b"linked", "image/png")
+        return FetchedFile(b"linked", "image/png")
 
     some = AttachmentUploader(shelf.db, shelf.objects, shelf.clock, hanging, most=1000, in_flight=8)
     linked = content(media={"link": LINK})
@@ -363,7 +363,7 @@ async def test_one_that_gives_up_does_not_leave_the_others_waiting(shelf: Shelf)
 async def test_links_that_hang_leave_room_for_files(shelf: Shelf) -> None:
     tried = 0
 
-    async def hanging(_url: str, _most: int, _channel_id: UUID) -> Unfetched:
+    async def hanging(_url: str, _most: int, _channel_id: UUID) -> FetchFailure:
         nonlocal tried
         tried += 1
         await asyncio.Event().wait()

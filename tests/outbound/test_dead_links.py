@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.model.message import SendRequest
 from gatepost.networks.base import Network, Receipt
 from gatepost.outbound.attachments import AttachmentUploader, link_failed_at
@@ -18,14 +18,14 @@ from tests.outbound.stage import FAST, NOW, RULES, Stage
 PERSON, OTHER = "5511999998888", "5511999997777"
 LINK = "https://files.example/cake.jpg"
 PATIENT = msgspec.structs.replace(RULES, attempts=10)
-UNRESOLVED = Unfetched("The host name files.example could not be resolved.", retry=True)
+UNRESOLVED = FetchFailure("The host name files.example could not be resolved.", retry=True)
 
 
 class Links:
     """Attaches links as on a QR channel, with what the test puts behind them."""
 
     def __init__(self, stage: Stage, folder: Path, *, link_seconds: float = 30.0) -> None:
-        self.behind: Fetched | Unfetched = UNRESOLVED
+        self.behind: FetchedFile | FetchFailure = UNRESOLVED
         self.tries: list[float] = []
         self._stage = stage
         self._attacher = AttachmentUploader(
@@ -39,7 +39,7 @@ class Links:
         )
         stage.attach = self._attach
 
-    async def _fetch(self, _url: str, _most: int, _channel_id: UUID) -> Fetched | Unfetched:
+    async def _fetch(self, _url: str, _most: int, _channel_id: UUID) -> FetchedFile | FetchFailure:
         self.tries.append(round((self._stage.clock.now() - NOW).total_seconds(), 1))
         return self.behind
 
@@ -84,7 +84,7 @@ async def test_a_link_that_comes_back_in_time_is_sent(stage: Stage, tmp_path: Pa
     await stage.take_over(FAST, PATIENT)
     picture = await send_picture(stage, PERSON)
     await stage.drive(5)
-    links.behind = Fetched(b"cake", "image/jpeg")
+    links.behind = FetchedFile(b"cake", "image/jpeg")
     await stage.drive(20)
     assert await stage.status(picture) == "SENT"
 
@@ -102,10 +102,10 @@ async def test_the_time_is_a_setting(stage: Stage, tmp_path: Path, seconds: floa
 
 @pytest.mark.parametrize(
     "behind",
-    [Unfetched("The link answered 404 instead of 200.", retry=False), Fetched(b"<html>", "text/html")],
+    [FetchFailure("The link answered 404 instead of 200.", retry=False), FetchedFile(b"<html>", "text/html")],
 )
 async def test_what_does_not_pass_by_itself_fails_at_once(
-    stage: Stage, tmp_path: Path, behind: Fetched | Unfetched
+    stage: Stage, tmp_path: Path, behind: FetchedFile | FetchFailure
 ) -> None:
     links = Links(stage, tmp_path)
     links.behind = behind

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.networks.cloud.manage import read_number
+from gatepost.networks.cloud.business_account import parse_number
 from gatepost.services.profile import ProfileChange, check_profile, read_health
 
 URL = "https://example.com/"
@@ -62,7 +62,7 @@ def test_text_that_cannot_be_kept() -> None:
 
 def test_health_names_what_keeps_a_number_from_sending() -> None:
     error = {"error_code": 141006, "error_description": "Payment is missing"}
-    number = read_number(
+    number = parse_number(
         {
             "display_phone_number": "+1 555-000-1111",
             "verified_name": "My shop",
@@ -92,6 +92,6 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
 
 
 def test_a_network_that_says_little() -> None:
-    assert read_health(read_number({"id": "1"})).problems == []
-    odd = read_number({"health_status": {"entities": ["?", {"errors": None}]}})
+    assert read_health(parse_number({"id": "1"})).problems == []
+    odd = parse_number({"health_status": {"entities": ["?", {"errors": None}]}})
     assert read_health(odd).problems == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import Poster
@@ -114,9 +114,9 @@ async def deliver(guard: Guard, url: str, roots: Sequence[bytes] = ()) -> tuple[
 async def fetch(guard: Guard, url: str, roots: Sequence[bytes] = ()) -> tuple[str, bool] | None:
     """A media link."""
     found = await fetch_guarded(guard, url, 1000, deadline=5.0, roots=roots)
-    if isinstance(found, Fetched):
+    if isinstance(found, FetchedFile):
         return None
-    assert isinstance(found, Unfetched)
+    assert isinstance(found, FetchFailure)
     return found.reason, not found.retry
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import check_link, fetch_guarded
@@ -21,15 +21,15 @@ def open_guard() -> Guard:
     return Guard(["127.0.0.0/8"])
 
 
-def unfetched(found: Fetched | Unfetched) -> tuple[str, bool]:
-    assert isinstance(found, Unfetched), found
+def unfetched(found: FetchedFile | FetchFailure) -> tuple[str, bool]:
+    assert isinstance(found, FetchFailure), found
     return found.reason, found.retry
 
 
 async def test_a_file_comes_with_its_type(receiver: Receiver) -> None:
     receiver.answer = Answer(200, {"Content-Type": "Image/PNG; x=y"}, b"abc")
     found = await fetch_guarded(open_guard(), receiver.url + "/a.png?x=1", MOST)
-    assert found == Fetched(b"abc", "image/png")
+    assert found == FetchedFile(b"abc", "image/png")
     (request,) = receiver.requests
     assert (request.method, request.path, request.query) == ("GET", "/a.png", "x=1")
     assert "authorization" not in request.headers
@@ -39,7 +39,7 @@ async def test_a_file_comes_with_its_type(receiver: Receiver) -> None:
 @pytest.mark.parametrize("kind", [{}, {"Content-Type": "nonsense"}])
 async def test_a_file_without_a_type_is_just_bytes(receiver: Receiver, kind: dict[str, str]) -> None:
     receiver.answer = Answer(200, kind, b"abc")
-    assert await fetch_guarded(open_guard(), receiver.url, MOST) == Fetched(b"abc", "application/octet-stream")
+    assert await fetch_guarded(open_guard(), receiver.url, MOST) == FetchedFile(b"abc", "application/octet-stream")
 
 
 @pytest.mark.parametrize("announced", [True, False])
@@ -49,7 +49,7 @@ async def test_a_file_may_be_as_large_as_asked_for(receiver: Receiver, announced
         receiver.answer = Answer(200, PNG | length, bytes(size))
         found = await fetch_guarded(open_guard(), receiver.url, MOST)
         if fits:
-            assert found == Fetched(bytes(size), "image/png")
+            assert found == FetchedFile(bytes(size), "image/png")
         else:
             assert unfetched(found) == ("The file behind the link has more than 1 KB.", False)
 
@@ -143,7 +143,7 @@ async def test_only_the_checked_address_is_called(receiver: Receiver) -> None:
     receiver.answer = Answer(200, PNG, b"abc")
     url = receiver.url.replace("127.0.0.1", "files.example")
     found = await fetch_guarded(Guard(["127.0.0.0/8"], moving), url, MOST)
-    assert (found, asked) == (Fetched(b"abc", "image/png"), ["files.example"])
+    assert (found, asked) == (FetchedFile(b"abc", "image/png"), ["files.example"])
     assert receiver.requests[0].headers["host"].startswith("files.example:")
 
 

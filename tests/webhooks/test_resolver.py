@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.model.file import Fetched
+from gatepost.model.file import FetchedFile
 from gatepost.webhooks import dns
 from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
 from gatepost.webhooks.guard import Guard
@@ -355,7 +355,7 @@ async def test_another_channel_gets_through_while_a_hundred_dead_names_hang(rece
             assert answer.status == 200
         else:
             found = await fetch_guarded(guard, f"http://file.example:{port}/", 1000, channel=BOB)
-            assert isinstance(found, Fetched)
+            assert isinstance(found, FetchedFile)
         assert not any(task.done() for task in dead)
         assert len({name for name in server.asked if name.endswith(".dead")}) == 16
         for task in dead:

@@ -9,7 +9,7 @@ from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
-from gatepost.networks.cloud.callback import BadCallback, read_updates, signature_ok, signature_possible, token_ok
+from gatepost.networks.cloud.callback import BadCallback, parse_updates, signature_ok, signature_possible, token_ok
 
 _LARGE = 16 * 1024  # bytes of a callback that is read in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
@@ -40,7 +40,7 @@ async def receive_callback(gateway: ApiContext, channel: str, body: bytes, signa
     try:
         ours = doorstep.phone_number_id, doorstep.waba_id, doorstep.channel.phone
         large = len(body) > _LARGE
-        updates, unread = await compute(read_updates, body, *ours) if large else read_updates(body, *ours)
+        updates, unread = await compute(parse_updates, body, *ours) if large else parse_updates(body, *ours)
     except BadCallback as error:
         raise BadRequest(f"This is not a callback of the network: {error}") from None
     if unread:

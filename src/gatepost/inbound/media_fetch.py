@@ -22,7 +22,7 @@ from gatepost.clock import Clock
 from gatepost.model.account import Plan
 from gatepost.model.errors import GatepostError, TooLarge, Unavailable
 from gatepost.model.event import ChannelRef
-from gatepost.model.limits import size_words
+from gatepost.model.limits import format_size
 from gatepost.networks.base import CallFailed, Network, RemoteMedia
 from gatepost.store.channel_head import Lease
 from gatepost.store.media.files import (
@@ -213,7 +213,7 @@ def _checked(file: IncomingFile, remote: RemoteMedia, most: int) -> IncomingFile
 
 
 def _too_large(most: int) -> FetchProblem:
-    return FetchProblem(f"The file has more than {size_words(most)}", 1)
+    return FetchProblem(f"The file has more than {format_size(most)}", 1)
 
 
 def _words(failed: CallFailed) -> str:

@@ -5,21 +5,21 @@ import re
 import msgspec
 
 from gatepost.model.errors import TooLarge, WrongMediaType
-from gatepost.model.limits import FILES, most, size_words
+from gatepost.model.limits import FILES, format_size, maximum
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}", re.ASCII)
 _LIMITS = {type_: max(row.max, row.animated or 0) for row in FILES.values() for type_ in row.types}
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class Fetched(msgspec.Struct, frozen=True):
+class FetchedFile(msgspec.Struct, frozen=True):
     """The file behind a link."""
 
     content: bytes
     mime_type: str
 
 
-class Unfetched(msgspec.Struct, frozen=True):
+class FetchFailure(msgspec.Struct, frozen=True):
     """Why a link gave no file, and whether it may give one later."""
 
     reason: str
@@ -46,7 +46,7 @@ def check_file_type(text: str | None, *, any_document: bool) -> tuple[str, int]:
 
 def too_large(limit: int, what: str) -> TooLarge:
     """The refusal of a file that is larger than its kind may be."""
-    return TooLarge(f"{what} may have at most {size_words(limit)} ({limit:,} bytes).", "media_too_large")
+    return TooLarge(f"{what} may have at most {format_size(limit)} ({limit:,} bytes).", "media_too_large")
 
 
 def storage_full(limit: int) -> TooLarge:
@@ -63,7 +63,7 @@ def clean_filename(text: str | None) -> str | None:
     last = re.split(r"[/\\]", _UNSEEN.sub("", text or ""))[-1].strip()
     if last in ("", ".", ".."):
         return None
-    longest = most("media.filename")
+    longest = maximum("media.filename")
     stem, dot, ending = last.rpartition(".")
     if len(last) > longest and dot and len(ending) <= 16:
         return f"{stem[: longest - len(ending) - 1]}.{ending}"

@@ -54,7 +54,7 @@ def limit(name: str) -> Limit:
     return _LIMITS[name]
 
 
-def most(name: str) -> int:
+def maximum(name: str) -> int:
     """The upper end of a limit that has one."""
     value = _LIMITS[name].max
     if value is None:
@@ -74,14 +74,14 @@ def docs_page() -> str:
     return "\n".join([_HEAD, *fields, "", _FILES, *files, "", _FOOT, ""])
 
 
-def size_words(size: int) -> str:
+def format_size(size: int) -> str:
     """A number of bytes as people say it."""
     mega = 1024 * 1024
     return f"{size // mega} MB" if size >= mega and size % mega == 0 else f"{size / 1024:,.0f} KB"
 
 
 def _size(row: FileLimit) -> str:
-    return size_words(row.max) + (f"; animated {size_words(row.animated)}" if row.animated else "")
+    return format_size(row.max) + (f"; animated {format_size(row.animated)}" if row.animated else "")
 
 
 def _shown(row: Limit) -> str:

@@ -1,7 +1,7 @@
 """Which files a message may carry: their MIME types and sizes, by the type of the message."""
 
 from gatepost.model.errors import FieldProblem, TooLarge, WrongMediaType
-from gatepost.model.limits import FILES, FileLimit, size_words
+from gatepost.model.limits import FILES, FileLimit, format_size
 
 
 def bare_type(mime_type: str) -> str:
@@ -26,7 +26,7 @@ def check_media(
         raise WrongMediaType(f"{field}: {why}", fields=(FieldProblem(field, why),))
     most = _most(row, animated)
     if size > most:
-        why = f"has {size:,} bytes, but {_article(type_)} {type_} may have at most {size_words(most)} ({most:,} bytes)"
+        why = f"has {size:,} bytes, but {_article(type_)} {type_} may have at most {format_size(most)} ({most:,} bytes)"
         raise TooLarge(f"{field}: {why}", "media_too_large", fields=(FieldProblem(field, why),))
 
 

@@ -16,19 +16,19 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.capabilities import Capabilities
-from gatepost.model.content.kinds import KINDS, Type, foreign, read_content, required
 from gatepost.model.content.references import MessageReferences
+from gatepost.model.content.types import KINDS, Type, missing_field, read_content, unexpected_field
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.field_readers import check_storable
-from gatepost.model.limits import most
+from gatepost.model.limits import maximum
 from gatepost.model.phone import check_phone
 from gatepost.model.problem_collector import ProblemCollector, joined
 from gatepost.model.template.values import TemplateUse
 
-BODY_MAX = most("text.body")
-CLIENT_REF_MAX = most("send.client_ref")
-TTL_MAX = most("send.ttl")
-SEND_AT_MAX = timedelta(days=most("send.send_at"))
+BODY_MAX = maximum("text.body")
+CLIENT_REF_MAX = maximum("send.client_ref")
+TTL_MAX = maximum("send.ttl")
+SEND_AT_MAX = timedelta(days=maximum("send.send_at"))
 
 
 class State(IntEnum):
@@ -241,8 +241,8 @@ def _text_content(request: SendRequest) -> str:
     """The content of a text. Most messages come this way, so nothing is done twice."""
     body = request.body
     if body is None or _is_beyond_text(request):
-        wrong = [foreign("text", name, _TEXT) for name in _BEYOND_TEXT if getattr(request, name) is not None]
-        raise joined([*wrong, required("text", "body")] if body is None else wrong)
+        wrong = [unexpected_field("text", name, _TEXT) for name in _BEYOND_TEXT if getattr(request, name) is not None]
+        raise joined([*wrong, missing_field("text", "body")] if body is None else wrong)
     if len(body) > BODY_MAX or "\x00" in body or not body.strip():
         raise _wrong_body(body)
     try:
@@ -305,7 +305,7 @@ def check_client_ref(field: str, text: str) -> str:
 
 def _reply_to(request: SendRequest) -> UUID:
     if request.type == "reaction":
-        raise foreign("reaction", "reply_to", KINDS["reaction"].fields)
+        raise unexpected_field("reaction", "reply_to", KINDS["reaction"].fields)
     id_ = ids.read("", request.reply_to or "")
     if id_ is None:
         raise invalid_field("reply_to", "is not a message id of this gateway")

@@ -61,12 +61,12 @@ class NetworkError(msgspec.Struct, frozen=True):
     title: str
     details: str | None = None
     advice: str | None = None
-    advice_when_over: str | None = None  # once nothing more is tried, where that is another one
+    final_advice: str | None = None  # once nothing more is tried, where that is another one
     own_code: str | None = None  # of an error that is none of the network's
 
-    def when_over(self) -> "NetworkError":
+    def as_final(self) -> "NetworkError":
         """The same of a message that has failed for good."""
-        return msgspec.structs.replace(self, advice=self.advice_when_over or self.advice, advice_when_over=None)
+        return msgspec.structs.replace(self, advice=self.final_advice or self.advice, final_advice=None)
 
 
 class SendAccepted(msgspec.Struct, frozen=True):
@@ -245,6 +245,10 @@ class Network(Protocol):
     @property
     def number_check(self) -> NumberCheck | None:
         """None if the network does not say who is on it."""
+
+
+class CannotCompose(Exception):
+    """The network has no form for this message; the text says why."""
 
 
 class CallFailed(Exception):

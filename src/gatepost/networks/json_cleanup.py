@@ -7,7 +7,7 @@ _PAIR = rb"\\u[dD][89abAB]" + _HEX + rb"\\u[dD][c-fC-F]" + _HEX
 _ESCAPE = re.compile(_PAIR + rb"|(?P<bad>\\u0000|\\u[dD][89a-fA-F]" + _HEX + rb")|\\.", re.S)
 
 
-def cleaned(body: bytes) -> bytes:
+def clean_json(body: bytes) -> bytes:
     """The same JSON, with every piece of text that nobody could keep replaced by the sign for that."""
     if not body.isascii():
         body = body.decode("utf-8", "replace").encode()

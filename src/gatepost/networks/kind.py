@@ -11,7 +11,7 @@ from pyreqwest.client import Client
 from gatepost.background import Loop
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.base import Network
-from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.qr.driver import Driver
 
 

@@ -21,7 +21,7 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
-from gatepost.model.file import Fetched, Unfetched
+from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, Network, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.store.media.files import MediaRow, get_media, save_network_id
 from gatepost.store.media.objects import ObjectStorage
@@ -38,7 +38,7 @@ LINK_FAILED = "link_failed"
 _MAJOR = {"image": "image/", "sticker": "image/", "video": "video/", "audio": "audio/"}  # a document may be anything
 _UNTYPED = "application/octet-stream"  # what a server answers that does not know the type
 
-Fetch = Callable[[str, int, UUID], Awaitable[Fetched | Unfetched]]  # a link, most bytes, whose channel
+Fetch = Callable[[str, int, UUID], Awaitable[FetchedFile | FetchFailure]]  # a link, most bytes, whose channel
 
 
 def media_ids(content: str) -> tuple[UUID, ...]:
@@ -96,7 +96,7 @@ class AttachmentUploader:
         self._link_room = asyncio.Semaphore(max(1, in_flight // 2))
         self._link_shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._link_seconds = link_seconds
-        self._links: dict[tuple[UUID, str], asyncio.Future[Unfetched | None]] = {}
+        self._links: dict[tuple[UUID, str], asyncio.Future[FetchFailure | None]] = {}
         self._uploads: dict[tuple[UUID, UUID], asyncio.Task[str | Receipt]] = {}
         self._sessions: dict[UUID, tuple[object, dict[UUID, str]]] = {}
 
@@ -204,21 +204,21 @@ class AttachmentUploader:
         failed = await asyncio.shield(trying) if trying is not None else None
         if failed is not None:
             return self._unfetched(failed)
-        outcome: asyncio.Future[Unfetched | None] = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[FetchFailure | None] = asyncio.get_running_loop().create_future()
         self._links.setdefault(key, outcome)
-        found: Fetched | Unfetched | None = None
+        found: FetchedFile | FetchFailure | None = None
         try:
             async with self._link_place(channel_id), self._place(channel_id):
                 found = _checked(await self._fetch(link, self._most, channel_id), type_)
-                if isinstance(found, Unfetched):
+                if isinstance(found, FetchFailure):
                     return self._unfetched(found)
                 return await self._put(network, found.content, found.mime_type, None)
         finally:
-            outcome.set_result(found if isinstance(found, Unfetched) else None)
+            outcome.set_result(found if isinstance(found, FetchFailure) else None)
             if self._links.get(key) is outcome:
                 del self._links[key]
 
-    def _unfetched(self, failed: Unfetched) -> Receipt:
+    def _unfetched(self, failed: FetchFailure) -> Receipt:
         error = NetworkError(0, "The file behind the link could not be fetched", failed.reason, own_code=LINK_FAILED)
         if not failed.retry:
             return SendRefused(error, ErrorReaction.FINAL)
@@ -239,11 +239,11 @@ class AttachmentUploader:
             return _receipt(failed, self._clock.monotonic() - began)
 
 
-def _checked(found: Fetched | Unfetched, type_: str) -> Fetched | Unfetched:
+def _checked(found: FetchedFile | FetchFailure, type_: str) -> FetchedFile | FetchFailure:
     """Refuse a file of another type than the message's: fetching it again would not change it."""
     major = _MAJOR.get(type_, "")
-    if isinstance(found, Fetched) and found.mime_type != _UNTYPED and not found.mime_type.startswith(major):
-        return Unfetched(
+    if isinstance(found, FetchedFile) and found.mime_type != _UNTYPED and not found.mime_type.startswith(major):
+        return FetchFailure(
             f"The link gave a file of type {found.mime_type}, which cannot be sent as {type_}.", retry=False
         )
     return found

@@ -113,7 +113,7 @@ def _decide_refusal(
         wait = max(pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random), refused.wait)
         if refused.within is None or failing + wait < refused.within:
             return RetrySend(wait, error)
-    return FinalResult(State.FAILED, error=error_shown(refused.error.when_over()))
+    return FinalResult(State.FAILED, error=error_shown(refused.error.as_final()))
 
 
 def error_shown(error: NetworkError) -> dict[str, Any]:

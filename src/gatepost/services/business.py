@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from gatepost.model import ids
 from gatepost.model.errors import Invalid
-from gatepost.networks.cloud.manage import CloudAccount
+from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig
 

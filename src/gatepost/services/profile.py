@@ -13,8 +13,8 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_list, read_texts, read_url
 from gatepost.model.number_status import changed_connection
 from gatepost.model.problem_collector import ProblemCollector, read_each
-from gatepost.networks.cloud.manage import CloudAccount, NumberState
-from gatepost.networks.cloud.values import items, some
+from gatepost.networks.cloud.business_account import CloudAccount, NumberState
+from gatepost.networks.cloud.json_values import as_dict, as_list
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig, save_connection, save_number
 from gatepost.store.pool import Database
@@ -90,7 +90,7 @@ async def check_health(db: Database, channel: ChannelConfig, business: CloudAcco
 
 def read_health(number: NumberState) -> NumberHealth:
     """Return the state of a number and what keeps it from sending."""
-    entities = items(some(number.details.get("health_status")).get("entities"))
+    entities = as_list(as_dict(number.details.get("health_status")).get("entities"))
     return NumberHealth(
         status=number.status,
         quality=number.quality,
@@ -99,14 +99,14 @@ def read_health(number: NumberState) -> NumberHealth:
         name=number.verified_name,
         name_status=number.name_status,
         can_send=number.can_send,
-        problems=[problem for entity in entities for problem in _problems(some(entity))],
+        problems=[problem for entity in entities for problem in _problems(as_dict(entity))],
     )
 
 
 def _problems(entity: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What keeps a part of the business from sending."""
     about = {"about": entity.get("entity_type"), "can_send": entity.get("can_send_message")}
-    return [about | {"error": error} for error in items(entity.get("errors"))]
+    return [about | {"error": error} for error in as_list(entity.get("errors"))]
 
 
 def check_profile(change: ProfileChange) -> dict[str, Any]:

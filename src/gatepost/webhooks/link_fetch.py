@@ -1,8 +1,8 @@
 """Fetches the file of a customer's link: through the guard, pinned, bounded in time and size.
 
-fetch ─► guard: CheckedUrl ─► GET to a checked address ─► 200, Content-Type, ≤ limit bytes ─► Fetched
+fetch ─► guard: CheckedUrl ─► GET to a checked address ─► 200, Content-Type, ≤ limit bytes ─► FetchedFile
                             │ no redirect, no proxy, no decompression, HTTP/1.1 only
-everything else ────────────┴─► Unfetched: the reason, and whether a retry may help
+everything else ────────────┴─► FetchFailure: the reason, and whether a retry may help
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
 from pyreqwest.response import Response
 
 from gatepost.model.errors import invalid_field
-from gatepost.model.file import Fetched, Unfetched, mime_type
-from gatepost.model.limits import size_words
+from gatepost.model.file import FetchedFile, FetchFailure, mime_type
+from gatepost.model.limits import format_size
 from gatepost.networks.base import CallFailed, NetworkError
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
 from gatepost.webhooks.http_post import explain, pinned_client
@@ -49,7 +49,7 @@ async def fetch_guarded(
     roots: Sequence[bytes] = (),
     user_agent: str = "Gatepost",
     channel: Hashable = None,
-) -> Fetched | Unfetched:
+) -> FetchedFile | FetchFailure:
     """Fetch the file at a URL for a channel, of at most `limit` bytes, within the deadline."""
     try:
         async with asyncio.timeout(deadline):
@@ -59,13 +59,13 @@ async def fetch_guarded(
                 async with request as response:
                     return await _read(response, limit)
     except ForbiddenUrl as error:
-        return Unfetched(error.reason, retry=False)
+        return FetchFailure(error.reason, retry=False)
     except UnresolvedUrl as error:
-        return Unfetched(error.reason, retry=True)
+        return FetchFailure(error.reason, retry=True)
     except (TimeoutError, RequestTimeoutError):
-        return Unfetched(f"The link did not return its file within {deadline:g} s.", retry=True)
+        return FetchFailure(f"The link did not return its file within {deadline:g} s.", retry=True)
     except PyreqwestError as error:
-        return Unfetched(_MESSAGES[explain(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
+        return FetchFailure(_MESSAGES[explain(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
 
 
 @asynccontextmanager
@@ -81,11 +81,11 @@ async def open_network_file(
         yield client
 
 
-async def _read(response: Response, limit: int) -> Fetched | Unfetched:
+async def _read(response: Response, limit: int) -> FetchedFile | FetchFailure:
     if response.status != 200:
         return _refused(response.status)
     if (_header(response, "content-encoding") or "identity").lower() != "identity":
-        return Unfetched("The link returned a compressed response although none was requested.", retry=False)
+        return FetchFailure("The link returned a compressed response although none was requested.", retry=False)
     length = _header(response, "content-length") or ""
     if length.isdigit() and int(length) > limit:
         return _too_large(limit)
@@ -94,17 +94,17 @@ async def _read(response: Response, limit: int) -> Fetched | Unfetched:
         content += chunk
         if len(content) > limit:
             return _too_large(limit)
-    return Fetched(bytes(content), mime_type(_header(response, "content-type")) or UNTYPED)
+    return FetchedFile(bytes(content), mime_type(_header(response, "content-type")) or UNTYPED)
 
 
-def _refused(status: int) -> Unfetched:
+def _refused(status: int) -> FetchFailure:
     if 300 <= status < 400:
-        return Unfetched(f"The link answered with a redirect ({status}); redirects are not followed.", retry=False)
-    return Unfetched(f"The link answered {status} instead of 200.", retry=status >= 500 or status in _RETRYABLE)
+        return FetchFailure(f"The link answered with a redirect ({status}); redirects are not followed.", retry=False)
+    return FetchFailure(f"The link answered {status} instead of 200.", retry=status >= 500 or status in _RETRYABLE)
 
 
-def _too_large(limit: int) -> Unfetched:
-    return Unfetched(f"The file behind the link has more than {size_words(limit)}.", retry=False)
+def _too_large(limit: int) -> FetchFailure:
+    return FetchFailure(f"The file behind the link has more than {format_size(limit)}.", retry=False)
 
 
 def _header(response: Response, name: str) -> str | None:

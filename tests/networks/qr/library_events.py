@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.networks.qr.phone.people import jid
+from gatepost.networks.qr.phone.jids import jid
 from gatepost.networks.qr.phone.protos import e2e, neo
 
 AT = 1_763_200_000

@@ -10,7 +10,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection, serve
 
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.driver_connection import Wire, WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost, Transport
 from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.websocket_driver import dial
 from tests.patience import PATIENCE
@@ -61,7 +61,7 @@ class Scripted:
 
     # -- over a socketpair -----------------------------------------------------------------------------------------
 
-    async def pair(self) -> Wire:
+    async def pair(self) -> Transport:
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=theirs)
         self.connections += 1
@@ -95,7 +95,7 @@ class PairWire:
 
     async def send(self, frame: bytes) -> None:
         if self._writer.is_closing():
-            raise WireGone
+            raise ConnectionLost
         self._writer.write(frame + b"\n")
 
     async def frames(self) -> AsyncIterator[bytes | str]:

@@ -14,14 +14,14 @@ import pytest
 
 from gatepost.networks.qr.child_driver import PROGRAM, spawn
 from gatepost.networks.qr.frames import MAX_FRAME
-from gatepost.networks.qr.phone.by_baileys import news
+from gatepost.networks.qr.phone.by_baileys import events
 from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.engine import Baileys
 from gatepost.networks.qr.phone.by_baileys.node import start
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
 from gatepost.networks.qr.phone.engine import Callbacks, EngineError
-from gatepost.networks.qr.phone.frame_size import CannotCarry, carried
-from gatepost.networks.qr.phone.serve import Server
+from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
+from gatepost.networks.qr.phone.server import Server
 from gatepost.networks.qr.phone.wire import RequestRefused
 from tests.patience import PATIENCE
 
@@ -254,34 +254,34 @@ async def test_devices_are_written_read_and_forgotten(devices: DeviceStore) -> N
     ],
 )
 def test_every_end_has_its_state_and_reason(code: int, words: str, expected: tuple[str, str] | None) -> None:
-    told = news.closed(code, words)
+    told = events.closed(code, words)
     assert (told and (told["state"], told["reason"])) == expected
 
 
 def test_the_brake_on_new_people_is_told_on_and_off() -> None:
     until = 1_763_200_000
-    assert news.lock(True, until + 0.5) == {
+    assert events.lock(True, until + 0.5) == {
         "event": "connection",
         "state": "limited",
         "reason": "time_locked",
         "until": until,
     }
-    assert news.lock(False, None)["state"] == "connected"
-    assert "until" not in news.lock(True, None)
+    assert events.lock(False, None)["state"] == "connected"
+    assert "until" not in events.lock(True, None)
 
 
 def test_labels_of_groups_and_nameless_people_are_left_out() -> None:
-    assert news.labels([{"id": "7", "action": "assigned", "chat": "1-2@g.us"}], 5) == []
-    assert news.people([{"jids": ["1@lid"], "name": "", "username": ""}], 5) == []
-    assert news.people([{"jids": ["1-2@g.us"], "name": "Group", "username": ""}], 5) == []
-    (named,) = news.people([{"jids": ["1@lid"], "name": "", "username": "ada"}], 5)
+    assert events.labels([{"id": "7", "action": "assigned", "chat": "1-2@g.us"}], 5) == []
+    assert events.people([{"jids": ["1@lid"], "name": "", "username": ""}], 5) == []
+    assert events.people([{"jids": ["1-2@g.us"], "name": "Group", "username": ""}], 5) == []
+    (named,) = events.people([{"jids": ["1@lid"], "name": "", "username": "ada"}], 5)
     assert named["person"] == {"lid": "1", "username": "ada"}
-    assert news.receipts([{"id": "A", "chat": "1-2@g.us", "status": "read", "at": 5}]) == []
+    assert events.receipts([{"id": "A", "chat": "1-2@g.us", "status": "read", "at": 5}]) == []
 
 
 def test_an_order_whose_prices_are_not_shown_keeps_its_lines() -> None:
     tea = {"id": "tea", "quantity": 2, "price": 1500, "currency": "USD"}
-    assert news.order_lines({"products": [tea, {"id": "cup", "quantity": 1, "price": None}]}) == [
+    assert events.order_lines({"products": [tea, {"id": "cup", "quantity": 1, "price": None}]}) == [
         {"retailer_id": "tea", "quantity": 2, "price": "1.50", "currency": "USD"},
         {"retailer_id": "cup", "quantity": 1},
     ]
@@ -295,19 +295,19 @@ def frame_of(length: int) -> dict[str, Any]:
 
 
 def test_a_frame_is_carried_up_to_the_limit_and_cut_above() -> None:
-    assert carried(frame_of(MAX_FRAME)) == frame_of(MAX_FRAME)
-    cut = carried(frame_of(MAX_FRAME + 1))
+    assert fit_frame(frame_of(MAX_FRAME)) == frame_of(MAX_FRAME)
+    cut = fit_frame(frame_of(MAX_FRAME + 1))
     assert (cut["type"], cut["id"], cut["seq"], cut["from"]) == ("unsupported", "A", 1, {"lid": "1"})
-    assert len(carried(frame_of(200) | {"from": {"name": "x" * MAX_FRAME}})["from"]["name"]) == 200
+    assert len(fit_frame(frame_of(200) | {"from": {"name": "x" * MAX_FRAME}})["from"]["name"]) == 200
 
 
 def test_a_frame_that_no_gateway_reads_is_not_waited_for() -> None:
     seen = {"event": "receipt", "session": "s", "ids": ["A"], "status": "read", "at": 1}
-    assert carried(seen) == seen
+    assert fit_frame(seen) == seen
     named = {"event": "contact", "session": "s", "person": {"lid": "1", "name": "x" * MAX_FRAME}, "at": 1}
     for wrong in (named, seen | {"at": None}, seen | {"event": "gossip"}):
-        with pytest.raises(CannotCarry):
-            carried(wrong)
+        with pytest.raises(FrameTooLarge):
+            fit_frame(wrong)
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.qr.phone import build, handles, vcards
+from gatepost.networks.qr.phone import build_message, handles, vcards
 from gatepost.networks.qr.phone.by_neonize.store_address import store_address
 from gatepost.networks.qr.phone.engine import Uploaded
-from gatepost.networks.qr.phone.people import jid_of
+from gatepost.networks.qr.phone.jids import jid_of
 from gatepost.networks.qr.phone.protos import e2e
+from gatepost.networks.qr.phone.request_errors import problem, reason_of_end
 from gatepost.networks.qr.phone.translate_message import message as translate_message
-from gatepost.networks.qr.phone.troubles import problem, reason_of_end
 from tests.networks.qr.library_events import ADDRESS, message
 
 TO = jid_of({"phone": "15550003333"})
@@ -59,7 +59,7 @@ def back(said: Any) -> dict[str, Any]:
     ],
 )
 def test_each_type_reads_back_as_it_was(type_: str, content: dict[str, Any]) -> None:
-    frame = back(build.build(type_, content, TO, {}))
+    frame = back(build_message.build(type_, content, TO, {}))
     expected = content | ({"media": {}} if "media" in content else {})
     assert (frame["type"], frame["content"]) == (type_, expected)
     if "media" in content:
@@ -69,7 +69,9 @@ def test_each_type_reads_back_as_it_was(type_: str, content: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("emoji", ["👍", ""])
 def test_a_reaction_is_about_its_target(emoji: str) -> None:
-    said = build.build("reaction", {"reaction": {"emoji": emoji}}, TO, {"target": {"id": "3EB0", "from_me": False}})
+    said = build_message.build(
+        "reaction", {"reaction": {"emoji": emoji}}, TO, {"target": {"id": "3EB0", "from_me": False}}
+    )
     assert said.reactionMessage.key.remoteJID == "15550003333@s.whatsapp.net"
     assert said.reactionMessage.key.fromMe is False
     frame = back(said)
@@ -79,18 +81,20 @@ def test_a_reaction_is_about_its_target(emoji: str) -> None:
 def test_an_answer_shows_what_it_answers() -> None:
     quote = {"id": "3EB0", "from_me": False, "text": "Hello"}
     for type_, content in (("text", {"body": "Hi"}), ("image", {"media": media()})):
-        said = build.build(type_, content, TO, {"quote": quote})
+        said = build_message.build(type_, content, TO, {"quote": quote})
         assert back(said)["quote"] == {"id": "3EB0", "from_me": False}
-    own = build.build("text", {"body": "x"}, TO, {"quote": quote | {"participant": "15550002222@s.whatsapp.net"}})
+    own = build_message.build(
+        "text", {"body": "x"}, TO, {"quote": quote | {"participant": "15550002222@s.whatsapp.net"}}
+    )
     assert own.extendedTextMessage.contextInfo.participant == "15550002222@s.whatsapp.net"
     assert own.extendedTextMessage.contextInfo.quotedMessage.conversation == "Hello"
 
 
 def test_edits_and_deletions_name_their_message() -> None:
-    edited = back(build.edit("3EB0", TO, build.build("text", {"body": "Hi!"}, TO, {}), 1))
+    edited = back(build_message.edit("3EB0", TO, build_message.build("text", {"body": "Hi!"}, TO, {}), 1))
     assert (edited["type"], edited["target"]) == ("edit", "3EB0")
     assert edited["content"] == {"edit": {"type": "text", "content": {"body": "Hi!"}}}
-    revoked = back(build.revoke("3EB0", TO))
+    revoked = back(build_message.revoke("3EB0", TO))
     assert (revoked["type"], revoked["target"]) == ("revoke", "3EB0")
 
 
@@ -109,8 +113,8 @@ def test_edits_and_deletions_name_their_message() -> None:
     ],
 )
 def test_what_cannot_be_built_says_so(type_: str, content: dict[str, Any]) -> None:
-    with pytest.raises(build.CannotBuild):
-        build.build(type_, content, TO, {})
+    with pytest.raises(build_message.UnsupportedContent):
+        build_message.build(type_, content, TO, {})
 
 
 @pytest.mark.parametrize(

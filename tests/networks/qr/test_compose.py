@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.networks.qr.compose import CannotCompose, as_text, link_content
+from gatepost.networks.base import CannotCompose
+from gatepost.networks.qr.compose import as_text, link_content
 
 BUTTONS = {"body": "Ready?", "buttons": [{"id": "y", "title": "Yes"}, {"id": "n", "title": "No"}]}
 LIST = {

@@ -17,7 +17,7 @@ from gatepost.networks.base import CallFailed, ConnectionUpdate, Person, SendUnk
 from gatepost.networks.qr import child_driver
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
 from gatepost.networks.qr.driver import Driver, DriverTimeouts, next_wait
-from gatepost.networks.qr.driver_connection import Wire
+from gatepost.networks.qr.driver_connection import Transport
 from gatepost.networks.qr.frames import Event
 from gatepost.networks.qr.link import Deadlines, Link
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
@@ -93,7 +93,7 @@ async def test_a_driver_that_answers_no_ping_is_left_and_connected_anew() -> Non
 async def test_a_driver_is_connected_again_after_an_error_of_our_own() -> None:
     script, tries = Scripted(), 0
 
-    async def connect() -> Wire:
+    async def connect() -> Transport:
         nonlocal tries
         tries += 1
         if tries == 1:

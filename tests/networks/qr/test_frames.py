@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.frames import FrameAnswer, FrameProblem
+from gatepost.networks.qr.frames import FrameAnswer, FrameError
 from gatepost.networks.qr.line_reader import LineReader
 
 
 def test_unknown_fields_and_events_are_passed_over() -> None:
-    assert frames.read(b'{"re":1,"ok":true,"novelty":{}}') == FrameAnswer(re=1, ok=True)
-    assert frames.read(b'{"event":"novelty","session":"s"}') is None
-    event = frames.read('{"event":"qr","session":"s","code":"2@","seconds":60,"novelty":1}')
+    assert frames.parse_frame(b'{"re":1,"ok":true,"novelty":{}}') == FrameAnswer(re=1, ok=True)
+    assert frames.parse_frame(b'{"event":"novelty","session":"s"}') is None
+    event = frames.parse_frame('{"event":"qr","session":"s","code":"2@","seconds":60,"novelty":1}')
     assert event == frames.QrFrame("s", "2@", 60)
 
 
@@ -31,27 +31,27 @@ def test_unknown_fields_and_events_are_passed_over() -> None:
     ],
 )
 def test_what_cannot_be_read_says_so(raw: bytes) -> None:
-    with pytest.raises(frames.Unreadable):
-        frames.read(raw)
+    with pytest.raises(frames.InvalidFrame):
+        frames.parse_frame(raw)
 
 
 @given(st.binary() | st.text())
 def test_nothing_else_is_raised(raw: bytes | str) -> None:
     try:
-        frames.read(raw)
-    except frames.Unreadable:
+        frames.parse_frame(raw)
+    except frames.InvalidFrame:
         return
 
 
 @pytest.mark.parametrize(
     ("answer", "sure"),
     [
-        (FrameAnswer(1, error=FrameProblem(463)), True),
-        (FrameAnswer(1, error=FrameProblem(0)), False),
-        (FrameAnswer(1, error=FrameProblem(0, sure=True)), True),
-        (FrameAnswer(1, error=FrameProblem(463, sure=False)), False),
-        (FrameAnswer(1, error=FrameProblem(0), sure=True), True),
-        (FrameAnswer(1, error=FrameProblem(429), sure=False), False),
+        (FrameAnswer(1, error=FrameError(463)), True),
+        (FrameAnswer(1, error=FrameError(0)), False),
+        (FrameAnswer(1, error=FrameError(0, sure=True)), True),
+        (FrameAnswer(1, error=FrameError(463, sure=False)), False),
+        (FrameAnswer(1, error=FrameError(0), sure=True), True),
+        (FrameAnswer(1, error=FrameError(429), sure=False), False),
         (FrameAnswer(1), False),
     ],
 )

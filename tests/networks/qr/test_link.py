@@ -28,7 +28,7 @@ from gatepost.networks.base import (
 )
 from gatepost.networks.qr import link as link_module
 from gatepost.networks.qr.driver import Driver, DriverTimeouts
-from gatepost.networks.qr.driver_connection import Wire, WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost, Transport
 from gatepost.networks.qr.frames import MAX_FRAME, MAX_PIECE
 from gatepost.networks.qr.link import Deadlines, Link
 from tests.networks.qr.scripted import PairWire, Scripted, running
@@ -243,7 +243,7 @@ class Tearing(PairWire):
 
     async def send(self, frame: bytes) -> None:
         if b'"op":"send"' in frame:
-            raise WireGone(handed=self.handed)
+            raise ConnectionLost(handed=self.handed)
         await super().send(frame)
 
 
@@ -251,7 +251,7 @@ class Tearing(PairWire):
 async def test_a_wire_that_tears_says_whether_the_message_may_be_through(
     script: Scripted, handed: bool, outcome: type
 ) -> None:
-    async def connect() -> Wire:
+    async def connect() -> Transport:
         wire = await script.pair()
         assert isinstance(wire, PairWire)
         wire.__class__, wire.handed = Tearing, handed  # type: ignore[attr-defined]

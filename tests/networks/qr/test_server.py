@@ -22,14 +22,14 @@ from gatepost.networks.base import (
     Update,
 )
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.driver_connection import Wire
+from gatepost.networks.qr.driver_connection import Transport
 from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
 from gatepost.networks.qr.phone.engine import Callbacks
-from gatepost.networks.qr.phone.people import jid, written
+from gatepost.networks.qr.phone.jids import format_jid, jid
 from gatepost.networks.qr.phone.protos import common, e2e, neo
-from gatepost.networks.qr.phone.serve import Server
+from gatepost.networks.qr.phone.server import Server
 from tests.networks.qr.file_host import FileHost, file_host, seal
 from tests.networks.qr.library_events import SHOP, message, said
 from tests.networks.qr.scripted import PairWire
@@ -88,7 +88,7 @@ class Library:
         )
 
     def send_message(self, to: Any, built: Any) -> Any:
-        self.calls.append(("send", (written(to), built)))
+        self.calls.append(("send", (format_jid(to), built)))
         if self.failure:
             raise self.failure
         self._sent += 1
@@ -118,10 +118,10 @@ class Library:
         )
 
     def mark_read(self, *ids: str, chat: Any, sender: Any, receipt: Enum) -> None:
-        self.calls.append(("read", (*ids, written(chat), receipt.name)))
+        self.calls.append(("read", (*ids, format_jid(chat), receipt.name)))
 
     def send_chat_presence(self, to: Any, state: Enum, media: Enum) -> None:
-        self.calls.append(("typing", (written(to), state.name)))
+        self.calls.append(("typing", (format_jid(to), state.name)))
 
     def PairPhone(self, phone: str, _show: bool, client_type: Enum) -> str:
         return "ABCD-EFGH"
@@ -138,7 +138,7 @@ class Library:
         return [arguments[1] for name, arguments in self.calls if name == "send"][-1]
 
 
-async def wire_to(library: Library) -> Wire:
+async def wire_to(library: Library) -> Transport:
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=theirs)
 

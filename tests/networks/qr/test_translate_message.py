@@ -10,7 +10,7 @@ from gatepost.networks.base import Incoming, Person, RemoteMedia
 from gatepost.networks.qr import frames
 from gatepost.networks.qr.phone.engine import PollVote
 from gatepost.networks.qr.phone.handles import unpack
-from gatepost.networks.qr.phone.people import jid
+from gatepost.networks.qr.phone.jids import jid
 from gatepost.networks.qr.phone.protos import common, e2e
 from gatepost.networks.qr.phone.translate_event import translate
 from gatepost.networks.qr.phone.translate_message import message as translate_message
@@ -225,7 +225,7 @@ def test_each_kind_becomes_its_type_and_content(library: Any, type_: str, conten
 
 def as_update(frame: dict[str, Any]) -> Incoming:
     """The value that the gateway gets, over the protocol itself."""
-    event = frames.read(frames.write({**frame, "session": "ch_1", "seq": 5}))
+    event = frames.parse_frame(frames.encode_frame({**frame, "session": "ch_1", "seq": 5}))
     assert isinstance(event, frames.MessageFrame)
     ((seq, update),) = updates_of(event, "connected")
     assert seq == 5

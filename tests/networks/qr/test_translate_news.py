@@ -9,7 +9,7 @@ from neonize.events import EVENT_TO_INT  # type: ignore[import-untyped]
 from gatepost.networks.base import ConnectionUpdate, ContactUpdate, Incoming, Person, StatusUpdate, Update
 from gatepost.networks.qr import frames
 from gatepost.networks.qr.phone import translate_link
-from gatepost.networks.qr.phone.people import jid, read, written
+from gatepost.networks.qr.phone.jids import format_jid, jid, parse_jid
 from gatepost.networks.qr.phone.protos import history, neo
 from gatepost.networks.qr.phone.translate_event import SILENT, TRANSLATED, translate
 from gatepost.networks.qr.reasons import REASONS
@@ -21,7 +21,7 @@ def updates(event: Any, now: int = AT) -> list[Update]:
     """What the gateway gets of an event, over the protocol itself."""
     found: list[Update] = []
     for frame in translate(event, now):
-        read_frame = frames.read(frames.write({**frame, "session": "ch_1", "seq": 1}))
+        read_frame = frames.parse_frame(frames.encode_frame({**frame, "session": "ch_1", "seq": 1}))
         assert read_frame is not None
         assert not isinstance(read_frame, frames.FrameAnswer)
         found += [update for _, update in updates_of(read_frame, "connecting")]
@@ -207,4 +207,4 @@ def test_a_fresh_link_brings_names_and_pairs() -> None:
 
 @pytest.mark.parametrize("text", ["15550002222:7@s.whatsapp.net", "15550002222@s.whatsapp.net", "77@lid", "1-2@g.us"])
 def test_jids_are_read_as_they_are_written(text: str) -> None:
-    assert written(read(text)) == text
+    assert format_jid(parse_jid(text)) == text

@@ -3,11 +3,11 @@
 from typing import Any
 
 from gatepost.model.content.parts import read_file, read_location, read_product
-from gatepost.model.content.raw import read_raw_components
+from gatepost.model.content.raw_components import read_raw_components
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_unlike, place, plain, read_choice, read_object, read_text, read_texts
-from gatepost.model.limits import limit, most
+from gatepost.model.limits import limit, maximum
 from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.model.template.values import TemplateUse
 
@@ -108,7 +108,7 @@ def _buttons(path: str, value: Any) -> list[dict[str, Any]]:
 def _button(path: str, value: Any) -> dict[str, Any]:
     given = read_object(path, value, ("index",), tuple(_GIFTS))
     index, gifts = given.pop("index"), given
-    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < most("template.buttons"):
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < maximum("template.buttons"):
         raise invalid_field(place(path, "index"), "must be the place of the button in the template, counted from 0")
     if len(gifts) != 1:
         raise invalid_field(path, f"needs index and one of {', '.join(_GIFTS)}")

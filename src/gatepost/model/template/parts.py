@@ -4,7 +4,7 @@ from typing import Any
 
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable_all, place, read_choice, read_object, read_text
-from gatepost.model.limits import limit, most
+from gatepost.model.limits import limit, maximum
 from gatepost.model.template.examples import check_examples
 from gatepost.model.template.values import word
 from gatepost.model.template.variables import check_setting, check_variables, variables_of
@@ -67,5 +67,5 @@ def read_components(path: str, value: Any) -> list[Any]:
     """The list of components, which has at least one."""
     if not isinstance(value, list) or not value:
         raise invalid_field(path, "must be a list of components, with at least one of type BODY")
-    check_storable_all(path, value, most("template.depth"))
+    check_storable_all(path, value, maximum("template.depth"))
     return value

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.model.template.needs import given_by, needs_of
+from gatepost.model.template.slots import given_by, needs_of
 from gatepost.model.template.use import mismatch
 from gatepost.model.template.values import Template, TemplateUse, buttons_of, word
 from gatepost.model.template.variables import fill

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from gatepost.model.errors import Invalid, invalid_field
-from gatepost.model.limits import limit, most
-from gatepost.model.template.needs import FIXED, REQUIRED, Slots, given_by, needs_of
+from gatepost.model.limits import limit, maximum
+from gatepost.model.template.slots import FIXED, REQUIRED, Slots, given_by, needs_of
 from gatepost.model.template.values import Template, TemplateUse
 from gatepost.model.template.variables import fill
 
@@ -116,7 +116,7 @@ def _check_length(template: Template, needs: Slots, given: Slots) -> None:
     body = template.component("BODY") or {}
     names = [name if name is not None else str(i + 1) for i, name in enumerate(given.body)]
     length, row = len(fill(body.get("text") or "", dict(zip(names, given.texts, strict=True)))), limit("template.body")
-    if needs.body and length > most("template.body"):
+    if needs.body and length > maximum("template.body"):
         raise mismatch("template.variables", f"filled in, the text may have {row.words()}, but has {length:,}")
 
 

@@ -11,8 +11,17 @@ from typing import Any
 
 from gatepost.networks.base import NumberUpdate, TemplateUpdate, Update
 from gatepost.networks.cloud import errors
-from gatepost.networks.cloud.statuses import read_error
-from gatepost.networks.cloud.values import items, kept, name_of, number, phone, present, some, text
+from gatepost.networks.cloud.json_values import (
+    as_dict,
+    as_id,
+    as_list,
+    as_number,
+    as_phone,
+    as_str,
+    limit_depth,
+    without_none,
+)
+from gatepost.networks.cloud.statuses import parse_error
 
 _HIGH_THROUGHPUT = 1000
 _TIER = re.compile(r"(?:TIER_)?([0-9]{1,9})(K|M)?")
@@ -36,14 +45,14 @@ def tier(value: Any) -> int | None:
     return int(found[1]) * _TIMES[found[2]] or None if found else None
 
 
-def read_errors(value: Value) -> list[Update]:
+def parse_errors(value: Value) -> list[Update]:
     """Troubles of the number or its account that belong to no message."""
-    found = [read_error([error]) for error in items(value.get("errors"))]
+    found = [parse_error([error]) for error in as_list(value.get("errors"))]
     return [
         NumberUpdate(
             "error",
-            details=present(code=error.code, title=error.title, details=error.details, advice=error.advice),
-            reaction=errors.look_up(error.code)[0] if error.advice else None,
+            details=without_none(code=error.code, title=error.title, details=error.details, advice=error.advice),
+            reaction=errors.reaction_to(error.code)[0] if error.advice else None,
         )
         for error in found
         if error
@@ -54,10 +63,10 @@ def read_errors(value: Value) -> list[Update]:
 
 
 def _template(value: Value, **changes: Any) -> TemplateUpdate:
-    network_id, name = name_of(value.get("message_template_id")), name_of(value.get("message_template_name"), 512)
+    network_id, name = as_id(value.get("message_template_id")), as_id(value.get("message_template_name"), 512)
     if network_id is None or name is None:
         raise ValueError("a template must have an id and a name")
-    language = text(value.get("message_template_language"), 32) or ""
+    language = as_str(value.get("message_template_language"), 32) or ""
     return TemplateUpdate(network_id, name, language.replace("-", "_"), **changes)
 
 
@@ -71,14 +80,14 @@ def _template_status(field: str, value: Value) -> list[Update]:
 
 def _reason(value: Value) -> str | None:
     """Why, in the network's words: of a rejection, or the kind of a pause."""
-    rejection, other = some(value.get("rejection_info")), some(value.get("other_info"))
+    rejection, other = as_dict(value.get("rejection_info")), as_dict(value.get("other_info"))
     reason = _word(value.get("reason"))
     told = [
         None if reason == "NONE" else reason,
-        text(rejection.get("reason"), 1000),
-        text(rejection.get("recommendation"), 1000),
+        as_str(rejection.get("reason"), 1000),
+        as_str(rejection.get("recommendation"), 1000),
         _word(other.get("title")),
-        text(other.get("description"), 1000),
+        as_str(other.get("description"), 1000),
     ]
     return ": ".join(dict.fromkeys(word for word in told if word)) or None
 
@@ -90,7 +99,7 @@ def _template_quality(field: str, value: Value) -> list[Update]:
 def _template_category(field: str, value: Value) -> list[Update]:
     """In both forms `new_category` is what holds now; a change to come is told beside it."""
     changed: list[Update] = [_template(value, category=_word(value.get("new_category")))]
-    coming = [NumberUpdate(field, details=kept(value))] if value.get("correct_category") else []
+    coming = [NumberUpdate(field, details=limit_depth(value))] if value.get("correct_category") else []
     return changed + coming
 
 
@@ -123,7 +132,7 @@ def _limit(value: Value) -> int | None:
 
 
 def _account(field: str, value: Value) -> list[Update]:
-    banned = _BANNED.get(_word(some(value.get("ban_info")).get("waba_ban_state")) or "")
+    banned = _BANNED.get(_word(as_dict(value.get("ban_info")).get("waba_ban_state")) or "")
     return [NumberUpdate(_word(value.get("event")) or field, banned=banned, details=_details(field, value))]
 
 
@@ -134,27 +143,27 @@ def _told(field: str, value: Value) -> list[Update]:
 
 def _preferences(field: str, value: Value) -> list[Update]:
     """Which kinds of messages people wish to get, or no longer."""
-    found = [_preference(some(one)) for one in items(value.get("user_preferences"))]
+    found = [_preference(as_dict(one)) for one in as_list(value.get("user_preferences"))]
     wishes = [one for one in found if one["person"] and "value" in one]
     return [NumberUpdate(field, details={"preferences": wishes})] if wishes else []
 
 
 def _preference(one: Value) -> Value:
-    return present(
-        person=present(phone=phone(one.get("wa_id")), user_id=name_of(one.get("user_id"))),
+    return without_none(
+        person=without_none(phone=as_phone(one.get("wa_id")), user_id=as_id(one.get("user_id"))),
         category=_word(one.get("category")),
         value=_word(one.get("value")),
-        detail=text(one.get("detail"), 1000),
-        timestamp=number(one.get("timestamp")),
+        detail=as_str(one.get("detail"), 1000),
+        timestamp=as_number(one.get("timestamp")),
     )
 
 
 def _details(field: str, value: Value) -> Value:
-    return {"field": field} | some(kept(value))
+    return {"field": field} | as_dict(limit_depth(value))
 
 
 def _word(value: Any) -> str | None:
-    return text(value, _WORD_MOST)
+    return as_str(value, _WORD_MOST)
 
 
 Reader = Callable[[str, Value], list[Update]]

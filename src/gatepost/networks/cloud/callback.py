@@ -18,11 +18,11 @@ import msgspec
 from gatepost.model.json_parts import parts_within
 from gatepost.networks.base import Update
 from gatepost.networks.cloud import account_updates
-from gatepost.networks.cloud.messages import read_echo, read_message
-from gatepost.networks.cloud.people import CallbackContacts
-from gatepost.networks.cloud.statuses import read_status
-from gatepost.networks.cloud.values import digits, flattened, name_of, parse, some
-from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.cloud.callback_contacts import CallbackContacts
+from gatepost.networks.cloud.json_values import as_dict, as_id, digits, flatten, parse
+from gatepost.networks.cloud.messages import parse_echo, parse_message
+from gatepost.networks.cloud.statuses import parse_status
+from gatepost.networks.json_cleanup import clean_json
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
 _DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
@@ -99,7 +99,7 @@ def token_ok(verify_token: str, given: str | None) -> bool:
     return hmac.compare_digest(verify_token.encode(), (given or "").encode("utf-8", "replace"))
 
 
-def read_updates(
+def parse_updates(
     body: bytes, phone_number_id: str, waba_id: str | None = None, phone: str | None = None
 ) -> tuple[list[Update], int]:
     """The updates that concern this number or its account, and how many could not be read.
@@ -109,9 +109,9 @@ def read_updates(
     if not parts_within(body, PARTS_MAX, _DEPTH):
         raise BadCallback(f"it has more than {PARTS_MAX:,} entries and updates")
     reading = _Reading(phone_number_id, waba_id, phone)
-    for entry in _decode(reading, cleaned(body)):
+    for entry in _decode(reading, clean_json(body)):
         for change in entry.changes:
-            reading.attempt(_read_change, reading, name_of(entry.id) or "", change)
+            reading.attempt(_read_change, reading, as_id(entry.id) or "", change)
     return reading.updates, reading.unread
 
 
@@ -140,7 +140,7 @@ def _decode(reading: _Reading, body: bytes) -> list[_Entry]:
     try:
         return _decode_callback(body).entry
     except RecursionError:
-        body = flattened(body)
+        body = flatten(body)
     except _UNREADABLE:
         pass
     try:
@@ -198,17 +198,17 @@ def _salvaged_value(reading: _Reading, parts: dict[str, msgspec.Raw]) -> _Value:
 def _read_value(reading: _Reading, value: _Value) -> None:
     for raw in value.statuses:
         try:  # as `attempt`, without its detour: most updates come by here
-            reading.updates.append(read_status(raw))
+            reading.updates.append(parse_status(raw))
         except _UNREADABLE:
             reading.unread += 1
     if value.messages or value.message_echoes:
         contacts = _contacts(value.contacts)
         for raw in value.messages:
-            reading.attempt(read_message, bytes(raw), contacts)
+            reading.attempt(parse_message, bytes(raw), contacts)
         for raw in value.message_echoes:
-            reading.attempt(read_echo, bytes(raw), contacts)
+            reading.attempt(parse_echo, bytes(raw), contacts)
     if value.errors is not _NONE:
-        reading.attempt(lambda: account_updates.read_errors({"errors": parse(bytes(value.errors))}))
+        reading.attempt(lambda: account_updates.parse_errors({"errors": parse(bytes(value.errors))}))
 
 
 def _contacts(raw: msgspec.Raw) -> CallbackContacts:
@@ -229,7 +229,7 @@ def _read_news(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Upd
         written = digits(value.get("display_phone_number"))
         ours = reading.waba_id in (None, waba_id) and (not written or reading.phone in (None, written))
     elif reader := account_updates.OF_METADATA.get(change.field):
-        ours = some(value.get("metadata")).get("phone_number_id") == reading.phone_number_id
+        ours = as_dict(value.get("metadata")).get("phone_number_id") == reading.phone_number_id
     else:
         reading.unread += 1
         return ()
@@ -238,5 +238,5 @@ def _read_news(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Upd
 
 def _not_of_another(reading: _Reading, value: dict[str, Any]) -> bool:
     """An alert may name the one number that it is about."""
-    named = value.get("entity_type") == "PHONE_NUMBER" and name_of(value.get("entity_id"))
+    named = value.get("entity_type") == "PHONE_NUMBER" and as_id(value.get("entity_id"))
     return not named or named == reading.phone_number_id

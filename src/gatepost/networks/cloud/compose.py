@@ -12,16 +12,12 @@ from typing import Any
 import msgspec
 
 from gatepost.model.person import USER
-from gatepost.networks.base import Outgoing
+from gatepost.networks.base import CannotCompose, Outgoing
 from gatepost.networks.cloud import compose_template
 from gatepost.networks.cloud.callback_data import pack
 
 Content = dict[str, Any]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-
-
-class Unwritable(Exception):
-    """The content lacks what the network needs, or its type has no form there."""
 
 
 def request_body(message: Outgoing) -> dict[str, Any]:
@@ -43,11 +39,11 @@ def request_body(message: Outgoing) -> dict[str, Any]:
 def _part(message: Outgoing) -> tuple[str, Any]:
     writer = _WRITERS.get(message.type)
     if writer is None:
-        raise Unwritable(f"there is no message of type {message.type} on this network")
+        raise CannotCompose(f"there is no message of type {message.type} on this network")
     try:
         return writer(message, _decode(message.content))
     except (KeyError, TypeError, AttributeError, ValueError, msgspec.MsgspecError) as error:
-        raise Unwritable(f"{type(error).__name__}: {error}") from error
+        raise CannotCompose(f"{type(error).__name__}: {error}") from error
 
 
 # -- plain types -------------------------------------------------------------------------------------------------------
@@ -86,12 +82,12 @@ def _contacts(message: Outgoing, content: Content) -> tuple[str, list[Content]]:
 
 def _reaction(message: Outgoing, content: Content) -> tuple[str, Content]:
     if message.target is None:
-        raise Unwritable("a reaction needs the message that it is about")
+        raise CannotCompose("a reaction needs the message that it is about")
     return "reaction", {"message_id": message.target.network_id, "emoji": content["reaction"]["emoji"]}
 
 
 def _template(message: Outgoing, content: Content) -> tuple[str, Content]:
-    return "template", compose_template.write(content["template"], lambda media: _file_ref(message, media))
+    return "template", compose_template.template_payload(content["template"], lambda media: _file_ref(message, media))
 
 
 # -- interactive types -------------------------------------------------------------------------------------------------

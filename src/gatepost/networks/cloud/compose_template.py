@@ -19,7 +19,7 @@ _FILES = frozenset({"image", "video", "document", "gif"})
 _OURS = "med_"
 
 
-def write(template: Part, file_ref: FileRef) -> Part:
+def template_payload(template: Part, file_ref: FileRef) -> Part:
     """The sub-object of a template send."""
     written: Part = {"name": template["name"], "language": {"code": template["language"]}}
     raw = template.get("components")

@@ -44,19 +44,21 @@ _SINGLE = {entry.first: entry for entry in _ENTRIES if entry.first == entry.last
 _RANGES = [entry for entry in _ENTRIES if entry.first != entry.last]
 
 
-def table() -> tuple[ErrorEntry, ...]:
+def entries() -> tuple[ErrorEntry, ...]:
     """Return every entry of the table, by code."""
     return _ENTRIES
 
 
-def find(code: int) -> ErrorEntry | None:
+def find_entry(code: int) -> ErrorEntry | None:
     """Return the entry of a code. A single code takes precedence over a range."""
     return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
 
 
-def look_up(code: int, http_status: int | None = None, *, transient: bool = False) -> tuple[ErrorReaction, str | None]:
+def reaction_to(
+    code: int, http_status: int | None = None, *, transient: bool = False
+) -> tuple[ErrorReaction, str | None]:
     """Return the reaction to an error and the advice. A code that is not in the table is decided by its HTTP status."""
-    if entry := find(code):
+    if entry := find_entry(code):
         return entry.reaction, entry.advice
     return ErrorReaction.RETRY if transient else by_status(http_status), None
 
@@ -67,9 +69,9 @@ def by_status(http_status: int | None) -> ErrorReaction:
     return ErrorReaction.RETRY if passing else ErrorReaction.FINAL
 
 
-def explained(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
+def with_advice(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
     """Return the network's error with our advice. A subcode in the table takes precedence: it is more specific."""
-    entry = (find(subcode) if subcode else None) or find(code)
+    entry = (find_entry(subcode) if subcode else None) or find_entry(code)
     advice = (entry.advice, entry.failed) if entry else ()
     return NetworkError(code, title, details, *advice)
 

@@ -15,7 +15,7 @@ from pyreqwest.request import RequestBuilder
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.file_hosts import FileHosts, read_url, same_origin
-from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.json_cleanup import clean_json
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
@@ -61,21 +61,21 @@ def never_connected(error: PyreqwestError) -> bool:
     return any(cause["message"] == "client error (Connect)" for cause in causes or ())
 
 
-def read_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction] | None:
+def parse_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction] | None:
     """The network's no in its own words, and what it asks for; None when there are no such words."""
     try:
-        error = _decode_refusal(cleaned(body)).error
+        error = _decode_refusal(clean_json(body)).error
     except UNREADABLE:
         return None
     data = error.error_data
     details = (data.details if isinstance(data, _ErrorData) else data) or error.error_user_msg
-    reaction, _ = errors.look_up(error.code, status, transient=error.is_transient is True)
-    return errors.explained(error.code, error.message, details, error.error_subcode), reaction
+    reaction, _ = errors.reaction_to(error.code, status, transient=error.is_transient is True)
+    return errors.with_advice(error.code, error.message, details, error.error_subcode), reaction
 
 
 def failure(status: int, body: bytes) -> CallFailed:
     """A refusal of a call, and whether the same call may succeed later."""
-    found = read_refusal(status, body)
+    found = parse_refusal(status, body)
     if found is None:
         words = NetworkError(status, f"The network answered HTTP {status}")
         return CallFailed(words, retry=errors.by_status(status) is ErrorReaction.RETRY, status=status)
@@ -158,7 +158,7 @@ class Graph:
         if not 200 <= response.status < 300:
             raise failure(response.status, body)
         try:
-            return _decode_object(cleaned(body))
+            return _decode_object(clean_json(body))
         except UNREADABLE:
             words = NetworkError(0, f"The network answered {response.status} with something that is no JSON object")
             raise CallFailed(words, retry=True, status=response.status) from None

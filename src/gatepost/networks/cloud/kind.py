@@ -5,9 +5,9 @@ from functools import partial
 import msgspec
 
 from gatepost.model.capabilities import Capabilities
+from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import make_client
-from gatepost.networks.cloud.manage import CloudAccount
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts

@@ -14,7 +14,7 @@ from pyreqwest.response import Response
 
 from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
 from gatepost.networks.cloud.graph import Graph, failure, lost
-from gatepost.networks.cloud.values import hex_digest, name_of, text
+from gatepost.networks.cloud.json_values import as_id, as_str, hex_digest
 
 _SECONDS = 120.0  # for a file of 100 MB on a slow line
 _EXPIRED = (400, 401, 403, 404, 410)  # what the file's address may answer once it is too old
@@ -35,7 +35,7 @@ async def upload(graph: Graph, number: str, content: bytes, mime_type: str, file
     part = PartBuilder.from_bytes(content).mime(mime_type).file_name(filename or "file")
     form = FormBuilder().text("messaging_product", "whatsapp").text("type", mime_type).part("file", part)
     answer = await graph.post_form(number, "media", form=form, seconds=_SECONDS)
-    handle = name_of(answer.get("id"))
+    handle = as_id(answer.get("id"))
     if handle is None:
         raise CallFailed(NetworkError(0, "The network took the file without naming it"), retry=True, status=200)
     return handle
@@ -44,13 +44,13 @@ async def upload(graph: Graph, number: str, content: bytes, mime_type: str, file
 async def address(graph: Graph, number: str, handle: str) -> FileAddress:
     """Where the network keeps a file."""
     found = await graph.get(handle, query={"phone_number_id": number})
-    url = text(found.get("url"), 4096)
+    url = as_str(found.get("url"), 4096)
     if url is None:
         raise CallFailed(NetworkError(0, "The network does not say where the file is"), retry=True, status=200)
     size = str(found.get("file_size", ""))
     return FileAddress(
         url,
-        text(found.get("mime_type"), 256) or "application/octet-stream",
+        as_str(found.get("mime_type"), 256) or "application/octet-stream",
         hex_digest(found.get("sha256")),
         int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None,
     )

@@ -6,30 +6,30 @@ from typing import Any
 import msgspec
 
 from gatepost.networks.base import ContactUpdate, Incoming, Person, Update
-from gatepost.networks.cloud.people import CallbackContacts
-from gatepost.networks.cloud.read_content import ReadContent, read_content
-from gatepost.networks.cloud.values import kept, moment, name_of, needed, parse, present, some
+from gatepost.networks.cloud.callback_contacts import CallbackContacts
+from gatepost.networks.cloud.incoming_content import IncomingContent, parse_content
+from gatepost.networks.cloud.json_values import as_dict, as_id, as_time, limit_depth, parse, require_id, without_none
 
 MESSAGE_MAX = 512 * 1024  # bytes of a message that is read; of a larger one only its head is
 _TOO_LARGE = [{"code": 0, "title": "The message is too large to be read"}]
 _encode = msgspec.json.Encoder().encode
 
 
-def read_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
+def parse_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
     """One message; with news of the person, when their number or id has changed."""
     message = _object(raw)
     person = contacts.person(message.get("from"), message.get("from_user_id"))
-    read = read_content(message, raw)
+    read = parse_content(message, raw)
     incoming = _incoming(message, person, read)
     news = _news(person, incoming.at, read.content["system"]) if read.type == "system" else None
     return [incoming, news] if news else [incoming]
 
 
-def read_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
+def parse_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
     """One message that the business sent from its own phone."""
     message = _object(raw)
     person = contacts.person(message.get("to"), message.get("to_user_id"))
-    incoming = _incoming(message, person, read_content(message, raw))
+    incoming = _incoming(message, person, parse_content(message, raw))
     return [msgspec.structs.replace(incoming, from_me=True)]
 
 
@@ -58,34 +58,34 @@ def _object(raw: bytes) -> dict[str, Any]:
     return message
 
 
-def _incoming(message: dict[str, Any], person: Person, read: ReadContent) -> Incoming:
-    context = some(message.get("context"))
+def _incoming(message: dict[str, Any], person: Person, read: IncomingContent) -> Incoming:
+    context = as_dict(message.get("context"))
     return Incoming(
-        network_id=needed(message.get("id")),
+        network_id=require_id(message.get("id")),
         person=person,
         type=read.type,
         content=_encode(read.content).decode(),
-        at=moment(message.get("timestamp")),
-        reply_to=name_of(context.get("id")),
+        at=as_time(message.get("timestamp")),
+        reply_to=as_id(context.get("id")),
         target=read.target,
-        context=_context(context, some(message.get("referral"))) or None,
+        context=_context(context, as_dict(message.get("referral"))) or None,
         media=read.media,
     )
 
 
 def _context(context: dict[str, Any], referral: dict[str, Any]) -> dict[str, Any]:
-    product = some(context.get("referred_product"))
-    return present(
+    product = as_dict(context.get("referred_product"))
+    return without_none(
         forwarded=True if context.get("forwarded") is True else None,
         frequently_forwarded=True if context.get("frequently_forwarded") is True else None,
         referred_product=_product(product) or None,
-        referral=kept(referral) or None,
+        referral=limit_depth(referral) or None,
     )
 
 
 def _product(product: dict[str, Any]) -> dict[str, Any]:
-    return present(
-        catalog_id=name_of(product.get("catalog_id")), retailer_id=name_of(product.get("product_retailer_id"))
+    return without_none(
+        catalog_id=as_id(product.get("catalog_id")), retailer_id=as_id(product.get("product_retailer_id"))
     )
 
 

@@ -7,6 +7,7 @@ from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError
 
 from gatepost.networks.base import (
+    CannotCompose,
     ErrorReaction,
     NetworkError,
     Outgoing,
@@ -19,13 +20,13 @@ from gatepost.networks.base import (
     SendUnknown,
 )
 from gatepost.networks.cloud import errors, media
-from gatepost.networks.cloud.compose import Unwritable, request_body
+from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.cloud.file_hosts import FileHosts
-from gatepost.networks.cloud.graph import UNREADABLE, Graph, make_client, never_connected, read_refusal
-from gatepost.networks.cloud.values import needed
-from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.cloud.graph import UNREADABLE, Graph, make_client, never_connected, parse_refusal
+from gatepost.networks.cloud.json_values import require_id
+from gatepost.networks.json_cleanup import clean_json
 
-__all__ = ["CloudNetwork", "make_client", "read_answer"]
+__all__ = ["CloudNetwork", "make_client", "parse_answer"]
 
 _MAYBE_TAKEN = (502, 504)  # a proxy on the way gave up: the message may be through
 _HELD = "held_for_quality_assessment"
@@ -69,7 +70,7 @@ class CloudNetwork:
         """Posts one message. What cannot be told for sure is `SendUnknown`, never a guess."""
         try:
             body = _encode(request_body(message))
-        except Unwritable as error:
+        except CannotCompose as error:
             words = NetworkError(0, "The message has no form on this network", str(error))
             return SendRefused(words, ErrorReaction.FINAL)
         request = self._client.post(self._url).headers(self._headers).body_bytes(body)
@@ -80,7 +81,7 @@ class CloudNetwork:
             if never_connected(error):
                 return SendNotMade(f"The network cannot be reached: {error.message}")
             return SendUnknown(f"The network's answer was lost: {error.message}")
-        return read_answer(response.status, answer)
+        return parse_answer(response.status, answer)
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
         """Shows a person that their message was read, and that an answer is being written."""
@@ -105,19 +106,19 @@ class CloudNetwork:
         """Connections belong to the process's client, which closes them."""
 
 
-def read_answer(status: int, body: bytes) -> Receipt:
+def parse_answer(status: int, body: bytes) -> Receipt:
     """What the network's answer means."""
     if 200 <= status < 300:
         try:
-            answer = _decode_answer(cleaned(body))
+            answer = _decode_answer(clean_json(body))
             taken = answer.messages[0]
-            return SendAccepted(needed(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
+            return SendAccepted(require_id(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
         except (*UNREADABLE, IndexError, ValueError):
             return SendUnknown(f"The network answered {status} without a message id")
-    refusal = read_refusal(status, body)
+    refusal = parse_refusal(status, body)
     if refusal is None:
         return _without_words(status)
-    entry = errors.find(refusal[0].code)
+    entry = errors.find_entry(refusal[0].code)
     return SendRefused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else SendRefused(*refusal)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from gatepost.networks.base import NetworkError, StatusUpdate
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.callback_data import unpack
-from gatepost.networks.cloud.values import items, kept, moment, needed, parse, some, text
+from gatepost.networks.cloud.json_values import as_dict, as_list, as_str, as_time, limit_depth, parse, require_id
 
 
 class _Status(msgspec.Struct):
@@ -23,7 +23,7 @@ class _Status(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Status).decode
 
 
-def read_status(raw: msgspec.Raw) -> StatusUpdate:
+def parse_status(raw: msgspec.Raw) -> StatusUpdate:
     """One status; what is odd about its extras costs only them."""
     try:
         status = _decode(raw)
@@ -31,28 +31,28 @@ def read_status(raw: msgspec.Raw) -> StatusUpdate:
         status = msgspec.convert(parse(bytes(raw)), _Status)
     data = status.biz_opaque_callback_data
     ours = unpack(data) if isinstance(data, str) else None
-    error = read_error(status.errors) if status.errors else None
+    error = parse_error(status.errors) if status.errors else None
     return StatusUpdate(
-        network_id=needed(status.id),
+        network_id=require_id(status.id),
         status=status.status,
-        at=moment(status.timestamp),
+        at=as_time(status.timestamp),
         message_id=ours[0] if ours else None,
         attempt=ours[1] if ours else None,
-        error=error.when_over() if error else None,
-        pricing=kept(status.pricing) if isinstance(status.pricing, dict) else None,
-        conversation=kept(status.conversation) if isinstance(status.conversation, dict) else None,
-        reaction=errors.look_up(error.code)[0] if error and error.advice and status.status == "failed" else None,
+        error=error.as_final() if error else None,
+        pricing=limit_depth(status.pricing) if isinstance(status.pricing, dict) else None,
+        conversation=limit_depth(status.conversation) if isinstance(status.conversation, dict) else None,
+        reaction=errors.reaction_to(error.code)[0] if error and error.advice and status.status == "failed" else None,
     )
 
 
-def read_error(found: Any) -> NetworkError | None:
+def parse_error(found: Any) -> NetworkError | None:
     """The first of the errors that the network lists, with our advice."""
-    error = next((error for error in items(found) if isinstance(error, dict)), None)
+    error = next((error for error in as_list(found) if isinstance(error, dict)), None)
     if error is None:
         return None
     code = error.get("code")
-    title = text(error.get("title"), 1000) or text(error.get("message"), 1000) or ""
-    details = text(some(error.get("error_data")).get("details"), 4000)
+    title = as_str(error.get("title"), 1000) or as_str(error.get("message"), 1000) or ""
+    details = as_str(as_dict(error.get("error_data")).get("details"), 4000)
     if not isinstance(code, int) or not 0 <= code < 2**31:
         return NetworkError(0, title, details)
-    return errors.explained(code, title, details)
+    return errors.with_advice(code, title, details)

@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.driver_connection import WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost
 from gatepost.networks.qr.line_reader import LineReader
 
 log = structlog.get_logger()
@@ -49,7 +49,7 @@ def environment(devices: Devices, ours: Mapping[str, str]) -> dict[str, str]:
     return {name: ours[name] for name in names if name in ours} | about
 
 
-class ChildWire:
+class ChildTransport:
     """Frames as lines over a socket to a process of ours."""
 
     def __init__(
@@ -64,12 +64,12 @@ class ChildWire:
 
     async def send(self, frame: bytes) -> None:
         if self._writer.is_closing() or self._process.returncode is not None:
-            raise WireGone
+            raise ConnectionLost
         self._writer.write(frame + b"\n")
         try:
             await self._writer.drain()
         except OSError:
-            raise WireGone(handed=True) from None
+            raise ConnectionLost(handed=True) from None
 
     async def frames(self) -> AsyncIterator[bytes | str]:
         with suppress(OSError):
@@ -93,7 +93,7 @@ class ChildWire:
         log.info("driver of links ended", pid=self.pid, code=code)
 
 
-async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildWire:
+async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildTransport:
     """Starts the child with one end of a socket pair, whose number is its last argument."""
     ours, theirs = socket.socketpair()
     try:
@@ -116,7 +116,7 @@ async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildWire:
     ours.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=ours)
     log.info("driver of links started", pid=process.pid)
-    return ChildWire(process, reader, writer)
+    return ChildTransport(process, reader, writer)
 
 
 async def _log_output(process: asyncio.subprocess.Process) -> None:
@@ -137,7 +137,7 @@ class ChildDriver(Driver):
         self._program = program
         self.pid: int | None = None  # of the child as it is now
 
-    async def _spawn(self) -> ChildWire:
+    async def _spawn(self) -> ChildTransport:
         wire = await spawn(self._program, environment(self._devices, os.environ))
         self.pid = wire.pid
         return wire

@@ -2,14 +2,12 @@
 
 from typing import Any
 
+from gatepost.networks.base import CannotCompose
+
 CHOICES = frozenset({"buttons", "list", "cta_url"})
 _FILES = frozenset({"image", "video", "audio", "document", "sticker"})
 
 Content = dict[str, Any]
-
-
-class CannotCompose(Exception):
-    """The message cannot go over a link; the text says why."""
 
 
 def link_content(type_: str, content: Content, media: dict[str, str]) -> tuple[str, Content]:

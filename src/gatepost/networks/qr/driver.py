@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from gatepost.background import Loop
-from gatepost.networks.qr.driver_connection import DriverConnection, Wire, WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost, DriverConnection, Transport
 from gatepost.networks.qr.link import Deadlines, Link
 
 log = structlog.get_logger()
@@ -40,7 +40,7 @@ class Driver:
 
     def __init__(
         self,
-        connect: Callable[[], Awaitable[Wire]],
+        connect: Callable[[], Awaitable[Transport]],
         *,
         health: DriverTimeouts | None = None,
         deadlines: Deadlines | None = None,
@@ -85,12 +85,12 @@ class Driver:
         started = loop.time()
         try:
             await self._live(await self._connect())
-        except (OSError, WireGone, TimeoutError) as error:
+        except (OSError, ConnectionLost, TimeoutError) as error:
             log.warning("driver of links not reached", error=str(error))
         self._waited = next_wait(self._waited, loop.time() - started, self._health)
         await self._sleep(self._waited)
 
-    async def _live(self, wire: Wire) -> None:
+    async def _live(self, wire: Transport) -> None:
         self._line = DriverConnection(wire)
         self._up.set()
         reading = asyncio.create_task(self._line.run())
@@ -114,6 +114,6 @@ class Driver:
                     with line.call() as call:
                         await call.send("ping")
                         await call.answer()
-            except (TimeoutError, WireGone):
+            except (TimeoutError, ConnectionLost):
                 log.warning("driver of links does not answer")
                 return

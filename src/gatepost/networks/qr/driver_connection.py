@@ -19,7 +19,7 @@ from gatepost.networks.qr import frames
 log = structlog.get_logger()
 
 
-class WireGone(Exception):
+class ConnectionLost(Exception):
     """The other end is gone. `handed` tells whether what was being sent may have reached it."""
 
     def __init__(self, reason: str = "The driver of the link went away.", *, handed: bool = False) -> None:
@@ -27,7 +27,7 @@ class WireGone(Exception):
         self.handed = handed
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     """A way to carry frames to a driver and back."""
 
     async def send(self, frame: bytes) -> None:
@@ -67,14 +67,14 @@ class PendingCall:
         """The next answer."""
         answer = await self.answers.get()
         if answer is None:
-            raise WireGone(handed=self.handed)
+            raise ConnectionLost(handed=self.handed)
         return answer
 
 
 class DriverConnection:
     """Routes what travels over one wire."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Transport) -> None:
         self._wire = wire
         self._refs = count(1)
         self._calls: dict[int, PendingCall] = {}
@@ -86,7 +86,7 @@ class DriverConnection:
     def call(self) -> Iterator[PendingCall]:
         """A request that is under way inside the block."""
         if self.gone:
-            raise WireGone
+            raise ConnectionLost
         ref = next(self._refs)
         call = self._calls[ref] = PendingCall(self, ref)
         try:
@@ -96,11 +96,11 @@ class DriverConnection:
 
     async def put(self, frame: dict[str, Any], call: PendingCall | None = None) -> None:
         """Sends one frame; notes on its call whether it may have arrived."""
-        raw = frames.write(frame)
+        raw = frames.encode_frame(frame)
         if len(raw) > frames.MAX_FRAME:
             raise ValueError(f"A frame of {len(raw)} bytes is more than the {frames.MAX_FRAME} that a link carries.")
         if self.gone:
-            raise WireGone
+            raise ConnectionLost
         await self._wire.send(raw)
         if call:
             call.handed = True
@@ -129,8 +129,8 @@ class DriverConnection:
 
     def _route(self, raw: bytes | str) -> None:
         try:
-            frame = frames.read(raw)
-        except frames.Unreadable as error:
+            frame = frames.parse_frame(raw)
+        except frames.InvalidFrame as error:
             self.unreadable += 1
             log.warning("frame passed over", error=str(error)[:200], passed_over=self.unreadable)
             return

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.json_cleanup import clean_json
 
 MAX_FRAME = 1 << 20  # bytes, in both directions; a file goes in pieces
 MAX_PIECE = 256 << 10  # bytes of a file in one frame, before base64
@@ -26,7 +26,7 @@ class FramePerson(msgspec.Struct, frozen=True, omit_defaults=True):
     username: str | None = None
 
 
-class FrameProblem(msgspec.Struct, frozen=True):
+class FrameError(msgspec.Struct, frozen=True):
     code: int = 0
     title: str = ""
     details: str | None = None
@@ -38,7 +38,7 @@ class FrameAnswer(msgspec.Struct, frozen=True):
 
     re: int
     ok: bool = False
-    error: FrameProblem | None = None
+    error: FrameError | None = None
     sure: bool | None = None  # whether a message certainly did not leave; older drivers say so inside `error`
     code: str | None = None
     id: str | None = None
@@ -147,19 +147,19 @@ class _Head(msgspec.Struct):
     event: str | None = None
 
 
-class Unreadable(Exception):
+class InvalidFrame(Exception):
     """A frame that does not follow the protocol."""
 
 
 _read_head = msgspec.json.Decoder(_Head).decode
 _read_answer = msgspec.json.Decoder(FrameAnswer).decode
 _events: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
-write = msgspec.json.Encoder().encode
+encode_frame = msgspec.json.Encoder().encode
 
 
-def read(raw: bytes | str) -> FrameAnswer | Event | None:
+def parse_frame(raw: bytes | str) -> FrameAnswer | Event | None:
     """Reads what a driver said; None is an event of a kind that is not known here."""
-    raw = cleaned(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
+    raw = clean_json(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
     try:
         head = _read_head(raw)
         if head.re is not None:
@@ -167,7 +167,7 @@ def read(raw: bytes | str) -> FrameAnswer | Event | None:
         if head.event in EVENTS:
             return _events.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(str(error)) from error
+        raise InvalidFrame(str(error)) from error
     if head.event is None:
-        raise Unreadable("neither an answer nor an event")
+        raise InvalidFrame("neither an answer nor an event")
     return None

@@ -28,7 +28,7 @@ from gatepost.networks.base import (
     SendUnknown,
 )
 from gatepost.networks.qr import frames
-from gatepost.networks.qr.driver_connection import DriverConnection, PendingCall, WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost, DriverConnection, PendingCall
 from gatepost.networks.qr.reasons import reason_of, refused
 from gatepost.networks.qr.translate import Numbered, updates_of
 
@@ -104,7 +104,7 @@ class Link:
     async def ack(self, seq: int) -> None:
         """Tells the driver that everything up to this number is kept here for good."""
         if self._line and not self._ended:
-            with suppress(WireGone):
+            with suppress(ConnectionLost):
                 await self._line.put({"op": "ack", "session": self.session, "seq": seq})
 
     def take(self, event: frames.Event) -> None:
@@ -156,7 +156,7 @@ class Link:
         target: QuotedRef | None = None,
     ) -> Receipt:
         """Sends a message under an id of ours; never raises."""
-        fields = {"id": id_, "to": who(to), "type": type_, "content": content}
+        fields = {"id": id_, "to": frame_person(to), "type": type_, "content": content}
         fields["quote"] = _key(quote) | {"text": quote.text} if quote else None
         fields["target"] = _key(target) if target else None
         if self._line is None or self._ended:
@@ -170,24 +170,24 @@ class Link:
             return SendUnknown("The link did not answer in time.")
         except ValueError as error:
             return refused(413, "Message too large for a link", str(error))
-        except WireGone as gone:
+        except ConnectionLost as gone:
             return SendUnknown(str(gone)) if gone.handed else SendNotMade(str(gone))
 
     async def edit(self, network_id: str, to: Person, type_: str, content: dict[str, Any]) -> None:
         """Changes a message that was sent."""
-        await self._call("edit", id=network_id, to=who(to), type=type_, content=content)
+        await self._call("edit", id=network_id, to=frame_person(to), type=type_, content=content)
 
     async def delete(self, network_id: str, to: Person) -> None:
         """Deletes a message that was sent, for everyone."""
-        await self._call("delete", id=network_id, to=who(to))
+        await self._call("delete", id=network_id, to=frame_person(to))
 
     async def mark_read(self, network_ids: list[str], person: Person) -> None:
         """Shows a person that their messages were read."""
-        await self._call("read", ids=network_ids, **{"from": who(person)})
+        await self._call("read", ids=network_ids, **{"from": frame_person(person)})
 
     async def typing(self, person: Person, on: bool) -> None:
         """Shows a person that an answer is being written, or no longer."""
-        await self._call("typing", to=who(person), on=on)
+        await self._call("typing", to=frame_person(person), on=on)
 
     async def check(self, phones: list[str]) -> list[Person]:
         """Who of these is on the network."""
@@ -249,7 +249,7 @@ class Link:
                 # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled,
                 # and a link is closed in one.
                 return await asyncio.wait_for(work(call), seconds)
-        except WireGone as gone:
+        except ConnectionLost as gone:
             raise _failed(str(gone)) from gone
         except ValueError as error:
             raise _failed(str(error), retry=False) from error
@@ -259,7 +259,7 @@ class Link:
             raise _failed("The link did not answer in time.") from None
 
 
-def who(person: Person) -> frames.FramePerson:
+def frame_person(person: Person) -> frames.FramePerson:
     """Somebody, as the protocol names them."""
     return frames.FramePerson(phone=person.phone, lid=person.lid)
 
@@ -271,7 +271,7 @@ def _key(quote: QuotedRef) -> dict[str, Any]:
 def _receipt(answer: frames.FrameAnswer, id_: str) -> Receipt:
     if answer.error is None and answer.ok:
         return SendAccepted(answer.id or id_)
-    error = answer.error or frames.FrameProblem(title="The driver of the link gave an answer that says nothing.")
+    error = answer.error or frames.FrameError(title="The driver of the link gave an answer that says nothing.")
     if not answer.did_not_leave:
         return SendUnknown(error.title or "The link does not know whether the message left.")
     if error.code == 0:
@@ -282,7 +282,7 @@ def _receipt(answer: frames.FrameAnswer, id_: str) -> Receipt:
 def _checked(answer: frames.FrameAnswer, *, partial: bool = False) -> frames.FrameAnswer:
     if answer.error is None and (answer.ok or partial):
         return answer
-    error = answer.error or frames.FrameProblem(title="The link refused.")
+    error = answer.error or frames.FrameError(title="The link refused.")
     said = refused(error.code, error.title, error.details)
     raise CallFailed(said.error, retry=said.reaction.value in ("retry", "hold_channel"), status=error.code)
 

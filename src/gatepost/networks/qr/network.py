@@ -7,6 +7,7 @@ import msgspec
 from gatepost.model.ids import message_id
 from gatepost.networks.base import (
     CallFailed,
+    CannotCompose,
     ErrorReaction,
     NetworkError,
     Outgoing,
@@ -15,7 +16,7 @@ from gatepost.networks.base import (
     RemoteMedia,
     SendRefused,
 )
-from gatepost.networks.qr.compose import CannotCompose, link_content
+from gatepost.networks.qr.compose import link_content
 from gatepost.networks.qr.link import Link
 
 _read: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])

@@ -31,24 +31,24 @@ def updates_of(event: frames.Event, state: str) -> list[Numbered]:
     """The values of one event; `state` is how the link stood before it."""
     match event:
         case frames.ConnectionFrame() | frames.QrFrame() | frames.LinkedFrame():
-            return [(None, connection_news(event, state))]
+            return [(None, connection_update(event, state))]
         case frames.ReceiptFrame():
             return _numbered(event.seq, [_status(event, id_) for id_ in event.ids])
         case frames.MessageFrame():
             return _numbered(event.seq, [_incoming(event)])
         case frames.ContactFrame():
-            return _numbered(event.seq, [ContactUpdate(person(event.person), moment(event.at), event.old_phone)])
+            return _numbered(event.seq, [ContactUpdate(person(event.person), as_time(event.at), event.old_phone)])
         case frames.LabelFrame():
             return _numbered(event.seq, [_label(event)])
 
 
-def connection_news(
+def connection_update(
     event: frames.ConnectionFrame | frames.QrFrame | frames.LinkedFrame, state: str
 ) -> ConnectionUpdate:
     """How the link stands after an event."""
     match event:
         case frames.ConnectionFrame():
-            until = moment(event.until) if event.until is not None else None
+            until = as_time(event.until) if event.until is not None else None
             return ConnectionUpdate(event.state, event.reason, event.details, until=until)
         case frames.QrFrame():
             return ConnectionUpdate("waiting_for_scan", qr=event.code, qr_seconds=event.seconds)
@@ -62,7 +62,7 @@ def person(who: frames.FramePerson) -> Person:
     return Person(phone=who.phone, lid=who.lid, name=who.name, username=who.username)
 
 
-def moment(at: float) -> datetime:
+def as_time(at: float) -> datetime:
     """A time of the network; one that no calendar has becomes the nearest that it has."""
     return datetime.fromtimestamp(min(max(at, 0), 253402300799), UTC)
 
@@ -72,7 +72,7 @@ def _numbered(seq: int | None, values: list[Update]) -> list[Numbered]:
 
 
 def _status(event: frames.ReceiptFrame, id_: str) -> StatusUpdate:
-    return StatusUpdate(id_, event.status, moment(event.at), message_id=ids.read("", id_))
+    return StatusUpdate(id_, event.status, as_time(event.at), message_id=ids.read("", id_))
 
 
 def _incoming(event: frames.MessageFrame) -> Incoming:
@@ -81,7 +81,7 @@ def _incoming(event: frames.MessageFrame) -> Incoming:
         person=person(event.who),
         type=event.type[:MAX_TYPE],
         content=_write(_with_file(event.content, event.media)).decode(),
-        at=moment(event.at),
+        at=as_time(event.at),
         reply_to=event.quote.id if event.quote else None,
         target=event.target,
         context=_context(event),
@@ -115,4 +115,4 @@ def _with_file(content: dict[str, Any], file: frames.MediaFrame | None) -> dict[
 
 def _label(event: frames.LabelFrame) -> LabelUpdate:
     who = person(event.person) if event.person else None
-    return LabelUpdate(event.id, event.action, moment(event.at), event.name, event.color, who)
+    return LabelUpdate(event.id, event.action, as_time(event.at), event.name, event.color, who)

@@ -8,13 +8,13 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.protocol import State
 
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.driver_connection import WireGone
+from gatepost.networks.qr.driver_connection import ConnectionLost
 from gatepost.networks.qr.frames import MAX_FRAME
 
 CONNECT_WITHIN = 10.0
 
 
-class WebSocketWire:
+class WebSocketTransport:
     """Frames as text messages of a WebSocket."""
 
     def __init__(self, socket: ClientConnection) -> None:
@@ -22,11 +22,11 @@ class WebSocketWire:
 
     async def send(self, frame: bytes) -> None:
         if self._socket.state is not State.OPEN:
-            raise WireGone
+            raise ConnectionLost
         try:
             await self._socket.send(frame, text=True)
         except ConnectionClosed:
-            raise WireGone(handed=True) from None
+            raise ConnectionLost(handed=True) from None
 
     async def frames(self) -> AsyncIterator[bytes | str]:
         try:
@@ -39,15 +39,15 @@ class WebSocketWire:
         await self._socket.close()
 
 
-async def dial(url: str) -> WebSocketWire:
+async def dial(url: str) -> WebSocketTransport:
     """Opens a WebSocket, straight to its address: no proxy of the environment is asked."""
     try:
         socket = await connect(
             url, proxy=None, compression=None, max_size=MAX_FRAME, open_timeout=CONNECT_WITHIN, close_timeout=1
         )
     except (InvalidHandshake, InvalidURI) as error:
-        raise WireGone(str(error)) from error
-    return WebSocketWire(socket)
+        raise ConnectionLost(str(error)) from error
+    return WebSocketTransport(socket)
 
 
 class WebSocketDriver(Driver):

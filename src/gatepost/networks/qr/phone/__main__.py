@@ -45,7 +45,7 @@ def _chosen() -> Callable[[], Any]:
 
 async def _serve(fd: int, make: Callable[[], Any]) -> None:
     engine = make()
-    await serve(fd, partial(import_module(f"{_HERE}.serve").Server, engine), engine.stop_all)
+    await serve(fd, partial(import_module(f"{_HERE}.server").Server, engine), engine.stop_all)
 
 
 def neonize() -> Callable[[], Any]:

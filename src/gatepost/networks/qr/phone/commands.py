@@ -6,9 +6,9 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from gatepost.networks.qr.phone import build, handles, troubles
+from gatepost.networks.qr.phone import build_message, handles, request_errors
 from gatepost.networks.qr.phone.engine import EngineError
-from gatepost.networks.qr.phone.people import jid, jid_of, person, written
+from gatepost.networks.qr.phone.jids import format_jid, jid, jid_of, person
 from gatepost.networks.qr.phone.session import DeviceSession
 from gatepost.networks.qr.phone.wire import Fields, RequestRefused
 
@@ -26,7 +26,7 @@ async def send(session: DeviceSession, frame: Fields) -> Fields:
     content = await _fitting(session, frame["type"], frame["content"])
     sent = await _asked(session.phone.send(to, _built(session, frame | {"content": content}, to), str(frame["id"])))
     if frame["type"] == "poll":
-        session.polls[sent.id] = build.option_hashes(content["poll"]["options"])
+        session.polls[sent.id] = build_message.option_hashes(content["poll"]["options"])
         while len(session.polls) > _POLLS:
             session.polls.pop(next(iter(session.polls)))
     return {"ok": True, "id": sent.id, "at": sent.at}
@@ -36,13 +36,13 @@ async def edit(session: DeviceSession, frame: Fields) -> Fields:
     to = await _recipient(session, frame["to"])
     content = await _fitting(session, frame["type"], frame["content"])
     said = _built(session, frame | {"content": content}, to)
-    await _asked(session.phone.send(to, build.edit(frame["id"], to, said, int(time.time() * 1000)), None))
+    await _asked(session.phone.send(to, build_message.edit(frame["id"], to, said, int(time.time() * 1000)), None))
     return {"ok": True}
 
 
 async def delete(session: DeviceSession, frame: Fields) -> Fields:
     to = await _recipient(session, frame["to"])
-    await _asked(session.phone.send(to, build.revoke(frame["id"], to), None))
+    await _asked(session.phone.send(to, build_message.revoke(frame["id"], to), None))
     return {"ok": True}
 
 
@@ -69,7 +69,7 @@ async def pair(session: DeviceSession, frame: Fields) -> Fields:
         async with asyncio.timeout(FIRST_CODE_WITHIN):
             await session.waiting.wait()
     except TimeoutError:
-        raise RequestRefused(troubles.not_up("The network was not reached in time.")) from None
+        raise RequestRefused(request_errors.not_up("The network was not reached in time.")) from None
     return {"ok": True, "code": await _asked(session.phone.pair(frame["phone"]))}
 
 
@@ -86,7 +86,7 @@ async def get(session: DeviceSession, frame: Fields) -> list[Fields]:
     kind, message = _unpacked(frame["handle"])
     file = getattr(message, handles.FIELDS[kind])
     if file.fileLength > frame["most"]:
-        raise RequestRefused(troubles.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
+        raise RequestRefused(request_errors.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
     file.fileLength = file.fileLength or frame["most"]  # the most that is read of it
     whole = await _asked(session.phone.download(kind, message))
     pieces = [whole[start : start + PIECE] for start in range(0, max(len(whole), 1), PIECE)]
@@ -116,17 +116,17 @@ COMMANDS: dict[str, Callable[[DeviceSession, Fields], Awaitable[Fields]]] = {
 def _up(session: DeviceSession) -> None:
     """The library's calls end the process where there is no connection to make them over."""
     if not session.connected:
-        raise RequestRefused(troubles.not_up())
+        raise RequestRefused(request_errors.not_up())
 
 
 def _built(session: DeviceSession, frame: Fields, to: Any) -> Any:
     quote = frame.get("quote")
     if quote and quote.get("from_me") and session.me is not None:
-        frame = frame | {"quote": {**quote, "participant": written(jid(session.me.JID.User, session.me.JID.Server))}}
+        frame = frame | {"quote": {**quote, "participant": format_jid(jid(session.me.JID.User, session.me.JID.Server))}}
     try:
-        return build.build(frame["type"], frame["content"], to, frame)
-    except build.CannotBuild as error:
-        raise RequestRefused(troubles.unfit(str(error))) from error
+        return build_message.build(frame["type"], frame["content"], to, frame)
+    except build_message.UnsupportedContent as error:
+        raise RequestRefused(request_errors.unfit(str(error))) from error
 
 
 async def _recipient(session: DeviceSession, who: dict[str, str]) -> Any:
@@ -138,7 +138,7 @@ async def _recipient(session: DeviceSession, who: dict[str, str]) -> Any:
     if found is None:
         known = await _known(session, [who["phone"]])
         if not known:
-            raise RequestRefused(troubles.not_on_network(who["phone"]))
+            raise RequestRefused(request_errors.not_on_network(who["phone"]))
         found = session.people[who["phone"]] = jid_of(known[0][1])
         while len(session.people) > _PEOPLE:
             session.people.pop(next(iter(session.people)))
@@ -150,7 +150,7 @@ async def _known(session: DeviceSession, phones: list[str]) -> list[tuple[str, d
         found = await session.phone.known(phones)
     except Exception as error:
         # Nothing but a question has left so far.
-        raise RequestRefused(troubles.problem(str(error)) | {"sure": True}) from error
+        raise RequestRefused(request_errors.problem(str(error)) | {"sure": True}) from error
     return [(asked, person(jid_)) for asked, jid_ in found]
 
 
@@ -176,7 +176,7 @@ def _unpacked(handle: str) -> tuple[str, Any]:
     try:
         return handles.unpack(handle)
     except handles.BadHandle:
-        raise RequestRefused(troubles.unfit("The file's handle is not one of this link.")) from None
+        raise RequestRefused(request_errors.unfit("The file's handle is not one of this link.")) from None
 
 
 async def _asked(work: Awaitable[T]) -> T:
@@ -184,6 +184,6 @@ async def _asked(work: Awaitable[T]) -> T:
     try:
         return await work
     except EngineError as trouble:
-        raise RequestRefused(troubles.told(trouble)) from trouble
+        raise RequestRefused(request_errors.told(trouble)) from trouble
     except Exception as error:
-        raise RequestRefused(troubles.problem(str(error))) from error
+        raise RequestRefused(request_errors.problem(str(error))) from error

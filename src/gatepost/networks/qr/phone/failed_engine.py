@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gatepost.networks.qr.phone import troubles
+from gatepost.networks.qr.phone import request_errors
 from gatepost.networks.qr.phone.wire import Fields, RequestRefused, Requests
 
 
@@ -17,7 +17,7 @@ class FailedEngine(Requests):
         if op in ("ping", "close"):
             return {"ok": True}
         if op != "open":
-            raise RequestRefused(troubles.not_up(self._reason))
+            raise RequestRefused(request_errors.not_up(self._reason))
         told = {"state": "disconnected", "reason": "could_not_load", "details": self._reason}
         self.write({"event": "connection", "session": frame["session"], **told})
         return {"ok": True, "own_ids": False}

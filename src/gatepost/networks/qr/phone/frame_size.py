@@ -10,25 +10,25 @@ _TOO_LARGE = {"title": "Too large", "details": "The message is too large for a l
 _LONGEST_NAME = 200
 
 
-class CannotCarry(Exception):
+class FrameTooLarge(Exception):
     """No part of it is left to tell."""
 
 
-def carried(frame: Frame) -> Frame:
+def fit_frame(frame: Frame) -> Frame:
     """The frame, or of one that is too long what says that it came."""
     if _fits(frame):
         return frame
     short = _shortened(frame) if frame["event"] == "message" else frame
     if _fits(short):
         return short
-    raise CannotCarry(f"a frame of the kind {frame['event']} that no gateway reads")
+    raise FrameTooLarge(f"a frame of the kind {frame['event']} that no gateway reads")
 
 
 def _fits(frame: Frame) -> bool:
-    raw = frames.write(frame)
+    raw = frames.encode_frame(frame)
     try:
-        return len(raw) <= frames.MAX_FRAME and frames.read(raw) is not None
-    except frames.Unreadable:
+        return len(raw) <= frames.MAX_FRAME and frames.parse_frame(raw) is not None
+    except frames.InvalidFrame:
         return False
 
 

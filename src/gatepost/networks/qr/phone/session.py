@@ -12,13 +12,13 @@ from itertools import count
 from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
-from gatepost.networks.qr.phone.build import option_hashes
+from gatepost.networks.qr.phone.build_message import option_hashes
 from gatepost.networks.qr.phone.engine import Callbacks, Engine, PollVote
-from gatepost.networks.qr.phone.frame_size import CannotCarry, carried
+from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
 from gatepost.networks.qr.phone.protos import neo
+from gatepost.networks.qr.phone.request_errors import reason_of_end
 from gatepost.networks.qr.phone.translate_event import translate
 from gatepost.networks.qr.phone.translate_message import message, unwrap
-from gatepost.networks.qr.phone.troubles import reason_of_end
 
 Frame = dict[str, Any]
 _lives = count(1)
@@ -105,8 +105,8 @@ class DeviceSession:
             self._stand(frame)
         else:
             try:
-                frame = carried({**frame, "seq": self._seq + 1})
-            except CannotCarry as error:  # those beside it are carried
+                frame = fit_frame({**frame, "seq": self._seq + 1})
+            except FrameTooLarge as error:  # those beside it are carried
                 print(f"event passed over: {error}", flush=True)  # noqa: T201
                 return
             self._seq += 1

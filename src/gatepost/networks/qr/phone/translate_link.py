@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.networks.qr.phone.people import person, written
+from gatepost.networks.qr.phone.jids import format_jid, person
 from gatepost.networks.qr.phone.protos import neo
 
 Frame = dict[str, Any]
@@ -47,7 +47,7 @@ def linked(device: Any, jid: Any = None, name: str = "") -> Frame:
     """Whose phone it is: from what the library knows of itself, or from the pairing."""
     own = jid if jid is not None else device.JID
     who = person(own, *([device.LID] if device is not None else []), name=name or getattr(device, "PushName", ""))
-    return {"event": "linked", **who, "device": written(own)}
+    return {"event": "linked", **who, "device": format_jid(own)}
 
 
 def qr(event: Any, _now: int) -> list[Frame]:

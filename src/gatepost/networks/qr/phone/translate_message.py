@@ -6,8 +6,8 @@ ephemeral, view-once, captioned, … ─► unwrapped ─► kinds.py ─► a f
 
 from typing import Any
 
-from gatepost.networks.qr.phone.kinds import KINDS, MessagePart
-from gatepost.networks.qr.phone.people import chat, other_side, read
+from gatepost.networks.qr.phone.jids import chat, other_side, parse_jid
+from gatepost.networks.qr.phone.message_parts import KINDS, MessagePart
 from gatepost.networks.qr.phone.protos import e2e
 from gatepost.networks.qr.phone.translate_update import seconds
 
@@ -128,7 +128,7 @@ def _quote(said: Any, field: str, info: Any) -> Frame:
     if about is None or not about.stanzaID:
         return {}
     source = info.MessageSource
-    writer = read(about.participant).User
+    writer = parse_jid(about.participant).User
     theirs = {source.Sender.User, source.SenderAlt.User}
     return {"quote": {"id": about.stanzaID, "from_me": (writer in theirs) == source.IsFromMe}}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gatepost.networks.qr.phone.people import chat, other_side, person, read
+from gatepost.networks.qr.phone.jids import chat, other_side, parse_jid, person
 from gatepost.networks.qr.phone.protos import neo
 
 Frame = dict[str, Any]
@@ -84,10 +84,10 @@ def history_sync(event: Any, now: int) -> list[Frame]:
 
 def _people(data: Any) -> Iterator[dict[str, str]]:
     for pair in data.phoneNumberToLidMappings:
-        yield person(read(pair.pnJID), read(pair.lidJID))
+        yield person(parse_jid(pair.pnJID), parse_jid(pair.lidJID))
     for named in data.pushnames:
-        yield person(read(named.ID), name=named.pushname)
+        yield person(parse_jid(named.ID), name=named.pushname)
     for one in data.conversations:
-        if not chat(read(one.ID)):
-            jids = [read(text) for text in (one.ID, one.pnJID, one.lidJID) if text]
+        if not chat(parse_jid(one.ID)):
+            jids = [parse_jid(text) for text in (one.ID, one.pnJID, one.lidJID) if text]
             yield person(*jids, name=one.displayName or one.name)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from gatepost.networks.qr.line_reader import LineReader
-from gatepost.networks.qr.phone import troubles
+from gatepost.networks.qr.phone import request_errors
 
 Fields = dict[str, Any]
 _END_WITHIN = 2.0
@@ -38,7 +38,7 @@ class Requests:
 
     async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
         """Does what is asked; returns the fields of the answer, or of several."""
-        raise RequestRefused(troubles.unfit(op))
+        raise RequestRefused(request_errors.unfit(op))
 
     def take(self, line: bytes) -> None:
         """Takes one line; what is no request is passed over."""
@@ -58,7 +58,7 @@ class Requests:
         except RequestRefused as refused:
             fields = refused.fields
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            fields = troubles.unfit(f"The request was not understood: {error!r}")
+            fields = request_errors.unfit(f"The request was not understood: {error!r}")
         for one in fields if isinstance(fields, list) else [fields]:
             self.write({"re": frame.get("ref"), **one})
 

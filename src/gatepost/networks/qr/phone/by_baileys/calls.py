@@ -14,7 +14,7 @@ from gatepost.model.ids import message_id, new_id
 from gatepost.networks.qr.phone.by_baileys.node import Node
 from gatepost.networks.qr.phone.engine import EngineSent, PollVote, Uploaded
 from gatepost.networks.qr.phone.handles import FIELDS
-from gatepost.networks.qr.phone.people import read, written
+from gatepost.networks.qr.phone.jids import format_jid, parse_jid
 from gatepost.networks.qr.phone.protos import e2e, neo
 from gatepost.networks.qr.phone.translate_message import unwrap
 
@@ -32,24 +32,24 @@ class BaileysPhone:
 
     async def me(self) -> Any:
         own = await self._ask("me")
-        jid, lid = read(own["id"] or "@"), read(own["lid"] or "@")
+        jid, lid = parse_jid(own["id"] or "@"), parse_jid(own["lid"] or "@")
         names = {"Platform": "", "BussinessName": "", "PushName": own["name"], "Initialized": True}
         return neo.Device(JID=jid, LID=lid, **names)
 
     async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         message = b64encode(said.SerializeToString()).decode()
         id_ = id_ or message_id(new_id(datetime.now(UTC)))
-        sent = await self._ask("send", to=written(to), message=message, id=id_, extra=_extra(said))
+        sent = await self._ask("send", to=format_jid(to), message=message, id=id_, extra=_extra(said))
         return EngineSent(sent["id"], sent["at"])
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
-        return [(one["phone"], read(one["jid"])) for one in await self._ask("known", phones=phones)]
+        return [(one["phone"], parse_jid(one["jid"])) for one in await self._ask("known", phones=phones)]
 
     async def read(self, chat: Any, ids: list[str]) -> None:
-        await self._ask("read", chat=written(chat), ids=ids)
+        await self._ask("read", chat=format_jid(chat), ids=ids)
 
     async def typing(self, chat: Any, on: bool) -> None:
-        await self._ask("typing", chat=written(chat), on=on)
+        await self._ask("typing", chat=format_jid(chat), on=on)
 
     async def pair(self, phone: str) -> str:
         code = str(await self._ask("pair", phone=phone))
@@ -75,7 +75,7 @@ class BaileysPhone:
         said, _ = unwrap(event.Message)
         update, source = said.pollUpdateMessage, event.Info.MessageSource
         sealed = {"payload": update.vote.encPayload, "iv": update.vote.encIV}
-        voters = [written(jid) for jid in (source.Sender, source.SenderAlt) if jid.User]
+        voters = [format_jid(jid) for jid in (source.Sender, source.SenderAlt) if jid.User]
         told = await self._ask(
             "vote",
             poll=update.pollCreationMessageKey.ID,

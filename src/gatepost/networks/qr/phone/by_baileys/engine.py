@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatepost.model.ids import floor_id, message_id
-from gatepost.networks.qr.phone.by_baileys import news
+from gatepost.networks.qr.phone.by_baileys import events
 from gatepost.networks.qr.phone.by_baileys.calls import BaileysPhone
 from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.node import Fields, Node
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
 from gatepost.networks.qr.phone.engine import Callbacks, EngineError
-from gatepost.networks.qr.phone.people import read
+from gatepost.networks.qr.phone.jids import parse_jid
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.translate_link import connection
 from gatepost.networks.qr.phone.translate_message import kind_of, unwrap
@@ -168,9 +168,9 @@ class Baileys:
     async def _do(self, one: LinkSession, frame: Fields) -> Any:
         match frame["ask"]:
             case "message":
-                return await one.to.told(await self._with_lines(_understood(news.message, frame), frame["life"]))
+                return await one.to.told(await self._with_lines(_understood(events.message, frame), frame["life"]))
             case "receipts":
-                return await one.to.told(_understood(news.receipts, frame["list"]))
+                return await one.to.told(_understood(events.receipts, frame["list"]))
             case "creds" if not one.ended:
                 one.device = str(frame["device"])
                 return await self._devices.keep(one.device, frame["value"])
@@ -198,7 +198,7 @@ class Baileys:
             async with asyncio.timeout(_ORDER_WITHIN):
                 node = await self.node()
                 details = await node.ask("order", life, id=order.orderID, token=order.token)
-            lines = news.order_lines(details)
+            lines = events.order_lines(details)
         except (EngineError, TimeoutError, KeyError, TypeError, ValueError) as error:
             print(f"order without its lines: {error!r}", flush=True)  # noqa: T201
             return event
@@ -215,21 +215,21 @@ class Baileys:
             case "code":
                 to.code(frame["code"])
             case "paired":
-                to.event(neo.PairStatus(ID=read(frame["device"]), Status=neo.PairStatus.SUCCESS, **_UNNAMED))
+                to.event(neo.PairStatus(ID=parse_jid(frame["device"]), Status=neo.PairStatus.SUCCESS, **_UNNAMED))
             case "open":
                 to.event(neo.Connected(status=True))
             case "lock":
-                to.event([news.lock(frame["on"], frame["until"])])
+                to.event([events.lock(frame["on"], frame["until"])])
             case "upserted":
-                to.event(news.message(frame) if frame["message"] else news.unreadable(frame))
+                to.event(events.message(frame) if frame["message"] else events.unreadable(frame))
             case "people":
-                to.event(news.people(frame["list"], now))
+                to.event(events.people(frame["list"], now))
             case "labels":
-                to.event(news.labels(frame["list"], now))
+                to.event(events.labels(frame["list"], now))
             case "calls":
-                to.event(news.calls(frame["list"]))
+                to.event(events.calls(frame["list"]))
             case "closed":
-                self._close(one, news.closed(frame["code"], frame["words"]))
+                self._close(one, events.closed(frame["code"], frame["words"]))
 
     def _close(self, one: LinkSession, how: Frame | None) -> None:
         if how is None:

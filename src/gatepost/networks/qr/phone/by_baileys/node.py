@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.networks.json_cleanup import cleaned
+from gatepost.networks.json_cleanup import clean_json
 from gatepost.networks.qr.phone.engine import EngineError
 
 Fields = dict[str, Any]
@@ -58,7 +58,7 @@ class Node:
         try:
             while line := await self._line():
                 try:
-                    self._route(_read.decode(cleaned(line)), take)
+                    self._route(_read.decode(clean_json(line)), take)
                 except Exception as error:  # one that cannot be read must not silence all links
                     print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         except OSError:

@@ -18,7 +18,7 @@ from typing import Any
 
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
 from gatepost.networks.qr.phone.engine import Callbacks
-from gatepost.networks.qr.phone.people import read
+from gatepost.networks.qr.phone.jids import parse_jid
 from gatepost.networks.qr.phone.protos import companion
 from gatepost.networks.qr.phone.translate_event import TRANSLATED
 
@@ -88,7 +88,7 @@ class Neonize:
         kinds = (self._events.EVENT_TO_INT[kind] for kind in TRANSLATED)
         wanted = bytearray(kind for kind in kinds if kind != _LATE)
         subscribed = (ctypes.c_char * len(wanted)).from_buffer(wanted)
-        jid = read(device).SerializeToString() if device else b""
+        jid = parse_jid(device).SerializeToString() if device else b""
         props = companion.DeviceProps(os="Gatepost", platformType=companion.DeviceProps.DESKTOP).SerializeToString()
         proxy = self._binder.ProxySettings(self._proxy)._to_c_struct() if self._proxy else None
         # The library calls these as long as the session runs: they are held here until it ends.

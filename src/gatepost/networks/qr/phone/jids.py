@@ -32,7 +32,7 @@ def chat(jid: Any, name: str = "") -> dict[str, str] | None:
     kind = _KINDS.get(jid.Server)
     if kind is None:
         return None
-    return {"kind": kind, "id": written(jid)} | ({"name": name} if name else {})
+    return {"kind": kind, "id": format_jid(jid)} | ({"name": name} if name else {})
 
 
 def other_side(source: Any, name: str = "") -> Person:
@@ -55,13 +55,13 @@ def jid(user: str, server: str, device: int = 0) -> Any:
     return neo.JID(User=user, Server=server, Device=device, RawAgent=0, Integrator=0, IsEmpty=False)
 
 
-def written(jid_: Any) -> str:
+def format_jid(jid_: Any) -> str:
     """A JID as text, with its device where it names one."""
     device = f":{jid_.Device}" if jid_.Device else ""
     return f"{jid_.User}{device}@{jid_.Server}" if jid_.User else str(jid_.Server)
 
 
-def read(text: str) -> Any:
+def parse_jid(text: str) -> Any:
     """The JID behind its text."""
     user, _, server = text.rpartition("@")
     user, _, device = user.partition(":")

@@ -23,7 +23,7 @@ _NESTING = (dict, list)
 _BRACKETS = re.compile(rb'(?:[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+")?+)*?(?:([\[{]++)|([\]}]++))', re.S)
 
 
-def flattened(body: bytes) -> bytes:
+def flatten(body: bytes) -> bytes:
     """The same JSON, with null for every list or object that lies deeper than anything sensible."""
     kept_, start, depth, at = bytearray(), 0, 0, 0
     while mark := _BRACKETS.match(body, at):
@@ -47,52 +47,54 @@ def parse_exactly(raw: bytes | str) -> Any:
 
 
 def _float(text: str) -> float | str:
-    number = float(text)
-    return number if math.isfinite(number) else text
+    value = float(text)
+    return value if math.isfinite(value) else text
 
 
 def _int(text: str) -> int | str:
     if len(text) > 19:
         return text
-    number = int(text)
-    return number if -_WHOLE <= number < _WHOLE else text
+    value = int(text)
+    return value if -_WHOLE <= value < _WHOLE else text
 
 
-def kept(value: Any, deep: int = DEEP) -> Any:
+def limit_depth(value: Any, deep: int = DEEP) -> Any:
     """A value as it came, as far as it nests sensibly."""
     if isinstance(value, dict):
-        return {key: kept(v, deep - 1) if type(v) in _NESTING else v for key, v in value.items()} if deep else None
+        return (
+            {key: limit_depth(v, deep - 1) if type(v) in _NESTING else v for key, v in value.items()} if deep else None
+        )
     if isinstance(value, list):
-        return [kept(v, deep - 1) if type(v) in _NESTING else v for v in value] if deep else None
+        return [limit_depth(v, deep - 1) if type(v) in _NESTING else v for v in value] if deep else None
     return value
 
 
 # -- single values: None where it is not what it should be -------------------------------------------------------------
 
 
-def some(value: Any) -> dict[str, Any]:
+def as_dict(value: Any) -> dict[str, Any]:
     """An object; an empty one where there is none."""
     return value if isinstance(value, dict) else {}
 
 
-def items(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """A list; an empty one where there is none."""
     return value if isinstance(value, list) else []
 
 
-def text(value: Any, most: int = 65_536) -> str | None:
+def as_str(value: Any, most: int = 65_536) -> str | None:
     """Text that says something, cut where it is too long."""
     return value[:most] if isinstance(value, str) and value else None
 
 
-def name_of(value: Any, most: int = _ID_MOST) -> str | None:
+def as_id(value: Any, most: int = _ID_MOST) -> str | None:
     """An id of the network: text, or a number where it writes one. Never cut, since half an id is another one."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     return value if isinstance(value, str) and 0 < len(value) <= most else None
 
 
-def phone(value: Any) -> str | None:
+def as_phone(value: Any) -> str | None:
     """Digits only."""
     fits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20
     return value if fits else None
@@ -103,7 +105,7 @@ def digits(value: Any) -> str:
     return "".join(c for c in value if c.isascii() and c.isdigit()) if isinstance(value, str) else ""
 
 
-def number(value: Any) -> float | int | None:
+def as_number(value: Any) -> float | int | None:
     """A number, also where it was written as text."""
     if isinstance(value, str):
         try:
@@ -114,7 +116,7 @@ def number(value: Any) -> float | int | None:
     return value if fits else None
 
 
-def decimal(value: Any) -> str | None:
+def as_decimal(value: Any) -> str | None:
     """A decimal of sensible size as the text that it came as; written out where it came with an exponent."""
     try:
         found = Decimal(value) if isinstance(value, str) and len(value) <= 32 else None
@@ -141,14 +143,14 @@ def hex_digest(value: Any) -> str | None:
 # -- what an update cannot do without ----------------------------------------------------------------------------------
 
 
-def needed(value: Any) -> str:
+def require_id(value: Any) -> str:
     """An id that must be there."""
     if not isinstance(value, str) or not 0 < len(value) <= _ID_MOST:
         raise ValueError("an id is missing")
     return value
 
 
-def moment(value: Any) -> datetime:
+def as_time(value: Any) -> datetime:
     """Seconds since 1970, as text or number."""
     seconds = int(str(value)[:20])
     if not 0 <= seconds < 2**35:
@@ -156,6 +158,6 @@ def moment(value: Any) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def present(**values: Any) -> dict[str, Any]:
+def without_none(**values: Any) -> dict[str, Any]:
     """What is there, without what is not."""
     return {name: value for name, value in values.items() if value is not None}

@@ -9,7 +9,7 @@ from pyreqwest.client import Client
 from gatepost.networks.base import CallFailed, NetworkError, NumberUpdate
 from gatepost.networks.cloud.account_updates import tier
 from gatepost.networks.cloud.graph import Graph
-from gatepost.networks.cloud.values import digits, items, name_of, some, text
+from gatepost.networks.cloud.json_values import as_dict, as_id, as_list, as_str, digits
 
 _TEMPLATE_FIELDS = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason"
 _NUMBER_FIELDS = (
@@ -73,8 +73,8 @@ class CloudAccount:
         found: list[CloudTemplate] = []
         for _ in range(_PAGES_MOST):
             page = await self._graph.get(self._waba, "message_templates", query=query)
-            found += [read_template(one) for one in items(page.get("data")) if some(one).get("id")]
-            after = _next_page(some(page.get("paging")))
+            found += [parse_template(one) for one in as_list(page.get("data")) if as_dict(one).get("id")]
+            after = _next_page(as_dict(page.get("paging")))
             if after is None or after == query.get("after"):
                 break
             query["after"] = after
@@ -82,7 +82,7 @@ class CloudAccount:
 
     async def get_template(self, network_id: str) -> CloudTemplate:
         """One template."""
-        return read_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
+        return parse_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
 
     async def create_template(
         self,
@@ -102,7 +102,7 @@ class CloudAccount:
         answer = await self._graph.post(self._waba, "message_templates", body=body)
         known: dict[str, Any] = {"name": name, "language": language, "category": category, "status": "PENDING"}
         known |= {"parameter_format": body["parameter_format"], "components": components}
-        return read_template(known | {key: value for key, value in answer.items() if value is not None})
+        return parse_template(known | {key: value for key, value in answer.items() if value is not None})
 
     async def edit_template(
         self,
@@ -125,12 +125,12 @@ class CloudAccount:
 
     async def read_number(self) -> NumberState:
         """How the number stands."""
-        return read_number(await self._graph.get(self._number, query={"fields": _NUMBER_FIELDS}))
+        return parse_number(await self._graph.get(self._number, query={"fields": _NUMBER_FIELDS}))
 
     async def read_profile(self) -> dict[str, Any]:
         """The business profile that people see."""
         answer = await self._graph.get(self._number, "whatsapp_business_profile", query={"fields": _PROFILE_FIELDS})
-        found = some(next(iter(items(answer.get("data"))), None))
+        found = as_dict(next(iter(as_list(answer.get("data"))), None))
         return {key: value for key, value in found.items() if key != "messaging_product"}
 
     async def update_profile(self, changes: Mapping[str, Any]) -> None:
@@ -139,40 +139,40 @@ class CloudAccount:
         await self._graph.post(self._number, "whatsapp_business_profile", body=body)
 
 
-def read_template(found: Mapping[str, Any]) -> CloudTemplate:
+def parse_template(found: Mapping[str, Any]) -> CloudTemplate:
     """A template from the network's own form."""
-    network_id, name = name_of(found.get("id")), text(found.get("name"), 512)
+    network_id, name = as_id(found.get("id")), as_str(found.get("name"), 512)
     if network_id is None or name is None:
         raise CallFailed(NetworkError(0, "The network answered with a template without id or name"), retry=False)
-    reason = text(found.get("rejected_reason"), 1000)
+    reason = as_str(found.get("rejected_reason"), 1000)
     return CloudTemplate(
         network_id=network_id,
         name=name,
-        language=(text(found.get("language"), 32) or "").replace("-", "_"),
-        status=(text(found.get("status"), 64) or "UNKNOWN").upper(),
-        category=(text(found.get("category"), 64) or "UNKNOWN").upper(),
-        named=(text(found.get("parameter_format"), 64) or "").upper() == "NAMED",
-        components=[one for one in items(found.get("components")) if isinstance(one, dict)],
-        quality=text(some(found.get("quality_score")).get("score"), 64),
+        language=(as_str(found.get("language"), 32) or "").replace("-", "_"),
+        status=(as_str(found.get("status"), 64) or "UNKNOWN").upper(),
+        category=(as_str(found.get("category"), 64) or "UNKNOWN").upper(),
+        named=(as_str(found.get("parameter_format"), 64) or "").upper() == "NAMED",
+        components=[one for one in as_list(found.get("components")) if isinstance(one, dict)],
+        quality=as_str(as_dict(found.get("quality_score")).get("score"), 64),
         reason=None if reason == "NONE" else reason,
     )
 
 
-def read_number(found: Mapping[str, Any]) -> NumberState:
+def parse_number(found: Mapping[str, Any]) -> NumberState:
     """A number's state from the network's own form."""
     return NumberState(
         phone=digits(found.get("display_phone_number")),
-        verified_name=text(found.get("verified_name"), 512),
-        status=text(found.get("status"), 64),
-        quality=text(found.get("quality_rating"), 64),
-        name_status=text(found.get("name_status"), 64),
-        throughput=_THROUGHPUT.get(text(some(found.get("throughput")).get("level"), 64) or ""),
+        verified_name=as_str(found.get("verified_name"), 512),
+        status=as_str(found.get("status"), 64),
+        quality=as_str(found.get("quality_rating"), 64),
+        name_status=as_str(found.get("name_status"), 64),
+        throughput=_THROUGHPUT.get(as_str(as_dict(found.get("throughput")).get("level"), 64) or ""),
         tier=tier(found.get("whatsapp_business_manager_messaging_limit")),
-        can_send=text(some(found.get("health_status")).get("can_send_message"), 64),
+        can_send=as_str(as_dict(found.get("health_status")).get("can_send_message"), 64),
         details=dict(found),
     )
 
 
 def _next_page(paging: Mapping[str, Any]) -> str | None:
     """The cursor of the next page, if there is one."""
-    return text(some(paging.get("cursors")).get("after"), 4096) if paging.get("next") else None
+    return as_str(as_dict(paging.get("cursors")).get("after"), 4096) if paging.get("next") else None

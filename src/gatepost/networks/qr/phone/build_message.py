@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gatepost.networks.qr.phone import handles, vcards
-from gatepost.networks.qr.phone.people import written
+from gatepost.networks.qr.phone.jids import format_jid
 from gatepost.networks.qr.phone.protos import common, e2e
 
 Content = dict[str, Any]
 
 
-class CannotBuild(Exception):
+class UnsupportedContent(Exception):
     """The content cannot be sent; the text says why."""
 
 
@@ -22,11 +22,11 @@ def build(type_: str, content: Content, to: Any, frame: Content) -> Any:
         return _reaction(content, to, frame.get("target"))
     builder = _BUILDERS.get(type_)
     if builder is None:
-        raise CannotBuild(f'Messages of the type "{type_}" do not go over a linked phone.')
+        raise UnsupportedContent(f'Messages of the type "{type_}" do not go over a linked phone.')
     try:
         said = builder(content)
     except (KeyError, TypeError, ValueError, handles.BadHandle) as error:
-        raise CannotBuild(f"The content of this {type_} is not complete: {error!r}") from error
+        raise UnsupportedContent(f"The content of this {type_} is not complete: {error!r}") from error
     if frame.get("quote"):
         _answer(said, frame["quote"], to)
     return said
@@ -46,7 +46,7 @@ def revoke(id_: str, to: Any) -> Any:
 
 
 def key(id_: str, from_me: bool, to: Any) -> Any:
-    return common.MessageKey(remoteJID=written(to), fromMe=from_me, ID=id_)
+    return common.MessageKey(remoteJID=format_jid(to), fromMe=from_me, ID=id_)
 
 
 def option_hashes(options: list[str]) -> dict[str, str]:
@@ -118,7 +118,7 @@ def _poll(content: Content) -> Any:
 
 def _reaction(content: Content, to: Any, target: Content | None) -> Any:
     if not target:
-        raise CannotBuild("A reaction needs the message that it is about.")
+        raise UnsupportedContent("A reaction needs the message that it is about.")
     about = key(target["id"], bool(target.get("from_me")), to)
     return e2e.Message(reactionMessage=e2e.ReactionMessage(key=about, text=content["reaction"].get("emoji", "")))
 
@@ -128,7 +128,7 @@ def _answer(said: Any, quote: Content, to: Any) -> None:
     for descriptor, value in said.ListFields():
         if descriptor.message_type and "contextInfo" in descriptor.message_type.fields_by_name:
             value.contextInfo.stanzaID = quote["id"]
-            value.contextInfo.participant = quote.get("participant") or written(to)
+            value.contextInfo.participant = quote.get("participant") or format_jid(to)
             value.contextInfo.quotedMessage.conversation = quote.get("text") or ""
 
 

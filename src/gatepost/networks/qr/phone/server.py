@@ -5,7 +5,7 @@ from base64 import b64decode
 from collections.abc import Awaitable
 from typing import Any
 
-from gatepost.networks.qr.phone import troubles
+from gatepost.networks.qr.phone import request_errors
 from gatepost.networks.qr.phone.commands import COMMANDS, get, put
 from gatepost.networks.qr.phone.engine import Engine
 from gatepost.networks.qr.phone.session import DeviceSession
@@ -45,7 +45,7 @@ class Server(Requests):
         whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # at once: a refusal must not keep it
         session = self._sessions.get(frame["session"])
         if session is None:
-            raise RequestRefused(troubles.not_up("The session is not open."))
+            raise RequestRefused(request_errors.not_up("The session is not open."))
         match op:
             case "put":
                 return await put(session, frame["mime"], bytes(whole))
@@ -113,7 +113,7 @@ class Server(Requests):
             whole.clear()
         if frame.get("last") and len(whole) != frame.get("size"):
             del self._files[ref]
-            self.write({"re": ref, **troubles.unfit("The file did not arrive whole.")})
+            self.write({"re": ref, **request_errors.unfit("The file did not arrive whole.")})
             return False
         return bool(frame.get("last"))
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from gatepost.model.content import cards, choices, files, reactions_and_polls, shop, template
+from gatepost.model.content import cards, choices, files, products, reactions_and_polls, template
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.problem_collector import joined
@@ -55,9 +55,9 @@ KINDS: dict[str, MessageType] = {
     "buttons": MessageType(("body", "buttons"), ("header", "footer", "fallback"), choices.read_buttons),
     "list": MessageType(("body", "button", "sections"), ("header", "footer", "fallback"), choices.read_choice_list),
     "cta_url": MessageType(("body", "cta"), ("header", "footer", "fallback"), choices.read_link_button),
-    "product": MessageType(("product",), ("body", "footer"), shop.read_one_product),
-    "product_list": MessageType(("body", "header", "catalog_id", "sections"), ("footer",), shop.read_product_list),
-    "catalog": MessageType(("body",), ("thumbnail", "footer"), shop.read_catalog),
+    "product": MessageType(("product",), ("body", "footer"), products.read_one_product),
+    "product_list": MessageType(("body", "header", "catalog_id", "sections"), ("footer",), products.read_product_list),
+    "catalog": MessageType(("body",), ("thumbnail", "footer"), products.read_catalog),
     "template": MessageType(("template",), (), template.read_template),
     "reaction": MessageType(("reaction",), (), reactions_and_polls.read_reaction),
     "poll": MessageType(("poll",), (), reactions_and_polls.read_poll),
@@ -80,12 +80,12 @@ _HINTS = {
 }
 
 
-def required(type_: str, field: str) -> Invalid:
+def missing_field(type_: str, field: str) -> Invalid:
     """The refusal of a message that lacks one of its type's own fields."""
     return invalid_field(field, f"is required for type {type_}; {_HINTS[field]}")
 
 
-def foreign(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
+def unexpected_field(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
     """The refusal of a field that belongs to other types."""
     return invalid_field(field, f"does not belong to type {type_}, which takes {', '.join(own)}")
 
@@ -93,8 +93,8 @@ def foreign(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
 def read_content(type_: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
     """The neutral content of a message of any type but text, from the fields that were given."""
     kind = KINDS[type_]
-    wrong = [foreign(type_, field, kind.fields) for field in given if field not in kind.fields]
-    wrong += [required(type_, field) for field in kind.required if field not in given]
+    wrong = [unexpected_field(type_, field, kind.fields) for field in given if field not in kind.fields]
+    wrong += [missing_field(type_, field) for field in kind.required if field not in given]
     if wrong:
         raise joined(wrong)
     return kind.read(given, found)

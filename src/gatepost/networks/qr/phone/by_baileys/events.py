@@ -10,8 +10,8 @@ from typing import Any
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from gatepost.networks.qr.phone import translate_link as link
-from gatepost.networks.qr.phone.kinds import thousandths
-from gatepost.networks.qr.phone.people import chat, person, read
+from gatepost.networks.qr.phone.jids import chat, parse_jid, person
+from gatepost.networks.qr.phone.message_parts import thousandths
 from gatepost.networks.qr.phone.protos import e2e, neo
 from gatepost.networks.qr.phone.translate_message import not_understood
 
@@ -51,7 +51,7 @@ def unreadable(said: Frame) -> Any:
 
 
 def _info(said: Frame) -> Any:
-    at = {"Chat": read(said["chat"]), "IsFromMe": said["from_me"], "IsGroup": said["chat"].endswith("@g.us")}
+    at = {"Chat": parse_jid(said["chat"]), "IsFromMe": said["from_me"], "IsGroup": said["chat"].endswith("@g.us")}
     at |= {"Sender": _jid(said["sender"]), "SenderAlt": _jid(said["sender_alt"])}
     source = neo.MessageSource(**at, RecipientAlt=_jid(said["recipient_alt"]), BroadcastListOwner=_NOBODY)
     words = dict.fromkeys(("Type", "Category", "MediaType", "Edit"), "")
@@ -60,7 +60,7 @@ def _info(said: Frame) -> Any:
 
 
 def _jid(text: str | None) -> Any:
-    return read(text) if text else _NOBODY
+    return parse_jid(text) if text else _NOBODY
 
 
 def closed(code: int, words: str) -> Frame | None:
@@ -97,13 +97,13 @@ def receipts(list_: list[Frame]) -> list[Frame]:
     return [
         {"event": "receipt", "ids": [one["id"]], "status": one["status"], "from": person(who), "at": one["at"]}
         for one in list_
-        if not chat(who := read(one["chat"]))
+        if not chat(who := parse_jid(one["chat"]))
     ]
 
 
 def people(list_: list[Frame], now: int) -> list[Frame]:
     """Names, and which hidden id belongs to which number."""
-    found = [person(*map(read, one["jids"]), name=one["name"]) | _username(one) for one in list_]
+    found = [person(*map(parse_jid, one["jids"]), name=one["name"]) | _username(one) for one in list_]
     return [{"event": "contact", "person": who, "at": now} for who in found if len(who) > 1 and who.keys() != {"name"}]
 
 
@@ -120,13 +120,13 @@ def _label(one: Frame, now: int) -> Frame | None:
     frame = {"event": "label", "id": one["id"], "action": one["action"], "at": now}
     if "chat" not in one:
         return frame | {key: one[key] for key in ("name", "color") if one[key] is not None}
-    jid = read(one["chat"])
+    jid = parse_jid(one["chat"])
     return None if chat(jid) else frame | {"person": person(jid)}
 
 
 def calls(list_: list[Frame]) -> list[Frame]:
     """Calls that come in, and their end."""
-    return [_call(one, who) for one in list_ if (who := person(*map(read, one["jids"])))]
+    return [_call(one, who) for one in list_ if (who := person(*map(parse_jid, one["jids"])))]
 
 
 def _call(one: Frame, who: dict[str, str]) -> Frame:

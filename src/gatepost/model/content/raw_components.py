@@ -6,7 +6,7 @@ from gatepost.model.content.parts import read_media_id
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable_all, place, read_choice, read_list, read_url
-from gatepost.model.limits import limit, most
+from gatepost.model.limits import limit, maximum
 
 _TYPES = ("header", "body", "button", "limited_time_offer", "carousel")
 _FILES = ("image", "video", "document", "gif")
@@ -14,7 +14,7 @@ _FILES = ("image", "video", "document", "gif")
 
 def read_raw_components(path: str, value: Any, found: MessageReferences) -> list[dict[str, Any]]:
     """The components unchanged, but for ids of files, which are written in our one way."""
-    check_storable_all(path, value, most("template.depth"))
+    check_storable_all(path, value, maximum("template.depth"))
     return _components(path, value, found, inner=False)
 
 
@@ -67,7 +67,7 @@ def _card(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
 
 def _check_index(path: str, value: Any) -> None:
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    if not (text.isascii() and text.isdecimal()) or len(text) > 2 or not int(text) < most("template.buttons"):
+    if not (text.isascii() and text.isdecimal()) or len(text) > 2 or not int(text) < maximum("template.buttons"):
         raise invalid_field(path, "must be the place of the button in the template, counted from 0")
 
 
