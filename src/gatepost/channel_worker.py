@@ -19,6 +19,7 @@ from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.model.number_status import TROUBLE
+from gatepost.model.signing import decode_secret
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -47,7 +48,6 @@ from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import fetch_guarded
-from gatepost.webhooks.signature import decode_secret
 
 
 class WorkerParts(msgspec.Struct, frozen=True):

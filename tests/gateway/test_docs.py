@@ -11,8 +11,9 @@ from gatepost.api.app import HEALTH, REFERENCE, ROUTES
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import TYPES
 from gatepost.model.message import SendRequest
+from gatepost.model.signing import decode_secret, new_secret
 from gatepost.webhooks.retry import ATTEMPTS
-from gatepost.webhooks.signature import decode_secret, new_secret, signature_headers
+from gatepost.webhooks.signature import signature_headers
 
 SOURCE = Path(gatepost.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs" / "reference"

@@ -18,6 +18,7 @@ from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
+from gatepost.model.signing import decode_secret
 from gatepost.store.channel_head import (
     EventBuffer,
     Lease,
@@ -34,7 +35,6 @@ from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
-from gatepost.webhooks.signature import decode_secret
 from tests.conftest import Received, Receiver
 from tests.outbound import stage as outbound
 from tests.patience import PATIENCE

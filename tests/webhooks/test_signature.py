@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from gatepost.model.signing import public_key
-from gatepost.webhooks.signature import decode_secret, delivery_headers, new_secret, signature_headers
+from gatepost.model.signing import decode_secret, new_secret, public_key
+from gatepost.webhooks.signature import delivery_headers, signature_headers
 
 BODY = '{"text": "Olá, 你好 👋"}'.encode()
 

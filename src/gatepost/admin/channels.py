@@ -153,11 +153,7 @@ def check_number(number: CloudNumber) -> dict[str, Any]:
         check_url(number.base_url, "base_url")
     if number.version is not None and not _VERSION.fullmatch(number.version):
         raise invalid_field("version", "must be a version of the Graph API, e.g. v25.0")
-    return _without_none(msgspec.structs.asdict(number))
-
-
-def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in msgspec.structs.asdict(number).items() if value is not None}
 
 
 def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:

@@ -17,9 +17,9 @@ from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import LimitReached, LimitState
 from gatepost.model.event import ALL_TYPES, ChannelRef
+from gatepost.model.signing import decode_secret
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.endpoint_test import EndpointTest, choose_type, make_test_body, post_test
-from gatepost.webhooks.signature import decode_secret
 
 TRIALS = 10  # to one endpoint in a minute
 EventType = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(ALL_TYPES)})]

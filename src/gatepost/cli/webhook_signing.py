@@ -63,12 +63,12 @@ async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None)
     from gatepost.admin.signing import live_secrets
     from gatepost.model import ids
     from gatepost.model.event import ChannelRef
+    from gatepost.model.signing import decode_secret
     from gatepost.store.channels import get_config
     from gatepost.webhooks.endpoint_test import choose_type, make_test_body, post_test
     from gatepost.webhooks.guard import Guard
     from gatepost.webhooks.http_post import Poster
     from gatepost.webhooks.resolver import Resolver
-    from gatepost.webhooks.signature import decode_secret
 
     config, now, limits = await get_config(session.db, endpoint.channel_id), session.now, session.settings.webhooks
     assert config is not None  # an endpoint goes with its channel

@@ -50,7 +50,7 @@ async def save_state_change(
             return False
         event_buffer = EventBuffer(head, now)
         for notice in notices:
-            event_buffer.add(events.OPERATIONAL, notice.action, _event_data(endpoint_id, url, change, notice))
+            event_buffer.add(events.OPERATIONAL, notice.action, event_data(endpoint_id, url, change, notice))
         await append_events(conn, head, channel, event_buffer.events, now)
     return True
 
@@ -83,7 +83,8 @@ async def _write(
     return url
 
 
-def _event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> dict[str, Any]:
+def event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> dict[str, Any]:
+    """Return the data of an event that reports a notice."""
     return events.endpoint_data(
         endpoint_id,
         url,

@@ -8,9 +8,10 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
-from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
+from gatepost.model.event import OPERATIONAL, ChannelRef
 from gatepost.store.channel_head import channel_transaction, lock_head, lock_head_exclusively
 from gatepost.store.deliveries.retry import schedule_work
+from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, event_data
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
@@ -147,7 +148,10 @@ async def set_endpoint_state(
         )
         endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
         if endpoint is not None and previous != endpoint.state:
-            it.event_buffer.add(OPERATIONAL, _ACTIONS[previous, endpoint.state], _event_data(endpoint, previous))
+            notice = EndpointNotice(_ACTIONS[previous, endpoint.state], endpoint.reason)
+            change_ = EndpointStateChange(previous, endpoint.state, endpoint.health)
+            data = event_data(endpoint.id, endpoint.url, change_, notice)
+            it.event_buffer.add(OPERATIONAL, notice.action, data)
     return endpoint
 
 
@@ -157,18 +161,6 @@ _ACTIONS = {
     (PAUSED, ACTIVE): "resumed",
     (DISABLED, ACTIVE): "enabled",
 }
-
-
-def _event_data(endpoint: Endpoint, previous: str) -> dict[str, Any]:
-    return endpoint_data(
-        endpoint.id,
-        endpoint.url,
-        endpoint.state,
-        previous=previous,
-        reason=endpoint.reason,
-        failing_since=endpoint.health.failing_since,
-        failures=endpoint.health.failures,
-    )
 
 
 async def _update(

@@ -10,12 +10,13 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
+from gatepost.model.signing import Key
 from gatepost.store.deliveries.queue import DueDelivery, EndpointTarget
 from gatepost.store.deliveries.record import AttemptRecord
 from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.http_post import Poster, PostResult
 from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, decide_retry
-from gatepost.webhooks.signature import Key, delivery_headers
+from gatepost.webhooks.signature import delivery_headers
 
 KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
 _STATES = {

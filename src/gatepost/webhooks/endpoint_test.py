@@ -14,10 +14,11 @@ from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES, MESSAGE, ChannelRef, render_test
 from gatepost.model.event_schema.examples import MAKERS, new_example
+from gatepost.model.signing import Key
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.webhooks.event_batch import DeliveryBody, build_body
 from gatepost.webhooks.http_post import Poster, PostResult
-from gatepost.webhooks.signature import Key, delivery_headers
+from gatepost.webhooks.signature import delivery_headers
 
 
 class EndpointTest(msgspec.Struct, frozen=True):

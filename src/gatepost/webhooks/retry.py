@@ -16,18 +16,7 @@ import msgspec
 
 MINUTE, HOUR = 60.0, 3600.0
 # The delay before each attempt, in seconds.
-SCHEDULE = (
-    0.0,
-    5.0,
-    5 * MINUTE,
-    30 * MINUTE,
-    2 * HOUR,
-    5 * HOUR,
-    10 * HOUR,
-    14 * HOUR,
-    20 * HOUR,
-    20 * HOUR + 25 * MINUTE,
-)
+SCHEDULE = (0.0, 5.0, *(minutes * MINUTE for minutes in (5, 30, 120, 300, 600, 840, 1200, 1225)))
 ATTEMPTS = len(SCHEDULE)
 JITTER = 0.2
 OVERLOADED = frozenset({429, 502, 503, 504})

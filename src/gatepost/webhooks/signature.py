@@ -7,9 +7,7 @@ import binascii
 import hmac
 from collections.abc import Mapping, Sequence
 
-from gatepost.model.signing import Key, decode_secret, new_secret
-
-__all__ = ["Key", "decode_secret", "delivery_headers", "new_secret", "signature_headers", "signed_text"]
+from gatepost.model.signing import Key, decode_secret
 
 USER_AGENT = "Gatepost"
 
