@@ -20,7 +20,7 @@ from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
 from gatepost.networks.base import CallFailed
-from gatepost.networks.cloud import manage
+from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate
 from gatepost.services.network_errors import network_call
 from gatepost.store import templates as store
 from gatepost.store.idempotency import NEVER, IdempotentRequest
@@ -52,7 +52,7 @@ class TemplateService(msgspec.Struct, frozen=True):
     db: Database
     clock: Clock
     channel_id: UUID
-    business: manage.CloudAccount
+    business: CloudAccount
 
 
 async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
@@ -135,7 +135,7 @@ def preview_template(template: StoredTemplate, wish: PreviewRequest) -> dict[str
     return preview(template.as_template(), wish.variables, wish.header)
 
 
-async def _made_before(business: manage.CloudAccount, reserved: TemplateDraft) -> Template | None:
+async def _made_before(business: CloudAccount, reserved: TemplateDraft) -> Template | None:
     """The template that an earlier try of the same request may have made."""
     mine = reserved.template
     if not reserved.again:
@@ -146,14 +146,14 @@ async def _made_before(business: manage.CloudAccount, reserved: TemplateDraft) -
     return next((one for one in found if (one.name, one.language) == (mine.name, mine.language)), None)
 
 
-async def _hand_in(business: manage.CloudAccount, new: Template) -> Template:
+async def _hand_in(business: CloudAccount, new: Template) -> Template:
     made = await business.create_template(
         new.name, new.language, new.category, new.components, named=new.named, ttl=new.message_send_ttl_seconds
     )
     return _read(made)
 
 
-def _read(there: manage.CloudTemplate) -> Template:
+def _read(there: CloudTemplate) -> Template:
     """The network's own form of a template, as ours."""
     return Template(
         name=there.name,

@@ -3,7 +3,7 @@
 Fields that a newer gateway adds are ignored.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
