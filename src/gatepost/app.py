@@ -17,7 +17,7 @@ from gatepost.access.authentication import Authenticator
 from gatepost.access.costly import CostlyRequests
 from gatepost.access.minute_limit import MinuteLimit
 from gatepost.access.timed_cache import TimedCache
-from gatepost.admin.channels import open_secrets
+from gatepost.admin.channels import open_channel_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
@@ -185,7 +185,7 @@ class Gatepost:
 
     async def _doorstep(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
-        secrets = open_secrets(self.vault, config) if config else None
+        secrets = open_channel_secrets(self.vault, config) if config else None
         if config is None or secrets is None:
             return None
         place = config.network

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.headers import open_headers
-from gatepost.admin.signing import open_secrets
+from gatepost.admin.signing import open_signing_secrets
 from gatepost.admin.vault import Vault
 from gatepost.channel_task import ChannelContext
 from gatepost.clock import Clock
@@ -208,7 +208,7 @@ class ChannelWorkers:
         return EndpointDeliverer(delivery, target)
 
     def _open_target(self, target: EndpointTarget) -> DeliveryCredentials:
-        kept = open_secrets(self._parts.vault, target.id, target.secret)
+        kept = open_signing_secrets(self._parts.vault, target.id, target.secret)
         secrets = [SigningKey(decode_secret(secret.secret), secret.until) for secret in kept]
         return DeliveryCredentials(secrets, open_headers(self._parts.vault, target.id, target.headers))
 

@@ -41,7 +41,7 @@ async def test_an_official_channel_is_connected_and_its_secrets_are_sealed(
     assert made.network == {"phone_number_id": "100000000000001"}
     assert made.secrets is not None
     assert b"token-1" not in made.secrets
-    kept = channels.open_secrets(vault, made)
+    kept = channels.open_channel_secrets(vault, made)
     assert kept is not None
     assert (kept.token, kept.app_secret) == ("token-1", "secret-1")
     assert len(kept.verify_token) == 32
@@ -57,7 +57,7 @@ async def test_overrides_are_kept_with_the_number(db: Database, vault: Vault, te
         "base_url": "https://partner.example/graph",
         "version": "v24.0",
     }
-    kept = channels.open_secrets(vault, made)
+    kept = channels.open_channel_secrets(vault, made)
     assert kept is not None
     assert kept.verify_token == "mine"
 
@@ -65,7 +65,7 @@ async def test_overrides_are_kept_with_the_number(db: Database, vault: Vault, te
 async def test_a_qr_channel_waits_for_its_phone(db: Database, vault: Vault, tenants: Tenants) -> None:
     made = await channels.get_channel(db, tenants.mine, tenants.my_channel)
     assert (made.kind, made.connection, made.secrets) == ("qr", "disconnected", None)
-    assert channels.open_secrets(vault, made) is None
+    assert channels.open_channel_secrets(vault, made) is None
 
 
 async def test_a_channel_is_born_with_its_head(db: Database, tenants: Tenants) -> None:
@@ -154,9 +154,9 @@ async def test_secrets_are_replaced(db: Database, vault: Vault, tenants: Tenants
     made = await make(db, vault, tenants.mine)
     fresh = ChannelSecrets("t2", "s2", "v2")
     changed = await channels.change_secrets(db, vault, tenants.mine, made.id, fresh)
-    assert channels.open_secrets(vault, changed) == fresh
+    assert channels.open_channel_secrets(vault, changed) == fresh
     with pytest.raises(VaultError):
-        channels.open_secrets(Vault(bytes(32)), changed)
+        channels.open_channel_secrets(Vault(bytes(32)), changed)
     with pytest.raises(Invalid, match="official"):
         await channels.change_secrets(db, vault, tenants.mine, tenants.my_channel, fresh)
     with pytest.raises(Invalid, match="token"):

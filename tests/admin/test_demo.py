@@ -54,7 +54,7 @@ async def check_works(db: Database, vault: Vault, folder: Path, told: Quickstart
         check_access(caller, NOW)
         assert (caller.kind, caller.phone) == (channel.kind, channel.phone)
     by_phone = {one.phone: one for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
-    assert channels.open_secrets(vault, by_phone[demo.OFFICIAL_PHONE]) is not None
+    assert channels.open_channel_secrets(vault, by_phone[demo.OFFICIAL_PHONE]) is not None
     assert len(await list_accounts(db)) == 1
     assert len(await channel_rows.list_channels(db)) == 2
 

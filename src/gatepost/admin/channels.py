@@ -136,7 +136,7 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> No
         raise _unknown(channel_id)
 
 
-def open_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
+def open_channel_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
     """Return the secrets of an official channel; None for other channels."""
     if channel.secrets is None:
         return None

@@ -166,7 +166,7 @@ async def _make_official(db: Database, vault: Vault, options: DemoOptions, now: 
 async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> ChannelConfig:
     """Give the channel new secrets if the key that encrypted the old ones is lost."""
     try:
-        channels.open_secrets(vault, channel)
+        channels.open_channel_secrets(vault, channel)
         return channel
     except VaultError:
         return await channels.change_secrets(db, vault, ACCOUNT_ID, channel.id, _new_secrets())

@@ -17,9 +17,9 @@ from gatepost.admin.signing import (
     SigningSecret,
     check_overlap,
     make_secret,
-    open_secrets,
+    open_signing_secrets,
     rotated,
-    seal_secrets,
+    seal_signing_secrets,
 )
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
@@ -81,7 +81,7 @@ async def create_endpoint(
             url=url,
             events=change.events or (),
             headers=seal_headers(vault, endpoint_id, change.headers or {}),
-            secret=seal_secrets(vault, endpoint_id, (fresh,)),
+            secret=seal_signing_secrets(vault, endpoint_id, (fresh,)),
             options=options,
             limit=ENDPOINTS_MAX,
             now=now,
@@ -141,7 +141,7 @@ async def rotate_secret(
         before = await get_endpoint(db, channel_id, endpoint_id)
         kept = signing_secrets(vault, before)
         fresh = make_secret(signing or kept[0].signing)
-        sealed = seal_secrets(vault, endpoint_id, rotated(kept, fresh, overlap, now))
+        sealed = seal_signing_secrets(vault, endpoint_id, rotated(kept, fresh, overlap, now))
         changed = await store.replace_secret(db, channel_id, endpoint_id, before.secret, sealed, now)
         if changed is not None:
             return NewEndpoint(changed, fresh)
@@ -156,7 +156,7 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
     """Return the stored secrets of an endpoint, newest first."""
-    return open_secrets(vault, endpoint.id, endpoint.secret)
+    return open_signing_secrets(vault, endpoint.id, endpoint.secret)
 
 
 def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:

@@ -35,12 +35,12 @@ class SigningSecret(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(tuple[SigningSecret, ...])
 
 
-def seal_secrets(vault: Vault, endpoint_id: UUID, kept: Sequence[SigningSecret]) -> bytes:
+def seal_signing_secrets(vault: Vault, endpoint_id: UUID, kept: Sequence[SigningSecret]) -> bytes:
     """Encrypt secrets for this endpoint."""
     return vault.seal(msgspec.json.encode(kept), endpoint_context(endpoint_id))
 
 
-def open_secrets(vault: Vault, endpoint_id: UUID, sealed: bytes) -> tuple[SigningSecret, ...]:
+def open_signing_secrets(vault: Vault, endpoint_id: UUID, sealed: bytes) -> tuple[SigningSecret, ...]:
     """Decrypt the secrets of an endpoint, newest first."""
     return _decoder.decode(vault.open(sealed, endpoint_context(endpoint_id)))
 

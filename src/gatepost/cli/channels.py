@@ -195,7 +195,7 @@ async def _create_official(
     made = await channels.create_official(
         session.db, session.vault, account_id, number=number, limits=limits, **kept, **shared
     )
-    secrets = channels.open_secrets(session.vault, made)
+    secrets = channels.open_channel_secrets(session.vault, made)
     url = f"{gateway_url(session.settings)}/callbacks/cloud/{ids.show('ch', made.id)}"
     return _made(made, {"callback_url": url, "verify_token": secrets.verify_token if secrets else None})
 

@@ -121,7 +121,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
         now=session.now,
     )
     official = await demo.official_channel(session.db)
-    kept = channels.open_secrets(session.vault, official)
+    kept = channels.open_channel_secrets(session.vault, official)
     assert kept is not None
     number = {
         "phone_number_id": official.network["phone_number_id"],

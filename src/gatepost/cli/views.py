@@ -8,7 +8,7 @@ from gatepost.admin.accounts import AccountUsage
 from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.model import ids, times
 from gatepost.model.account import Plan
-from gatepost.model.delivery import explain, masked
+from gatepost.model.delivery import explain_attempt, masked
 from gatepost.model.signing import public_key
 from gatepost.store.accounts import Account, User
 from gatepost.store.channels import ChannelConfig
@@ -161,6 +161,6 @@ def attempt_view(attempt: LoggedAttempt) -> View:
         "at": times.show(attempt.at),
         "status": attempt.status,
         "latency_ms": round(attempt.latency_ms, 1),
-        "error": explain(attempt.status, attempt.error),
+        "error": explain_attempt(attempt.status, attempt.error),
         "url": attempt.url,
     }

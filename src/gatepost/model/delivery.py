@@ -52,7 +52,7 @@ def read_delivery_id(text: str) -> tuple[UUID, UUID] | None:
     return UUID(hex=digits[:32]), UUID(hex=digits[32:])
 
 
-def explain(status: int | None, error: str | None) -> str | None:
+def explain_attempt(status: int | None, error: str | None) -> str | None:
     """Return why an attempt failed, in a sentence; None if it succeeded."""
     if error is not None or status is None or 200 <= status < 300:
         return error

@@ -103,7 +103,7 @@ class Poster:
                 request = self._request(target, address, headers, body, left)
                 return await _exchange(request, start)
             except PyreqwestError as error:
-                result = _failed(start, *explain(error, target.scheme, self._deadline))
+                result = _failed(start, *explain_failure(error, target.scheme, self._deadline))
                 if not _while_connecting(error) or perf_counter() - start >= self._deadline:
                     break
         return result
@@ -182,7 +182,7 @@ def _texts(headers: HeaderMap, name: str) -> list[tuple[str, str]]:
         return []
 
 
-def explain(error: PyreqwestError, scheme: str, deadline: float) -> tuple[Failure, str]:
+def explain_failure(error: PyreqwestError, scheme: str, deadline: float) -> tuple[Failure, str]:
     """Return the kind of a failure, and a sentence that explains it."""
     if isinstance(error, ClientClosedError):
         return "protocol", "The gateway stopped before the endpoint answered."

@@ -19,7 +19,7 @@ from gatepost.model.file import FetchedFile, FetchFailure, mime_type
 from gatepost.model.limits import format_size
 from gatepost.networks.base import CallFailed, NetworkError
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
-from gatepost.webhooks.http_post import explain, pinned_client
+from gatepost.webhooks.http_post import explain_failure, pinned_client
 
 UNTYPED = "application/octet-stream"
 _MESSAGES = {
@@ -65,7 +65,7 @@ async def fetch_guarded(
     except (TimeoutError, RequestTimeoutError):
         return FetchFailure(f"The link did not return its file within {deadline:g} s.", retry=True)
     except PyreqwestError as error:
-        return FetchFailure(_MESSAGES[explain(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
+        return FetchFailure(_MESSAGES[explain_failure(error, url.partition(":")[0].lower(), deadline)[0]], retry=True)
 
 
 @asynccontextmanager

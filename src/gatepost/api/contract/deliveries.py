@@ -23,7 +23,7 @@ from gatepost.api.contract.fields import (
     When,
 )
 from gatepost.model import ids, times
-from gatepost.model.delivery import PENDING, STATUSES, explain, masked, masked_pairs, show_delivery_id
+from gatepost.model.delivery import PENDING, STATUSES, explain_attempt, masked, masked_pairs, show_delivery_id
 from gatepost.model.endpoint import DISABLED
 from gatepost.services.deliveries import why_waiting
 from gatepost.services.recoveries import RECOVERABLE, progress
@@ -71,7 +71,7 @@ class LastAttempt(ApiObject, frozen=True):
     @classmethod
     def of(cls, row: LastAttemptRow) -> "LastAttempt":
         """Return the newest attempt of a delivery."""
-        error = explain(row.status, row.error)
+        error = explain_attempt(row.status, row.error)
         return cls(row.number, times.show(row.at), row.status, error, round(row.latency_ms, 1))
 
 
@@ -120,7 +120,7 @@ class DeliveryAttempt(ApiObject, frozen=True):
             at=times.show(row.at),
             latency_ms=round(row.latency_ms, 1),
             status=row.status,
-            error=explain(row.status, row.error),
+            error=explain_attempt(row.status, row.error),
             request=SentRequest.of(row.url, row.request_headers, _sent_body(row.batch, event_id, bodies)),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
             batch=[ids.show("evt", id_) for id_ in row.batch],

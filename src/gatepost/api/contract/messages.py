@@ -23,7 +23,7 @@ from gatepost.api.contract.fields import (
     When,
 )
 from gatepost.model import ids, times
-from gatepost.model.delivery import STATUSES, explain
+from gatepost.model.delivery import STATUSES, explain_attempt
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import shown_phone
@@ -252,7 +252,7 @@ class TraceEvent(ApiObject, frozen=True):
                             times.show(one.at),
                             one.url,
                             one.status,
-                            explain(one.status, one.error),
+                            explain_attempt(one.status, one.error),
                             round(one.latency_ms, 1),
                         )
                         for one in attempts

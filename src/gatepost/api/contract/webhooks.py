@@ -10,7 +10,7 @@ from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.api.contract.deliveries import GivenAnswer, HttpStatus, Latency, SentRequest, Url
 from gatepost.api.contract.fields import AT, ApiObject, EndpointId, EventId, Never, Nothing, Time, When
 from gatepost.model import ids, times
-from gatepost.model.delivery import STATUSES, explain
+from gatepost.model.delivery import STATUSES, explain_attempt
 from gatepost.model.endpoint import DISABLED, PAUSED, DeliveryOptions
 from gatepost.model.event import OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
@@ -200,7 +200,7 @@ class Attempt(ApiObject, frozen=True):
             at=times.show(row.at),
             latency_ms=round(row.latency_ms, 1),
             status=row.status,
-            error=explain(row.status, row.error),
+            error=explain_attempt(row.status, row.error),
             delivery=AttemptDelivery(STATUSES[row.state], times.show_maybe(row.next_at)),
             request=SentRequest.of(row.url, row.request_headers, row.request_body),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
