@@ -13,7 +13,7 @@ from tests.patience import PATIENCE
 HELD = "5511977770000"
 # The old owner's call hangs and no status tells of it; the new owner's try is refused, so that the message waits.
 FAULTS: list[dict[str, Any]] = [
-    {"fault": "accept_hang", "to": HELD, "seconds": 4.0, "times": 1},
+    {"fault": "accept_hang", "to": HELD, "seconds": 60.0, "times": 1},
     {"fault": "suppress", "to": HELD, "times": 3},
     {"fault": "http_error", "to": HELD, "status": 503, "nth": 2},
 ]
