@@ -28,7 +28,7 @@ TASKS = {  # started by hand, and why that is enough
     "owner.Owner.stop": "the last statement of a process",
     "owner.Owner._end_in_background": "the end of one channel",
     "serving._serve_http": "the server; its end is the end of the process",
-    "store.batch.Batch._start_lane": "while there is something to write; each batch survives",
+    "store.batch.Batch._start_worker": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier.notify": "what has gathered",
     "webhooks.endpoint_deliverer.EndpointDeliverer._start": "one POST",
     "webhooks.guard.Guard.check": "one question; whoever waits for it gets its error",

@@ -91,7 +91,7 @@ def test_everyone_gets_what_is_theirs_whatever_the_interleaving(
 ) -> None:
     async def play() -> None:
         book = Notebook(pause)
-        batch: Batch[str, Item, str] = Batch(book.write, size=size, lanes=lanes, linger=linger)
+        batch: Batch[str, Item, str] = Batch(book.write, size=size, workers=lanes, linger=linger)
         put: dict[str, list[Item]] = {}
 
         async def call(number: int, order: Order) -> str:
@@ -151,7 +151,7 @@ async def test_a_linger_makes_one_batch_of_what_comes_one_by_one() -> None:
 async def test_one_after_the_other_through_a_single_lane() -> None:
     """A lane that is just ending must not be counted on by whoever puts in that very moment."""
     book = Notebook()
-    batch: Batch[str, Item, str] = Batch(book.write, lanes=1)
+    batch: Batch[str, Item, str] = Batch(book.write, workers=1)
     async with asyncio.timeout(PATIENCE):
         for n in range(20):
             assert await batch.put("a", Item(n)) == f"row {n}"
@@ -160,7 +160,7 @@ async def test_one_after_the_other_through_a_single_lane() -> None:
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 async def test_all_lanes_ending_at_once_leave_nobody_behind(lanes: int) -> None:
     book = Notebook()
-    batch: Batch[str, Item, str] = Batch(book.write, lanes=lanes)
+    batch: Batch[str, Item, str] = Batch(book.write, workers=lanes)
 
     async def chat(key: str) -> None:
         for n in range(20):
@@ -226,7 +226,7 @@ async def test_all_give_up() -> None:
 
 async def test_drain_waits_for_everything_put_so_far() -> None:
     book = Notebook(pause=5)
-    batch: Batch[str, Item, str] = Batch(book.write, size=3, lanes=2)
+    batch: Batch[str, Item, str] = Batch(book.write, size=3, workers=2)
     futures = [batch.enqueue(key, Item(n)) for n in range(20) for key in "abcde"]
     await batch.drain()
     assert all(future.done() for future in futures)
@@ -246,7 +246,7 @@ async def test_a_write_that_answers_too_little_fails_its_callers_and_not_the_lan
 
 async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
     book = Notebook()
-    batch: Batch[str, Item, str] = Batch(book.write, lanes=1, linger=60)
+    batch: Batch[str, Item, str] = Batch(book.write, workers=1, linger=60)
     left = batch.enqueue("a", Item(1))
     await asyncio.sleep(0.001)  # it gathers by now
     sender = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
@@ -275,7 +275,7 @@ async def test_what_a_write_waited_for_is_cancelled_and_others_go_on() -> None:
             await gone
         return [f"{key}{item.number}" for item in items]
 
-    batch: Batch[str, Item, str] = Batch(write, lanes=1)
+    batch: Batch[str, Item, str] = Batch(write, workers=1)
     first, second = batch.enqueue("a", Item(1)), batch.enqueue("b", Item(2))
     async with asyncio.timeout(PATIENCE):
         assert await second == "b2"

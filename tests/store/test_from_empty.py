@@ -56,7 +56,7 @@ from gatepost.store.events import newest_event, read_feed_page
 from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
-from gatepost.store.messages.queue import note_unknown, read_marks, read_queued_states, read_wait_facts
+from gatepost.store.messages.queue import read_marks, read_queued_states, read_wait_facts, save_unknown_until
 from gatepost.store.messages.send import (
     Intent,
     SendResult,
@@ -118,7 +118,7 @@ async def send(s: Scene) -> None:
     later = await stage.accept(phones[0], "later", send_at=now + timedelta(seconds=5))
     after = UUID(int=min(waiting).int - 1)
     for bulk in (False, True):
-        await read_queue(s.db, s.channel_id, bulk=bulk, after=after, most=500)
+        await read_queue(s.db, s.channel_id, bulk=bulk, after=after, limit=500)
     await read_start(s.db, s.channel_id, now + timedelta(days=1))
     assert len(await read_scheduled(s.db, s.channel_id, now + timedelta(seconds=9), [], 100)) == 1
     await read_marks(s.db, s.channel_id, [later])
@@ -128,10 +128,10 @@ async def send(s: Scene) -> None:
     assert queued is not None
     await read_wait_facts(s.db, s.channel_id, queued, now + timedelta(seconds=9))
     for chosen in (CancelSelection(client_ref="x"), CancelSelection(ranges=((waiting[0], waiting[-1]),))):
-        await find_waiting(s.db, s.channel_id, chosen, CancelCursor(after), piece=20)
-    await find_waiting(s.db, s.channel_id, CancelSelection(send_from=now, label_id=UUID(int=1)), None, piece=20)
+        await find_waiting(s.db, s.channel_id, chosen, CancelCursor(after), page_rows=20)
+    await find_waiting(s.db, s.channel_id, CancelSelection(send_from=now, label_id=UUID(int=1)), None, page_rows=20)
     await mark_sending(s.db, stage.lease, [Intent(id_, 1, True) for id_ in waiting], now)
-    await note_unknown(s.db, stage.lease, [(id_, now) for id_ in waiting])
+    await save_unknown_until(s.db, stage.lease, [(id_, now) for id_ in waiting])
     results = [SendResult(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in waiting[1:5]]
     again = [SendResult(id_, 1, State.QUEUED, next_at=now, unopened=True) for id_ in waiting[5:]]
     await mark_results(s.db, stage.lease, stage.ref, [*results, *again], now)

@@ -119,7 +119,7 @@ async def test_one_answer_reads_so_many_bytes_and_no_more(stage: Stage) -> None:
 @pytest.mark.parametrize(("size", "count", "more"), [(1, 1, True), (14, 1, True), (15, 2, True), (43, 4, False)])
 async def test_texts_are_read_up_to_a_size(stage: Stage, size: int, count: int, more: bool) -> None:
     said = await say(stage, ["abc"] * 4)  # 14 bytes of content each
-    found = await read_texts(stage.db, stage.channel_id, HistoryFilter(), most=9, size=size)
+    found = await read_texts(stage.db, stage.channel_id, HistoryFilter(), limit=9, size=size)
     assert ([id_ for id_, _ in found.messages], found.more) == (said[::-1][:count], more)
 
 
@@ -149,7 +149,7 @@ async def test_a_piece_of_the_feed_ends_after_so_many_bytes(
     await say(stage, ["word"] * 5)
     everything = await events.read_feed_page(stage.db, stage.channel_id, UUID(int=0), types, 100)
     assert len(everything.events) >= 5
-    monkeypatch.setattr(events, "PIECE_SIZE", 1)
+    monkeypatch.setattr(events, "PAGE_SIZE", 1)
     after, found = UUID(int=0), []
     while (piece := await events.read_feed_page(stage.db, stage.channel_id, after, types, 100)).events:
         assert len(piece.events) == 1

@@ -23,7 +23,7 @@ from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
-from gatepost.store.messages.queue import count_ahead, note_unknown, read_wait_facts
+from gatepost.store.messages.queue import count_ahead, read_wait_facts, save_unknown_until
 from gatepost.store.messages.send import (
     Intent,
     SendResult,
@@ -130,7 +130,7 @@ async def accept(s: Scene) -> None:
 async def read_the_queue(s: Scene) -> None:
     after = UUID(int=s.waiting[0].int - 1)
     for bulk in (False, True):
-        found = await read_queue(s.stage.db, s.stage.channel_id, bulk=bulk, after=after, most=500)
+        found = await read_queue(s.stage.db, s.stage.channel_id, bulk=bulk, after=after, limit=500)
         assert len(found) == (0 if bulk else 10)
 
 
@@ -166,7 +166,7 @@ async def explain(s: Scene) -> None:
     assert message is not None
     assert len((await read_wait_facts(db, channel_id, message, NOW)).line) == 3
     assert await count_ahead(db, channel_id, message) == 2
-    await note_unknown(db, s.stage.lease, [(id_, NOW) for id_ in waiting])
+    await save_unknown_until(db, s.stage.lease, [(id_, NOW) for id_ in waiting])
 
 
 async def cancel_many(s: Scene) -> None:

@@ -43,7 +43,7 @@ class Writer:
 
 
 def new_batch(writer: Writer, lanes: int = 1) -> Batch[str, int, int]:
-    return Batch(writer.one, lanes=lanes, size=20, together=writer.several)
+    return Batch(writer.one, workers=lanes, size=20, together=writer.several)
 
 
 async def put_all(batch: Batch[str, int, int], items: Mapping[str, Sequence[int]]) -> list[int | BaseException]:
@@ -82,7 +82,7 @@ async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_
             await release.wait()
         return await writer.one(key, items)
 
-    batch: Batch[str, int, int] = Batch(one, lanes=2, size=20, together=writer.several)
+    batch: Batch[str, int, int] = Batch(one, workers=2, size=20, together=writer.several)
     futures = {key: batch.enqueue(key, number) for number, key in enumerate("abcd")}
     async with asyncio.timeout(PATIENCE):
         assert [await futures[key] for key in "acd"] == [0, 20, 30]

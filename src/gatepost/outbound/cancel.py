@@ -11,7 +11,7 @@ from gatepost.model.errors import Conflict, NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.messages import cancel as message_cancel
-from gatepost.store.messages.cancel import PIECE, CancelCursor, CancelSelection, find_waiting
+from gatepost.store.messages.cancel import PAGE_ROWS, CancelCursor, CancelSelection, find_waiting
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
@@ -44,13 +44,13 @@ async def cancel_selection(
     after: CancelCursor | None,
     *,
     longest: float = LONGEST,
-    piece: int = PIECE,
+    piece: int = PAGE_ROWS,
 ) -> CancelResult:
     """Cancel a selection page by page, each in its own commit, for as long as one request may take."""
     until, place = clock.monotonic() + longest, after
     canceled = too_late = 0
     while True:
-        found = await find_waiting(db, caller.channel_id, chosen, place, piece=piece)
+        found = await find_waiting(db, caller.channel_id, chosen, place, page_rows=piece)
         too_late, place = too_late + found.too_late, found.place
         if found.waiting:
             channel_id = caller.channel_id

@@ -34,7 +34,7 @@ from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
 from gatepost.store.channel_head import StaleOwner, save_pace
 from gatepost.store.channels import find_open_conversations
-from gatepost.store.messages.queue import note_unknown
+from gatepost.store.messages.queue import save_unknown_until
 from gatepost.store.messages.send import QueuedMessage, read_states
 
 log = structlog.get_logger("gatepost.send")
@@ -167,7 +167,7 @@ class ChannelSender(ChannelTask):
         if unknown:
             wall, now = self._clock.now(), self._clock.monotonic()
             until = [(m.id, wall + timedelta(seconds=m.not_before - now)) for m in unknown]
-            await note_unknown(self._db, self._lease, until)
+            await save_unknown_until(self._db, self._lease, until)
             for message in unknown:
                 message.unknown_noted = True
 

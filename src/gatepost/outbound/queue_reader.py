@@ -77,7 +77,7 @@ class QueueReader:
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
         while self._waiting(bulk) < self._rules.read_ahead:
-            rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], most=_PAGE)
+            rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], limit=_PAGE)
             for message in rows:
                 self._add(message)
             if len(rows) < _PAGE:

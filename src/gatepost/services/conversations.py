@@ -51,7 +51,7 @@ async def list_history(
     if not await has_conversation(db, channel_id, contact_id):
         raise no_conversation()
     wanted = HistoryFilter(IdRange(end=before) if before else IdRange(), contact_id)
-    return await read_history_page(db, channel_id, wanted, now, scan=most, most=most)
+    return await read_history_page(db, channel_id, wanted, now, scan=most, limit=most)
 
 
 async def change_conversation(

@@ -39,7 +39,7 @@ async def find_page(
 ) -> HistoryPage:
     """The newest messages of the wanted span, `most` at most, and where to go on; None: that was all."""
     if sought is None:
-        return await read_history_page(db, channel_id, wanted, now, scan=SCAN, most=most)
+        return await read_history_page(db, channel_id, wanted, now, scan=SCAN, limit=most)
     if wanted.contact_id is not None:
         hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, most))
         return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
@@ -57,7 +57,7 @@ async def _search(
     hits = await _search_each(db, channel_id, young, sought, enough)
     old = IdRange(span.start, min(behind, span.end))
     if hits.reached is None and old.start < old.end:
-        older = await search_blocks(db, channel_id, sought, old, most=enough - len(hits.ids))
+        older = await search_blocks(db, channel_id, sought, old, limit=enough - len(hits.ids))
         hits = SearchHits(hits.ids + older.ids, older.reached)
     return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
 
@@ -69,7 +69,7 @@ async def _search_each(
     found: list[UUID] = []
     scanned = size = 0
     while wanted.span.start < wanted.span.end:
-        texts = await read_texts(db, channel_id, wanted, most=_WORD_SLICE, size=_SLICE_SIZE)
+        texts = await read_texts(db, channel_id, wanted, limit=_WORD_SLICE, size=_SLICE_SIZE)
         found += await compute(matching, texts.messages, sought)
         if len(found) >= most:
             return SearchHits(found[:most], found[most - 1])

@@ -40,7 +40,7 @@ class Batch(Generic[K, T, R]):
         *,
         size: int = 256,
         limit: int = 20_000,
-        lanes: int = 4,
+        workers: int = 4,
         linger: float = 0.0,
         weigh: Callable[[T], int] | None = None,
         together: WriteTogether[K, T, R] | None = None,
@@ -50,7 +50,7 @@ class Batch(Generic[K, T, R]):
         self._size = size
         self._weigh = weigh  # how many ordinary items one item counts as
         self._limit = limit
-        self._lanes = lanes
+        self._workers = workers
         self._linger = linger
         self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
         self._ready: deque[K] = deque()
@@ -68,13 +68,13 @@ class Batch(Generic[K, T, R]):
         if self.waiting >= self._limit:
             raise overloaded()
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        line = self._waiting.get(key)
-        if line is None:
-            line = self._waiting[key] = deque()
+        queue = self._waiting.get(key)
+        if queue is None:
+            queue = self._waiting[key] = deque()
             self._ready.append(key)
         if self._ready:
-            self._start_lane()
-        line.append((item, future))
+            self._start_worker()
+        queue.append((item, future))
         self.waiting += 1
         return future
 
@@ -83,14 +83,14 @@ class Batch(Generic[K, T, R]):
         while self._running:
             await asyncio.wait(self._running)
 
-    def _start_lane(self) -> None:
-        if self._open < self._lanes:
+    def _start_worker(self) -> None:
+        if self._open < self._workers:
             self._open += 1
-            task = asyncio.create_task(self._run_lane())
+            task = asyncio.create_task(self._run_worker())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
-    async def _run_lane(self) -> None:
+    async def _run_worker(self) -> None:
         try:
             while self._ready:
                 await attempt("batch", partial(self._serve, self._next_keys()))
@@ -110,10 +110,10 @@ class Batch(Generic[K, T, R]):
 
     def _weight(self, key: K) -> int:
         """Return the weight of what waits under a key, counted no further than a batch may hold."""
-        line = self._waiting[key]
-        if self._weigh is None or len(line) > self._size:
-            return len(line)
-        return sum(self._weigh(item) for item, _ in line)
+        queue = self._waiting[key]
+        if self._weigh is None or len(queue) > self._size:
+            return len(queue)
+        return sum(self._weigh(item) for item, _ in queue)
 
     async def _serve(self, keys: list[K]) -> None:
         try:
@@ -126,8 +126,8 @@ class Batch(Generic[K, T, R]):
                     self._ready.append(key)
                 else:
                     del self._waiting[key]
-            for _ in range(min(len(self._ready), self._lanes)):
-                self._start_lane()
+            for _ in range(min(len(self._ready), self._workers)):
+                self._start_worker()
 
     async def _flush(self, keys: list[K]) -> None:
         self._alone.difference_update(keys)
@@ -140,17 +140,17 @@ class Batch(Generic[K, T, R]):
             if len(taken) > 1:
                 taken = await self._write_together(taken)
         for key, entries in taken.items():
-            self._put_back(key, entries)
+            self._return(key, entries)
 
-    def _put_back(self, key: K, entries: "Entries[T, R]") -> None:
+    def _return(self, key: K, entries: "Entries[T, R]") -> None:
         """Let items that could not be written with others wait for a batch of their own."""
         self._alone.add(key)
         self._waiting[key].extendleft(reversed(entries))
         self.waiting += len(entries)
 
     def _take(self, key: K) -> "Entries[T, R]":
-        line = self._waiting[key]
-        taken = [line.popleft() for _ in range(self._fitting(line))]
+        queue = self._waiting[key]
+        taken = [queue.popleft() for _ in range(self._fitting(queue))]
         self.waiting -= len(taken)
         return [entry for entry in taken if not entry[1].cancelled()]
 
@@ -173,16 +173,16 @@ class Batch(Generic[K, T, R]):
             _settle_results(taken[key], results)
         return {key: entries for key, entries in taken.items() if key not in written}
 
-    def _fitting(self, line: "deque[tuple[T, asyncio.Future[R]]]") -> int:
+    def _fitting(self, queue: "deque[tuple[T, asyncio.Future[R]]]") -> int:
         """Return how many items make up the next batch; at least one."""
         if self._weigh is None:
-            return min(self._size, len(line))
+            return min(self._size, len(queue))
         weight = 0
-        for place, (item, _) in enumerate(line):
+        for place, (item, _) in enumerate(queue):
             weight += self._weigh(item)
             if weight > self._size and place:
                 return place
-        return len(line)
+        return len(queue)
 
     async def _write_all(self, key: K, entries: list[tuple[T, "asyncio.Future[R]"]]) -> None:
         try:

@@ -150,14 +150,14 @@ class Lease(msgspec.Struct, frozen=True):
 _EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a late sweep costs more
 
 
-async def find_unowned_channels(db: Database, now: datetime, most: int) -> list[UUID]:
+async def find_unowned_channels(db: Database, now: datetime, limit: int) -> list[UUID]:
     """Return channels that have work and no owner, those waiting longest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT channel_id FROM channel_heads
                WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
             now + _EARLY,
-            most,
+            limit,
         )
     return [row["channel_id"] for row in rows]
 

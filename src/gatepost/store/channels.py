@@ -259,15 +259,15 @@ async def save_connection(
 _DAY = timedelta(hours=24)
 
 
-async def count_opened(db: Database, channel_id: UUID, since: datetime, most: int) -> int:
-    """Count the conversations that the business has opened since then, up to `most`."""
+async def count_opened(db: Database, channel_id: UUID, since: datetime, limit: int) -> int:
+    """Count the conversations that the business has opened since then, up to `limit`."""
     async with db.connection() as conn:
         count: int = await conn.fetchval(
             """SELECT count(*) FROM (SELECT 1 FROM conversations
                WHERE channel_id = $1 AND opened_at > $2 LIMIT $3) opened""",
             channel_id,
             since,
-            most,
+            limit,
         )
     return count
 

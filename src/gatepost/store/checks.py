@@ -37,7 +37,7 @@ async def clock_offset(db: Database) -> float:
     return (there - (before + (after - before) / 2)).total_seconds()
 
 
-async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedChannel]:
+async def list_unowned(db: Database, seconds: float, limit: int) -> list[UnownedChannel]:
     """Return channels whose work is overdue by so many seconds and that have no owner, those waiting longest first."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -45,18 +45,18 @@ async def list_unowned(db: Database, seconds: float, most: int) -> list[UnownedC
                WHERE work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
                ORDER BY work_at LIMIT $2""",
             seconds,
-            most,
+            limit,
         )
     return [UnownedChannel(row["channel_id"], row["work_at"]) for row in rows]
 
 
-async def list_failing(db: Database, most: int) -> list[FailingEndpoint]:
+async def list_failing(db: Database, limit: int) -> list[FailingEndpoint]:
     """Return the endpoints that are paused or disabled."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT channel_id, id, url, state, reason FROM endpoints WHERE state <> 'active'
                ORDER BY channel_id, id LIMIT $1""",
-            most,
+            limit,
         )
     return [FailingEndpoint(*row) for row in rows]
 
@@ -134,7 +134,7 @@ async def read_key_proof(db: Database) -> KeyProof:
     return KeyProof(None, await list_secrets(db, 1))
 
 
-async def list_secrets(db: Database, most: int | None = None) -> tuple[StoredSecret, ...]:
+async def list_secrets(db: Database, limit: int | None = None) -> tuple[StoredSecret, ...]:
     """Return the newest secrets of channels and of endpoints, so many of each, or all."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -142,7 +142,7 @@ async def list_secrets(db: Database, most: int | None = None) -> tuple[StoredSec
                 ORDER BY id DESC LIMIT $1)
                UNION ALL
                (SELECT 'endpoint', id, secret FROM endpoints ORDER BY id DESC LIMIT $1)""",
-            most,
+            limit,
         )
     return tuple(StoredSecret(row["kind"], row["id"], row["sealed"]) for row in rows)
 

@@ -9,7 +9,7 @@ from gatepost.model import ids
 from gatepost.store.pool import Database
 
 _LOOK = 2_000  # events that are read in search of some types
-PIECE_SIZE = 4 * 1024 * 1024  # bytes of events after which a page ends
+PAGE_SIZE = 4 * 1024 * 1024  # bytes of events after which a page ends
 # The first events, up to that many bytes and at least one; `found` is how many there are.
 _LIGHT = """SELECT id, seq, type, body, found FROM (
     SELECT id, seq, type, body, count(*) OVER () AS found,
@@ -32,11 +32,11 @@ class FeedPage(msgspec.Struct, frozen=True):
 
 
 async def read_feed_page(
-    db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, most: int
+    db: Database, channel_id: UUID, after: UUID, types: Sequence[str] | None, limit: int
 ) -> FeedPage:
     """Return events after the cursor. None is ever inserted before one that was read: ids follow the commits."""
     if types is None:
-        return await _read_all(db, channel_id, after, most)
+        return await _read_all(db, channel_id, after, limit)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""WITH piece AS MATERIALIZED (
@@ -55,20 +55,20 @@ async def read_feed_page(
             channel_id,
             after,
             list(types),
-            most,
+            limit,
             _LOOK,
-            PIECE_SIZE,
+            PAGE_SIZE,
         )
     if not rows:
         return FeedPage([], after, more=False)
     *chosen, end = rows
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in chosen]
-    if len(events) == most or (chosen and chosen[0]["found"] > len(chosen)):
+    if len(events) == limit or (chosen and chosen[0]["found"] > len(chosen)):
         return FeedPage(events, events[-1].id, more=True)
     return FeedPage(events, end["id"], more=end["seq"] >= _LOOK)
 
 
-async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> FeedPage:
+async def _read_all(db: Database, channel_id: UUID, after: UUID, limit: int) -> FeedPage:
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_LIGHT} FROM (
@@ -76,12 +76,12 @@ async def _read_all(db: Database, channel_id: UUID, after: UUID, most: int) -> F
                 WHERE before < $4 ORDER BY id""",
             channel_id,
             after,
-            most,
-            PIECE_SIZE,
+            limit,
+            PAGE_SIZE,
         )
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
     cut = bool(rows) and rows[0]["found"] > len(rows)
-    return FeedPage(events, events[-1].id if events else after, more=cut or len(events) == most)
+    return FeedPage(events, events[-1].id if events else after, more=cut or len(events) == limit)
 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:

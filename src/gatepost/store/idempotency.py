@@ -172,7 +172,7 @@ def nth(key: IdempotencyKey | None, number: int) -> IdempotencyKey | None:
     return IdempotencyKey(key.route, f"{key.key}#{number}", key.body_hash) if key else None
 
 
-async def check_items(db: Database, channel_id: UUID, key: IdempotencyKey, most: int) -> None:
+async def check_items(db: Database, channel_id: UUID, key: IdempotencyKey, limit: int) -> None:
     """Refuse a whole batch whose key was used for another one, by the first of its items that is stored."""
     async with db.connection() as conn:
         known = await conn.fetchval(
@@ -183,7 +183,7 @@ async def check_items(db: Database, channel_id: UUID, key: IdempotencyKey, most:
             channel_id,
             key.route,
             key.key,
-            most,
+            limit,
         )
     if known is not None and known != key.body_hash:
         raise reused()

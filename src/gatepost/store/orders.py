@@ -57,21 +57,21 @@ _SELECT = f"SELECT {_COLUMNS}, coalesce(c.phone, m.phone) AS address, c.name FRO
 
 
 async def list_orders(
-    db: Database, channel_id: UUID, wanted: OrderFilter, before: UUID | None, limit: int
+    db: Database, channel_id: UUID, filters: OrderFilter, before: UUID | None, limit: int
 ) -> list[OrderRow]:
     """Return a page of orders, the newest first."""
     conditions, values = [], []
-    for column, value in (("status", wanted.status), ("contact_id", wanted.contact_id)):
+    for column, value in (("status", filters.status), ("contact_id", filters.contact_id)):
         if value is not None:
             values.append(value)
             conditions.append(f"AND o.{column} = ${len(values) + 4}")
-    end = min(before or wanted.span.end, wanted.span.end)
+    end = min(before or filters.span.end, filters.span.end)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_SELECT} WHERE o.channel_id = $1 AND o.id >= $2 AND o.id < $3 {" ".join(conditions)}
                 ORDER BY o.id DESC LIMIT $4""",
             channel_id,
-            wanted.span.start,
+            filters.span.start,
             end,
             limit,
             *values,

@@ -27,7 +27,7 @@ class DayCount(msgspec.Struct, frozen=True):
     count: int
 
 
-async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> int:
+async def count_messages(db: Database, channel_id: UUID, limit: int = CHUNK) -> int:
     """Count the next events, up to that many, and return how many there were.
 
     If another process counts this channel at the moment, do nothing.
@@ -36,7 +36,7 @@ async def count_messages(db: Database, channel_id: UUID, most: int = CHUNK) -> i
         cursor = await _take_cursor(conn, channel_id)
         if cursor is None:
             return 0
-        row = await conn.fetchrow(_COUNT, channel_id, cursor, most)
+        row = await conn.fetchrow(_COUNT, channel_id, cursor, limit)
         if row is None or row["last"] is None:
             return 0
         await conn.execute("UPDATE daily_cursors SET event_id = $2 WHERE channel_id = $1", channel_id, row["last"])

@@ -195,7 +195,7 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
         await numbers(db, wanted)
         with pytest.raises(NotFound):
             await list_history(db, CHANNEL, ids.show("cv", UUID(int=9)), None, PAGE, NOW)
-        await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=9)), NOW, scan=PAGE, most=PAGE)
+        await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=9)), NOW, scan=PAGE, limit=PAGE)
     conn = await asyncpg.connect(database_url)
     await fill(conn, CHANNEL)
     await conn.close()  # which tells what it read

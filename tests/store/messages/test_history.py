@@ -180,7 +180,7 @@ async def test_one_answer_looks_at_so_many_rows_and_no_more(stage: Stage) -> Non
     none_fits = HistoryFilter(types=("image",))
 
     async def look(scan: int, wanted: HistoryFilter = none_fits) -> HistoryPage:
-        return await read_history_page(stage.db, stage.channel_id, wanted, NOW, scan=scan, most=3)
+        return await read_history_page(stage.db, stage.channel_id, wanted, NOW, scan=scan, limit=3)
 
     assert await look(4) == HistoryPage([], said[-4])
     assert await look(10) == HistoryPage([], said[0])
@@ -240,7 +240,7 @@ def rows_of(plan: Plan, *tables: str) -> int:
 
 async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
     db, plans = watched
-    piece = await read_history_page(db, CHANNEL, HistoryFilter(), NOW, scan=5_000, most=20)
+    piece = await read_history_page(db, CHANNEL, HistoryFilter(), NOW, scan=5_000, limit=20)
     assert len(piece.messages) == 20
     (plan,) = plans
     assert plan.seq_scans() == []
@@ -250,11 +250,11 @@ async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
 
 async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
     db, plans = watched
-    piece = await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=7)), NOW, scan=5_000, most=20)
+    piece = await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=7)), NOW, scan=5_000, limit=20)
     assert len(piece.messages) == 20
     assert rows_of(plans[0], "messages") <= 20
     assert (
-        await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=8)), NOW, scan=5_000, most=20)
+        await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=8)), NOW, scan=5_000, limit=20)
     ).messages == []
     assert all(rows_of(plan, "messages") == 0 for plan in plans[1:])
 
@@ -262,7 +262,7 @@ async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
 async def test_a_range_of_time_reads_its_partitions_only(watched: Watched) -> None:
     db, plans = watched
     span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
-    await read_history_page(db, CHANNEL, HistoryFilter(span, types=("image",)), NOW, scan=5_000, most=20)
+    await read_history_page(db, CHANNEL, HistoryFilter(span, types=("image",)), NOW, scan=5_000, limit=20)
     assert len(plans) == 2
     assert all(1 <= len(plan.touched("messages")) <= 2 for plan in plans)
 
@@ -276,7 +276,7 @@ def looks(plans: list[Plan]) -> list[tuple[str, int]]:
 
 async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
     db, plans = watched
-    hits = await search_blocks(db, CHANNEL, read_query("hello rar"), IdRange(), most=20)
+    hits = await search_blocks(db, CHANNEL, read_query("hello rar"), IdRange(), limit=20)
     assert len(hits.ids) == 20
     walked, one, named, looked, ids_read = looks(plans)
     assert (walked, one) == (("pkey", 8), ("pkey", 1))
@@ -285,14 +285,14 @@ async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
 
 async def test_one_rare_word_is_looked_for_in_as_many_blocks_as_messages_are_missing(watched: Watched) -> None:
     db, plans = watched
-    hits = await search_blocks(db, CHANNEL, read_query("rar"), IdRange(), most=20)
+    hits = await search_blocks(db, CHANNEL, read_query("rar"), IdRange(), limit=20)
     assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
     assert looks(plans) == [("pkey", 8), ("pkey", 1), ("words", 80), ("pkey", 19)]
 
 
 async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: Watched) -> None:
     db, plans = watched
-    hits = await search_blocks(db, CHANNEL, read_query("hel"), IdRange(), most=20)
+    hits = await search_blocks(db, CHANNEL, read_query("hel"), IdRange(), limit=20)
     assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
     assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 42), ("pkey", 12)]  # twice the one it begins behind
 
@@ -300,20 +300,20 @@ async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: W
 async def test_newest_blocks_are_those_of_the_span(watched: Watched) -> None:
     db, plans = watched
     span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
-    hits = await search_blocks(db, CHANNEL, read_query("hello"), span, most=1000)
+    hits = await search_blocks(db, CHANNEL, read_query("hello"), span, limit=1000)
     assert hits.reached is not None
     assert all(span.start <= id_ < span.end for id_ in hits.ids)
     plans.clear()
-    whole = await search_blocks(db, CHANNEL, read_query("hello"), IdRange(hits.ids[40], hits.ids[0]), most=45)
+    whole = await search_blocks(db, CHANNEL, read_query("hello"), IdRange(hits.ids[40], hits.ids[0]), limit=45)
     assert (whole.ids, whole.reached) == (hits.ids[1:41], None)
     assert {name for name, _ in looks(plans)} == {"pkey"}
 
 
 async def test_one_answer_looks_into_so_many_blocks_and_no_more(watched: Watched) -> None:
     db, _ = watched
-    first = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(), most=100)
+    first = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(), limit=100)
     assert (len(first.ids), first.reached) == (1 + 64, first.ids[-1])
     assert first.reached is not None
-    rest = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(ids.ZERO, first.reached), most=100)
+    rest = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(ids.ZERO, first.reached), limit=100)
     assert (len(rest.ids), rest.reached) == (15, None)
     assert first.ids + rest.ids == sorted({*first.ids, *rest.ids}, reverse=True)

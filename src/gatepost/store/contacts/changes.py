@@ -63,7 +63,7 @@ async def add_contact(
             raise contact_exists(ids.show("ct", known[line.phone].id))
         row = new_row(line, now)
         await _insert(conn, channel_id, [row], now)
-        _tell_new(event_buffer, row)
+        _emit_created(event_buffer, row)
         await once.keep(conn, row, now)
     return row
 
@@ -124,14 +124,14 @@ async def merge_contacts(
             return None
         await merge_contact_rows(conn, channel_id, stays_id, goes_id, goes.phone)
         if is_phone(goes.phone) and not is_phone(stays.phone):
-            await _go_by(conn, channel_id, stays, goes.phone)
+            await _take_number(conn, channel_id, stays, goes.phone)
         after = await get_contact(conn, channel_id, stays_id)
         assert after is not None
         _tell_changed(event_buffer, after, ["history", *changed_fields(stays, after)], joined=(goes_id,))
     return after
 
 
-async def _go_by(conn: "Connection[Any]", channel_id: UUID, contact: ContactRow, phone: str) -> None:
+async def _take_number(conn: "Connection[Any]", channel_id: UUID, contact: ContactRow, phone: str) -> None:
     """Give a contact that has only another id the number of the one it was merged with."""
     await conn.execute("DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = $2", channel_id, phone)
     await conn.execute(
@@ -158,7 +158,7 @@ async def put_contacts(
         await _insert(conn, channel_id, list(made.values()), now)
         await _update(conn, channel_id, [after for _, after in changed.values()])
         for row in made.values():
-            _tell_new(event_buffer, row)
+            _emit_created(event_buffer, row)
         for before, after in changed.values():
             _tell_changed(event_buffer, after, changed_fields(before, after))
     return results
@@ -255,7 +255,7 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         )
 
 
-def _tell_new(event_buffer: EventBuffer, row: ContactRow) -> None:
+def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:
     """Emit the events of new contacts, with their fields."""
     noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
     data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)

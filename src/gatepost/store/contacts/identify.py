@@ -126,7 +126,7 @@ class ContactResolver:
     async def _learn(self, circle: Identity) -> None:
         """Merge, rename and add addresses, where the batch shows more than the contact has."""
         known = self._known(circle)
-        contact = await self._join(circle, known) if len(known) > 1 else known[0]
+        contact = await self._merge(circle, known) if len(known) > 1 else known[0]
         if circle.phone and not is_phone(contact.phone):
             contact = await self._set_phone(contact, circle.phone)
         await self._add_aliases(contact, [a for a in circle.addresses if a not in self._by_address])
@@ -134,7 +134,7 @@ class ContactResolver:
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
-    async def _join(self, circle: Identity, known: Sequence[KnownContact]) -> KnownContact:
+    async def _merge(self, circle: Identity, known: Sequence[KnownContact]) -> KnownContact:
         """Merge contacts. The one that has one of these addresses stays, a number first; else the oldest."""
 
         def rank(contact: KnownContact) -> tuple[bool, bool, int, UUID]:
@@ -157,7 +157,7 @@ class ContactResolver:
         self._by_address[goes.phone] = whole
         before = self._renewed.pop(goes.id, None)
         self._note(whole, "history", joined=(goes.id, *(before.joined if before else ())))
-        self._note_names(stays, whole)
+        self._save_names(stays, whole)
         return whole
 
     async def _move(self, contact: KnownContact, phone: str) -> None:
@@ -210,9 +210,9 @@ class ContactResolver:
         )
         changed = msgspec.structs.replace(contact, name=name, username=username)
         self._replace(changed)
-        self._note_names(contact, changed)
+        self._save_names(contact, changed)
 
-    def _note_names(self, before: KnownContact, after: KnownContact) -> None:
+    def _save_names(self, before: KnownContact, after: KnownContact) -> None:
         """Save the network's name. It is no change for contacts with a name given by people."""
         if after.display_name != before.display_name:
             self._note(after, "name")

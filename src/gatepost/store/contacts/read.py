@@ -127,12 +127,12 @@ async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequ
 
 
 async def list_contacts(
-    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, *, size: int = _ANY_SIZE
+    db: Database, channel_id: UUID, filters: ContactFilter, before: UUID | None, limit: int, *, size: int = _ANY_SIZE
 ) -> list[ContactRow]:
     """Return a page of contacts, the newest first; fewer if their fields exceed `size` bytes, but at least one."""
-    if wanted.label_id is not None:
-        return await _list_labelled(db, channel_id, wanted, before, limit, size)
-    condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[wanted.opted_out]
+    if filters.label_id is not None:
+        return await _list_labelled(db, channel_id, filters, before, limit, size)
+    condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[filters.opted_out]
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_LIGHT} FROM (
@@ -147,7 +147,7 @@ async def list_contacts(
 
 
 async def _list_labelled(
-    db: Database, channel_id: UUID, wanted: ContactFilter, before: UUID | None, limit: int, size: int
+    db: Database, channel_id: UUID, filters: ContactFilter, before: UUID | None, limit: int, size: int
 ) -> list[ContactRow]:
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -157,17 +157,17 @@ async def _list_labelled(
                 WHERE u.channel_id = $1 AND u.label_id = $2 AND u.contact_id < $3 AND u.target = 'contact'
                 ORDER BY u.contact_id DESC LIMIT $4) f) s WHERE before < $6 ORDER BY id DESC""",
             channel_id,
-            wanted.label_id,
+            filters.label_id,
             before or _LAST,
             limit,
-            wanted.opted_out,
+            filters.opted_out,
             size,
         )
     return [contact_row(row) for row in rows]
 
 
 async def search_contacts(
-    db: Database, channel_id: UUID, words: str, wanted: ContactFilter, after: SearchPosition | None, limit: int
+    db: Database, channel_id: UUID, words: str, filters: ContactFilter, after: SearchPosition | None, limit: int
 ) -> list[FoundContact]:
     """Return a page of contacts whose number, name or last name begins with the text, in the order of the match."""
     place = after or SearchPosition("", ids.ZERO)
@@ -177,8 +177,8 @@ async def search_contacts(
             channel_id,
             place.key,
             place.id,
-            wanted.opted_out,
-            wanted.label_id,
+            filters.opted_out,
+            filters.label_id,
             words,
             limit,
         )

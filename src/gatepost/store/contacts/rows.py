@@ -120,14 +120,14 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
 
     Messages come before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
-    await _join_messages(conn, channel_id, stays, goes)
-    await _join_conversations(conn, channel_id, stays, goes)
-    await _join_belongings(conn, channel_id, stays, goes)
-    await _join_names(conn, channel_id, stays, goes, address)
+    await _merge_messages(conn, channel_id, stays, goes)
+    await _merge_conversations(conn, channel_id, stays, goes)
+    await _merge_belongings(conn, channel_id, stays, goes)
+    await _merge_names(conn, channel_id, stays, goes, address)
     await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
 
 
-async def _join_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+async def _merge_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
     """Move messages, and the contact's id in their reactions."""
     marks = (ids.show("ct", stays), ids.show("ct", goes))
     await conn.execute(
@@ -147,7 +147,7 @@ async def _join_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID,
     )
 
 
-async def _join_conversations(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+async def _merge_conversations(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
     """Merge conversations: unread counts are added, open wins over closed, shown over archived or muted."""
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, o.last_in_at),
@@ -168,7 +168,7 @@ async def _join_conversations(conn: "Connection[Any]", channel_id: UUID, stays: 
     await conn.execute("DELETE FROM conversations WHERE channel_id = $1 AND contact_id = $2", channel_id, goes)
 
 
-async def _join_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+async def _merge_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
     """Move orders and labels."""
     keys = (channel_id, stays, goes)
     await conn.execute("UPDATE orders SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", *keys)
@@ -181,7 +181,7 @@ async def _join_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUI
     await conn.execute("DELETE FROM label_uses WHERE channel_id = $1 AND contact_id = $2", channel_id, goes)
 
 
-async def _join_names(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
+async def _merge_names(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
     """Merge names and fields; the second one's address becomes an alias of the first."""
     keys = (channel_id, stays, goes)
     await conn.execute(

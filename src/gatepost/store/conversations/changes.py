@@ -224,10 +224,10 @@ class ConversationActivity(msgspec.Struct):
 
 
 async def emit_reopened(
-    conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity], event_buffer: EventBuffer
+    conn: "Connection[Any]", channel_id: UUID, activities: Sequence[ConversationActivity], event_buffer: EventBuffer
 ) -> None:
     """Emit events of conversations that were closed or archived until now. The caller holds the head."""
-    speaking = {one.contact.id: one.contact for one in heard if one.unread}
+    speaking = {one.contact.id: one.contact for one in activities if one.unread}
     if not speaking:
         return
     rows = await conn.fetch(
@@ -245,7 +245,9 @@ async def emit_reopened(
         event_buffer.add(events.CHAT, "updated", data, contact.id)
 
 
-async def record_activity(conn: "Connection[Any]", channel_id: UUID, heard: Sequence[ConversationActivity]) -> None:
+async def record_activity(
+    conn: "Connection[Any]", channel_id: UUID, activities: Sequence[ConversationActivity]
+) -> None:
     """Save the newest messages, the time that the customer-service window counts from, and what is unread."""
     await conn.executemany(  # in key order, as sending opens conversations without the channel's lock
         """UPDATE conversations SET last_in_at = GREATEST(last_in_at, $3),
@@ -255,6 +257,6 @@ async def record_activity(conn: "Connection[Any]", channel_id: UUID, heard: Sequ
            WHERE channel_id = $1 AND contact_id = $2""",
         [
             (channel_id, one.contact.id, one.last_in_at, one.last_message_id, one.unread)
-            for one in sorted(heard, key=lambda one: one.contact.id)
+            for one in sorted(activities, key=lambda one: one.contact.id)
         ],
     )

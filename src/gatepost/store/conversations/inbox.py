@@ -53,17 +53,17 @@ class InboxPage(msgspec.Struct, frozen=True):
 
 
 async def list_conversations(
-    db: Database, channel_id: UUID, wanted: InboxFilter, before: UUID | None, most: int
+    db: Database, channel_id: UUID, filters: InboxFilter, before: UUID | None, limit: int
 ) -> InboxPage:
     """Return conversations by their newest message, older than the cursor, without those that have no message."""
     async with db.connection() as conn:
-        if wanted.phone is not None:
-            return await _of_phone(conn, channel_id, wanted, wanted.phone, before)
-        drive, check = await _drive(conn, channel_id, wanted, most)
-        found = await _pick(conn, channel_id, drive, check, wanted, before, most)
-        following = found[-1]["last_message_id"] if len(found) == most else None
-        if len(found) < most and drive is not _LABELLED:
-            following = await _last_step(conn, channel_id, drive, wanted, before)
+        if filters.phone is not None:
+            return await _of_phone(conn, channel_id, filters, filters.phone, before)
+        drive, check = await _choose_query(conn, channel_id, filters, limit)
+        found = await _pick(conn, channel_id, drive, check, filters, before, limit)
+        following = found[-1]["last_message_id"] if len(found) == limit else None
+        if len(found) < limit and drive is not _LABELLED:
+            following = await _last_step(conn, channel_id, drive, filters, before)
         page = await with_details(
             conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None]
         )
@@ -94,32 +94,32 @@ _AMONG_LABELLED = f"""AND ($7::uuid IS NULL OR w.contact_id IN (
     LIMIT 10000))"""
 
 
-async def _drive(conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, most: int) -> tuple[str, str]:
+async def _choose_query(conn: "Connection[Any]", channel_id: UUID, filters: InboxFilter, limit: int) -> tuple[str, str]:
     """Return the narrowest indexed query for the list, and the condition for the label."""
-    check, gathered = _HAS_LABEL, max(RARE, _GATHERED * most)
-    if wanted.label_id is not None:
-        uses = await _count_uses(conn, channel_id, wanted.label_id, gathered + 1)
+    check, gathered = _HAS_LABEL, max(RARE, _GATHERED * limit)
+    if filters.label_id is not None:
+        uses = await _count_uses(conn, channel_id, filters.label_id, gathered + 1)
         if uses <= RARE:
             return _LABELLED, ""
         check = _AMONG_LABELLED if uses <= gathered else _HAS_LABEL
-    return _index(wanted), check
+    return _index(filters), check
 
 
-def _index(wanted: InboxFilter) -> str:
-    if wanted.unread:
+def _index(filters: InboxFilter) -> str:
+    if filters.unread:
         return _UNREAD
-    if wanted.archived:
+    if filters.archived:
         return _ARCHIVED
-    return _CLOSED if wanted.status == CLOSED else _RECENT
+    return _CLOSED if filters.status == CLOSED else _RECENT
 
 
-async def _count_uses(conn: "Connection[Any]", channel_id: UUID, label_id: UUID, most: int) -> int:
+async def _count_uses(conn: "Connection[Any]", channel_id: UUID, label_id: UUID, limit: int) -> int:
     uses: int = await conn.fetchval(
         f"""SELECT count(*) FROM (SELECT 1 FROM label_uses WHERE channel_id = $1 AND label_id = $2
                 AND target = '{CONVERSATION}' LIMIT $3) u""",
         channel_id,
         label_id,
-        most,
+        limit,
     )
     return uses
 
@@ -129,9 +129,9 @@ async def _pick(
     channel_id: UUID,
     drive: str,
     check: str,
-    wanted: InboxFilter,
+    filters: InboxFilter,
     before: UUID | None,
-    most: int,
+    limit: int,
 ) -> list[Any]:
     rows: list[Any] = await conn.fetch(
         f"""SELECT {COLUMNS} FROM (
@@ -142,46 +142,46 @@ async def _pick(
                 ORDER BY w.last_message_id DESC LIMIT $8) v
             LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
         channel_id,
-        *_span(wanted, before),
-        wanted.status,
-        wanted.archived,
-        wanted.unread,
-        wanted.label_id,
-        most,
+        *_span(filters, before),
+        filters.status,
+        filters.archived,
+        filters.unread,
+        filters.label_id,
+        limit,
     )
     return rows
 
 
 async def _last_step(
-    conn: "Connection[Any]", channel_id: UUID, drive: str, wanted: InboxFilter, before: UUID | None
+    conn: "Connection[Any]", channel_id: UUID, drive: str, filters: InboxFilter, before: UUID | None
 ) -> UUID | None:
     """Return where a page stopped reading; None at the end."""
     place: UUID | None = await conn.fetchval(
-        f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1", channel_id, *_span(wanted, before)
+        f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1", channel_id, *_span(filters, before)
     )
     return place
 
 
-def _span(wanted: InboxFilter, before: UUID | None) -> tuple[UUID, UUID]:
-    return before or LAST_ID, first_id(wanted.since) if wanted.since else ids.ZERO
+def _span(filters: InboxFilter, before: UUID | None) -> tuple[UUID, UUID]:
+    return before or LAST_ID, first_id(filters.since) if filters.since else ids.ZERO
 
 
 async def _of_phone(
-    conn: "Connection[Any]", channel_id: UUID, wanted: InboxFilter, phone: str, before: UUID | None
+    conn: "Connection[Any]", channel_id: UUID, filters: InboxFilter, phone: str, before: UUID | None
 ) -> InboxPage:
     contact = (await find_contacts(conn, channel_id, {phone})).get(phone)
     one = await read_conversation(conn, channel_id, contact.id) if contact else None
-    return InboxPage([one] if one and _fits(one, wanted, before) else [], None)
+    return InboxPage([one] if one and _fits(one, filters, before) else [], None)
 
 
-def _fits(one: ConversationDetails, wanted: InboxFilter, before: UUID | None) -> bool:
+def _fits(one: ConversationDetails, filters: InboxFilter, before: UUID | None) -> bool:
     """Apply the same conditions to one conversation."""
-    conversation, (end, start) = one.conversation, _span(wanted, before)
+    conversation, (end, start) = one.conversation, _span(filters, before)
     return (
         conversation.last_message_id is not None
         and start <= conversation.last_message_id < end
-        and wanted.status in (None, conversation.status)
-        and wanted.archived in (None, conversation.archived)
-        and wanted.unread in (None, conversation.unread > 0)
-        and (wanted.label_id is None or wanted.label_id in {label.id for label in one.labels})
+        and filters.status in (None, conversation.status)
+        and filters.archived in (None, conversation.archived)
+        and filters.unread in (None, conversation.unread > 0)
+        and (filters.label_id is None or filters.label_id in {label.id for label in one.labels})
     )

@@ -121,7 +121,7 @@ async def save_network_id(
 
 
 async def waiting_media(
-    db: Database, channel_id: UUID, now: datetime, most: int, without: Sequence[UUID] = ()
+    db: Database, channel_id: UUID, now: datetime, limit: int, without: Sequence[UUID] = ()
 ) -> list[MediaRow]:
     """Return files that are due to be fetched, those waiting longest first, without those in progress."""
     async with db.connection() as conn:
@@ -131,7 +131,7 @@ async def waiting_media(
                 ORDER BY next_at LIMIT $3""",
             channel_id,
             now,
-            most,
+            limit,
             list(without),
         )
     return [_media(row) for row in rows]

@@ -85,7 +85,7 @@ async def accept_messages(
                 if not groups:
                     raise no_such_channel()
                 groups[0].batch_id = batch_id
-                await _judge(conn, groups[0], now)
+                await _check(conn, groups[0], now)
                 await _count(conn, groups[0], quota, now)
                 await _write(conn, groups, now)
                 return _results(groups[0])
@@ -121,7 +121,7 @@ async def _accept_covered(
     groups, short = [], []
     async with db.transaction() as conn:
         for group in await _open(conn, batches, wait=False):
-            await _judge(conn, group, now)
+            await _check(conn, group, now)
             quota = _quota(group.submissions, now)
             if covers(quota, group.opened.held, len(group.fresh)):
                 await _count(conn, group, quota, now)
@@ -150,7 +150,7 @@ async def _open(
     return [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
 
 
-async def _judge(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
+async def _check(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
     """Replay answers of known keys and refuse what fails a check; the rest is new."""
     known = await find_answers(conn, group.channel_id, [s.key for s in group.submissions])
     group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]

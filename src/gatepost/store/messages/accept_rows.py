@@ -61,7 +61,7 @@ async def open_channels(
         channel_id = row["channel_id"]
         people = found.get(channel_id, {})
         if row["joined"] != row["joined_before"]:
-            people = await _look_again(conn, channel_id, phones[channel_id], heard)
+            people = await _read_people_again(conn, channel_id, phones[channel_id], heard)
         opened[channel_id] = LockedChannel(
             ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"]),
             QuotaSlice(row["slice_month"], row["slice_limit"], row["slice_left"]),
@@ -100,7 +100,7 @@ def _open_sql(heard: bool, wait: bool) -> str:
        FROM head"""
 
 
-async def _look_again(
+async def _read_people_again(
     conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str], heard: bool
 ) -> dict[str, tuple[KnownContact, datetime | None]]:
     """Return the contacts of a channel as they are under the lock."""

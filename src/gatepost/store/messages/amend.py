@@ -79,7 +79,7 @@ def _known(row: Any) -> AmendTarget:
     return AmendTarget(**{**fields, "state": State(fields["state"])})
 
 
-def _first_told(target: AmendTarget) -> datetime:
+def _first_reported_at(target: AmendTarget) -> datetime:
     """Return the time in a message's first event: the network's or, for ours, that of its acceptance."""
     made = ids.time_of(target.id)
     return min(made, target.sent_at or made)
@@ -99,7 +99,11 @@ async def apply_amendment(
     """Change the earlier message and emit an event. Return the event's id and the changed message."""
     changed = amended(amendment, target)
     event_id = event_buffer.add(
-        events.MESSAGE, "updated", _data(changed, amendment.contact) | _what(amendment), target.contact_id, target.id
+        events.MESSAGE,
+        "updated",
+        _data(changed, amendment.contact) | _change_fields(amendment),
+        target.contact_id,
+        target.id,
     )
     await conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
@@ -124,7 +128,7 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
     if amendment.type == "edit":
         type_, content = _edited(amendment, target)
         return msgspec.structs.replace(target, type=type_, content=content, edited_at=amendment.at)
-    standing = {**_reactions(target), _who(amendment): {"emoji": _emoji(amendment), "at": times.show(amendment.at)}}
+    standing = {**_reactions(target), _author(amendment): {"emoji": _emoji(amendment), "at": times.show(amendment.at)}}
     return msgspec.structs.replace(target, reactions=_encode(standing))
 
 
@@ -148,11 +152,11 @@ def _reactions(target: AmendTarget) -> dict[str, dict[str, str]]:
 
 
 def _reacted_at(amendment: Amendment, target: AmendTarget) -> datetime:
-    before = _reactions(target).get(_who(amendment))
+    before = _reactions(target).get(_author(amendment))
     return datetime.fromisoformat(before["at"]) if before else datetime.min.replace(tzinfo=UTC)
 
 
-def _who(amendment: Amendment) -> str:
+def _author(amendment: Amendment) -> str:
     return "me" if amendment.from_me else ids.show("ct", amendment.contact.id)
 
 
@@ -160,10 +164,10 @@ def _emoji(amendment: Amendment) -> str:
     return str(json_object(amendment.content, "reaction").get("emoji") or "")
 
 
-def _what(amendment: Amendment) -> dict[str, Any]:
+def _change_fields(amendment: Amendment) -> dict[str, Any]:
     """Return what an `updated` event says besides the message."""
     if amendment.type == "reaction":
-        return events.change_data("reaction", reaction={"emoji": _emoji(amendment), "from": _who(amendment)})
+        return events.change_data("reaction", reaction={"emoji": _emoji(amendment), "from": _author(amendment)})
     return events.change_data(CHANGES[amendment.type])
 
 
@@ -176,7 +180,7 @@ def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
         incoming=target.incoming,
         type_=target.type,
         content=target.content,
-        timestamp=_first_told(target),
+        timestamp=_first_reported_at(target),
         reply_to=target.reply_to,
         client_ref=target.client_ref,
         status=target.state,

@@ -24,7 +24,7 @@ from gatepost.store.messages.send import unschedule
 from gatepost.store.messages.status import StatusChange, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
 
-PIECE = 500  # rows that one page reads, and at most cancels in one commit
+PAGE_ROWS = 500  # rows that one page reads, and at most cancels in one commit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Micros = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_000_000)]
 
@@ -97,17 +97,22 @@ def _canceled(row: Any, now: datetime) -> StatusChange:
 
 
 async def find_waiting(
-    db: Database, channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, *, piece: int = PIECE
+    db: Database,
+    channel_id: UUID,
+    selection: CancelSelection,
+    after: CancelCursor | None,
+    *,
+    page_rows: int = PAGE_ROWS,
 ) -> CancelPage:
     """Return the next messages of a selection: first queued ones by id, then scheduled ones by time."""
     async with db.connection() as conn:
-        if chosen.ranges is not None:
-            return await _find_in_batch(conn, channel_id, chosen, after, piece)
+        if selection.ranges is not None:
+            return await _find_in_batch(conn, channel_id, selection, after, page_rows)
         if after is not None and after.at is not None:
-            return await _find_scheduled(conn, channel_id, chosen, after, piece)
-        if chosen.scheduled_only:
-            return await _find_scheduled(conn, channel_id, chosen, None, piece)
-        found = await _find_queued(conn, channel_id, chosen, after, piece)
+            return await _find_scheduled(conn, channel_id, selection, after, page_rows)
+        if selection.scheduled_only:
+            return await _find_scheduled(conn, channel_id, selection, None, page_rows)
+        found = await _find_queued(conn, channel_id, selection, after, page_rows)
         return found if found.place else msgspec.structs.replace(found, place=CancelCursor(ids.ZERO, 0))
 
 
@@ -120,15 +125,15 @@ _FITS = """id BETWEEN $2 AND $3 AND NOT incoming
            AND ($8::timestamptz IS NULL OR COALESCE(send_at < $8, false))"""
 
 
-def _filters(chosen: CancelSelection) -> tuple[Any, ...]:
+def _filters(selection: CancelSelection) -> tuple[Any, ...]:
     """Return the arguments of `_FITS`, from $2 on."""
-    created, last = chosen.created, UUID(int=max(0, chosen.created.end.int - 1))
-    narrow = chosen.client_ref, chosen.contact_id, chosen.label_id
-    return (created.start, LAST_ID if created.end == LAST_ID else last, *narrow, chosen.send_from, chosen.send_to)
+    created, last = selection.created, UUID(int=max(0, selection.created.end.int - 1))
+    narrow = selection.client_ref, selection.contact_id, selection.label_id
+    return (created.start, LAST_ID if created.end == LAST_ID else last, *narrow, selection.send_from, selection.send_to)
 
 
 async def _find_queued(
-    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+    conn: "Connection[Any]", channel_id: UUID, selection: CancelSelection, after: CancelCursor | None, page_rows: int
 ) -> CancelPage:
     """Return unscheduled messages: everything up to the floor is settled."""
     rows = await conn.fetch(
@@ -138,19 +143,19 @@ async def _find_queued(
                   AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = $1)
                 ORDER BY id LIMIT $10) m ORDER BY id""",
         channel_id,
-        *_filters(chosen),
+        *_filters(selection),
         after.id if after else ids.ZERO,
-        piece,
+        page_rows,
     )
-    return _found(rows, CancelCursor(rows[-1]["id"]) if len(rows) == piece else None)
+    return _found(rows, CancelCursor(rows[-1]["id"]) if len(rows) == page_rows else None)
 
 
 async def _find_in_batch(
-    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+    conn: "Connection[Any]", channel_id: UUID, selection: CancelSelection, after: CancelCursor | None, page_rows: int
 ) -> CancelPage:
     """Return all messages of a batch, in any state."""
     behind = after.id if after else ids.ZERO
-    for first, last in chosen.ranges or ():
+    for first, last in selection.ranges or ():
         if last <= behind:
             continue
         rows = await conn.fetch(
@@ -158,17 +163,17 @@ async def _find_in_batch(
                     SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
                     WHERE channel_id = $1 AND id BETWEEN $9 AND $10 ORDER BY id LIMIT $11) m ORDER BY id""",
             channel_id,
-            *_filters(chosen),
+            *_filters(selection),
             max(first, UUID(int=behind.int + 1)),
             last,
-            piece,
+            page_rows,
         )
-        return _found(rows, CancelCursor(rows[-1]["id"] if len(rows) == piece else last), whole=True)
+        return _found(rows, CancelCursor(rows[-1]["id"] if len(rows) == page_rows else last), whole=True)
     return CancelPage([], 0, None)
 
 
 async def _find_scheduled(
-    conn: "Connection[Any]", channel_id: UUID, chosen: CancelSelection, after: CancelCursor | None, piece: int
+    conn: "Connection[Any]", channel_id: UUID, selection: CancelSelection, after: CancelCursor | None, page_rows: int
 ) -> CancelPage:
     """Return scheduled messages, by the time when they are due."""
     at = _EPOCH + timedelta(microseconds=after.at) if after and after.at else _EPOCH
@@ -180,9 +185,9 @@ async def _find_scheduled(
         channel_id,
         at,
         after.id if after else ids.ZERO,
-        chosen.send_from,
-        chosen.send_to,
-        piece,
+        selection.send_from,
+        selection.send_to,
+        page_rows,
     )
     if not due:
         return CancelPage([], 0, None)
@@ -190,11 +195,11 @@ async def _find_scheduled(
         f"""SELECT id, state, {_FITS} AS fits FROM messages m
             WHERE channel_id = $1 AND id = ANY ($9::uuid[]) AND id BETWEEN $10 AND $11 ORDER BY id""",
         channel_id,
-        *_filters(chosen),
+        *_filters(selection),
         *keys_and_range([row["message_id"] for row in due]),
     )
     last = CancelCursor(due[-1]["message_id"], (due[-1]["send_at"] - _EPOCH) // timedelta(microseconds=1))
-    return _found(rows, last if len(due) == piece else None)
+    return _found(rows, last if len(due) == page_rows else None)
 
 
 def _found(rows: Sequence[Any], place: CancelCursor | None, *, whole: bool = False) -> CancelPage:

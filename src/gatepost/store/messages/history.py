@@ -180,10 +180,10 @@ class HistoryPage(msgspec.Struct, frozen=True):
 
 
 async def read_history_page(
-    db: Database, channel_id: UUID, wanted: HistoryFilter, now: datetime, *, scan: int, most: int
+    db: Database, channel_id: UUID, filters: HistoryFilter, now: datetime, *, scan: int, limit: int
 ) -> HistoryPage:
-    """Return the newest matching messages, at most `most`, among the newest `scan`; fewer if they are long."""
-    where, place = _place(channel_id, wanted)
+    """Return the newest matching messages, at most `limit`, among the newest `scan`; fewer if they are long."""
+    where, place = _place(channel_id, filters)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""{_LIGHT} FROM (SELECT {_COLUMNS} FROM (
@@ -191,15 +191,15 @@ async def read_history_page(
                 WHERE {_FITS} ORDER BY id DESC LIMIT $9) f) s WHERE before < $10 ORDER BY id DESC""",
             *place[:3],
             scan,
-            *_filters(wanted, now),
-            most,
+            *_filters(filters, now),
+            limit,
             PAGE_SIZE,
             *place[3:],
         )
         found, all_ = _light(rows)
-        if len(found) == most or not all_:
+        if len(found) == limit or not all_:
             return HistoryPage(found, found[-1].id)
-        if not wanted.narrow and len(found) < scan:
+        if not filters.narrow and len(found) < scan:
             return HistoryPage(found, None)
         end = await conn.fetchval(
             f"SELECT id FROM messages WHERE {where.format(contact='$5')} ORDER BY id DESC OFFSET $4 LIMIT 1",
@@ -223,9 +223,9 @@ class HistoryTexts(msgspec.Struct, frozen=True):
         return sum(len(content) for _, content in self.messages)
 
 
-async def read_texts(db: Database, channel_id: UUID, wanted: HistoryFilter, *, most: int, size: int) -> HistoryTexts:
+async def read_texts(db: Database, channel_id: UUID, filters: HistoryFilter, *, limit: int, size: int) -> HistoryTexts:
     """Return the contents of the newest messages in a range: up to a number and a size, at least one."""
-    where, place = _place(channel_id, wanted)
+    where, place = _place(channel_id, filters)
     async with db.connection() as conn:
         rows = await conn.fetch(
             f"""SELECT id, content, found FROM (
@@ -235,11 +235,11 @@ async def read_texts(db: Database, channel_id: UUID, wanted: HistoryFilter, *, m
                           ORDER BY id DESC LIMIT $4) newest) m
                 WHERE before < $5 ORDER BY id DESC""",
             *place[:3],
-            most,
+            limit,
             size,
             *place[3:],
         )
-    more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == most)
+    more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == limit)
     return HistoryTexts([(row["id"], row["content"]) for row in rows], more)
 
 
@@ -262,7 +262,7 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
 
 
 async def read_messages(
-    db: Database, channel_id: UUID, chosen: Sequence[UUID], wanted: HistoryFilter, now: datetime
+    db: Database, channel_id: UUID, chosen: Sequence[UUID], filters: HistoryFilter, now: datetime
 ) -> HistoryPage:
     """Return those of the given messages that match, the newest first, up to a size; and where to continue."""
     if not chosen:
@@ -278,7 +278,7 @@ async def read_messages(
             first,
             last,
             list(keys),
-            *_filters(wanted, now),
+            *_filters(filters, now),
             PAGE_SIZE,
         )
     found, all_ = _light(rows)
@@ -313,13 +313,13 @@ def message_of_row(row: Any) -> StoredMessage:
     return StoredMessage(*values)
 
 
-def _place(channel_id: UUID, wanted: HistoryFilter) -> tuple[str, list[Any]]:
-    place: list[Any] = [channel_id, wanted.span.start, wanted.span.end]
-    return (_ALL, place) if wanted.contact_id is None else (_CONTACT, [*place, wanted.contact_id])
+def _place(channel_id: UUID, filters: HistoryFilter) -> tuple[str, list[Any]]:
+    place: list[Any] = [channel_id, filters.span.start, filters.span.end]
+    return (_ALL, place) if filters.contact_id is None else (_CONTACT, [*place, filters.contact_id])
 
 
-def _filters(wanted: HistoryFilter, now: datetime) -> tuple[Any, ...]:
-    return wanted.incoming, _list(wanted.types), _list(wanted.states), now
+def _filters(filters: HistoryFilter, now: datetime) -> tuple[Any, ...]:
+    return filters.incoming, _list(filters.types), _list(filters.states), now
 
 
 def _list(values: Sequence[Any] | None) -> list[Any] | None:

@@ -37,7 +37,7 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
     return QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
 
 
-async def note_unknown(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:
+async def save_unknown_until(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:
     """Save until when a status is awaited for messages with an unknown outcome, so that readers can explain it.
 
     It holds the head's lock, because statuses of the same messages may arrive.

@@ -59,12 +59,12 @@ async def receive_updates(
             people.emit_changes(event_buffer)
             await IncomingWriter(conn, channel_id, people, event_buffer, _floor(now), now).write(fresh)
             await write_reports(conn, channel_id, reports.news, people, event_buffer, now)
-        heard = _heard(fresh, people)
-        await emit_reopened(conn, channel_id, heard, event_buffer)
+        activities = _activities(fresh, people)
+        await emit_reopened(conn, channel_id, activities, event_buffer)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
         changes = await _apply(conn, channel_id, statuses, now)
         await write_changes(conn, head, channel, changes, now, told=event_buffer.events)
-        await record_activity(conn, channel_id, heard)
+        await record_activity(conn, channel_id, activities)
 
 
 async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[IncomingMessage]) -> list[StatusReport]:
@@ -212,14 +212,14 @@ def _own_id(network_id: str, now: datetime) -> UUID | None:
     return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
 
 
-def _heard(fresh: Sequence[IncomingMessage], people: ContactResolver) -> list[ConversationActivity]:
+def _activities(fresh: Sequence[IncomingMessage], people: ContactResolver) -> list[ConversationActivity]:
     """Return the activity in each conversation. A reaction, an edit or a revoke does not count as unread."""
     found: dict[UUID, ConversationActivity] = {}
     for message in fresh:
         contact = people.of(message.person)
-        heard = found.setdefault(contact.id, ConversationActivity(contact, message.id))
-        heard.last_message_id = max(heard.last_message_id, message.id)
+        activities = found.setdefault(contact.id, ConversationActivity(contact, message.id))
+        activities.last_message_id = max(activities.last_message_id, message.id)
         if not message.from_me and message.type not in _NO_TALK:
-            heard.last_in_at = max(message.at, heard.last_in_at or message.at)
-            heard.unread += message.type not in CHANGES
+            activities.last_in_at = max(message.at, activities.last_in_at or message.at)
+            activities.unread += message.type not in CHANGES
     return list(found.values())

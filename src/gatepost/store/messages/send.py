@@ -63,7 +63,7 @@ ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conve
                                WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
-async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, most: int) -> list[QueuedMessage]:
+async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, limit: int) -> list[QueuedMessage]:
     """Return the unsettled messages after the cursor, in the order of acceptance."""
     async with db.connection() as conn:
         rows = await conn.fetch(
@@ -74,13 +74,13 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
             channel_id,
             after,
             bulk,
-            most,
+            limit,
         )
         return await _queued(conn, channel_id, rows)
 
 
 async def read_scheduled(
-    db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], most: int
+    db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], limit: int
 ) -> list[QueuedMessage]:
     """Return the scheduled messages that are due, except those `loaded` already."""
     async with db.connection() as conn:
@@ -90,7 +90,7 @@ async def read_scheduled(
             channel_id,
             until,
             list(loaded),
-            most,
+            limit,
         )
         wanted = [row["message_id"] for row in due]
         if not wanted:
@@ -242,7 +242,7 @@ async def mark_results(
     async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
         head = await lock_head(conn, lease.channel_id, lease.epoch)
         current, event_buffer = await _current(conn, lease.channel_id, results), EventBuffer(head, now)
-        if await _note_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
+        if await _save_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
             current = await _current(conn, lease.channel_id, results)  # contacts may have been merged
         known = [r.network_id for r in results if r.network_id]
         some_parked = any(row["some_parked"] for row in current.values())
@@ -251,7 +251,7 @@ async def mark_results(
         await write_changes(conn, head, channel, changes, now, told=event_buffer.events, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await unschedule(conn, lease.channel_id, ended)
-        await _note_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
+        await _save_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
         unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
             await close_unopened(conn, lease.channel_id, sorted(unopened))
@@ -259,7 +259,7 @@ async def mark_results(
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
 
 
-async def _note_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
+async def _save_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
     """Save for the trace what delayed messages that ended without being sent."""
     if noted:
         noted = sorted(noted)
@@ -317,7 +317,7 @@ async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[t
         )
 
 
-async def _note_aliases(
+async def _save_aliases(
     people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any], event_buffer: EventBuffer
 ) -> bool:
     """Save a recipient's number as the network writes it, so that an answer finds the same contact."""
@@ -352,13 +352,13 @@ async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequen
         *keys_and_range(message_ids),
     )
     return {
-        row["id"]: QuotedMessage(row["network_id"], row["incoming"], _words(row["type"], row["content"]))
+        row["id"]: QuotedMessage(row["network_id"], row["incoming"], _quote_text(row["type"], row["content"]))
         for row in rows
         if row["network_id"]
     }
 
 
-def _words(type_: str, content: str) -> str:
+def _quote_text(type_: str, content: str) -> str:
     """Return the text that a linked phone shows as the quote."""
     fields = msgspec.json.decode(content)
     words = fields.get("body") or fields.get("caption") if isinstance(fields, dict) else None

@@ -1,4 +1,4 @@
-"""Searching by words: blocks of messages with the words in them, and the end behind which there are none yet.
+"""Searching by words: blocks of messages with their words, and newer messages that are not in a block yet.
 
     ids of a channel ──────────────────────────────────────────────►
     ┌ block ┐┌ block ┐┌ block ┐ closed · · · · · ·
@@ -6,8 +6,8 @@
 
 How blocks are written: `store/search/index.py`.
 
-A word that many messages hold is found in the newest blocks, whatever they are; the index would name nearly all blocks
-of the channel. Only where those few do not promise enough is the index asked, which finds rare words in no time.
+A frequent word is found in the newest blocks; the index would name nearly all blocks of the channel. Only if those few
+do not contain enough matches is the index used, which finds rare words quickly.
 """
 
 import asyncio
@@ -23,30 +23,32 @@ from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.search_words import SearchQuery
 from gatepost.store.pool import Connection, Database
 
-_WALK = (8, 40)  # newest blocks that are looked into at first, and those after them where that will do
-_MANY = 1_000  # words of one block that begin alike, after which others get a turn
-_LOOKS = (24, 64)  # blocks named by the index: after how many it is asked whether that is enough, or given up
+_WALK = (8, 40)  # newest blocks that are read first, and those after them if that suffices
+_MANY = 1_000  # words of one block with the same prefix, after which other tasks run
+_LOOKS = (24, 64)  # blocks named by the index: after how many enough is checked, and the search ends
 
 
 class SearchHits(msgspec.Struct, frozen=True):
-    """Messages that hold all words, and up to which id blocks were looked at; None: to the end."""
+    """Messages that contain all words, and up to which id blocks were read; None: to the end."""
 
     ids: list[UUID]
     reached: UUID | None
 
 
 async def read_indexed_end(db: Database, channel_id: UUID) -> UUID:
-    """The newest message whose words are in a block."""
+    """Return the newest message whose words are in a block."""
     async with db.connection() as conn:
         closed = await conn.fetchval("SELECT closed FROM search_progress WHERE channel_id = $1", channel_id)
     return closed or ids.ZERO
 
 
-async def search_blocks(db: Database, channel_id: UUID, sought: SearchQuery, span: IdRange, *, most: int) -> SearchHits:
-    """The newest messages of a span that hold all words: `most` of them at most, from some hundred blocks at most."""
-    # One look at everything, for a block may be written anew between two.
+async def search_blocks(
+    db: Database, channel_id: UUID, sought: SearchQuery, span: IdRange, *, limit: int
+) -> SearchHits:
+    """Return the newest messages of a range that contain all words: at most `limit`, from some hundred blocks."""
+    # One snapshot, because a block may be written again between two statements.
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
-        look = _Look(conn, channel_id, sought, span, most)
+        look = _Look(conn, channel_id, sought, span, limit)
         reached = await _walk(look)
         if reached is not None and look.missing:
             reached = await _ask_index(look, IdRange(span.start, reached))
@@ -54,18 +56,18 @@ async def search_blocks(db: Database, channel_id: UUID, sought: SearchQuery, spa
 
 
 class _Look(msgspec.Struct):
-    """One search: what is wanted, and what was found so far, the newest first."""
+    """One search: its conditions, and the messages found so far, the newest first."""
 
     conn: "Connection[Any]"
     channel_id: UUID
     sought: SearchQuery
     span: IdRange
-    most: int
+    limit: int
     found: list[UUID] = msgspec.field(default_factory=list)
 
     @property
     def missing(self) -> int:
-        return self.most - len(self.found)
+        return self.limit - len(self.found)
 
     @property
     def asked(self) -> tuple[UUID, list[str], str]:
@@ -97,7 +99,7 @@ async def _walk(look: _Look) -> UUID | None:
         if len(rows) < blocks:
             return None
         end = rows[-1]["first_id"]
-        if not look.missing or len(look.found) * sum(_WALK) < look.most * _WALK[0]:
+        if not look.missing or len(look.found) * sum(_WALK) < look.limit * _WALK[0]:
             break
     return end
 
@@ -113,7 +115,7 @@ async def _ask_index(look: _Look, span: IdRange) -> UUID | None:
     return await _begin(look, newest[-1]) if look.missing and len(newest) == _LOOKS[-1] else None
 
 
-async def _newest_blocks(look: _Look, span: IdRange, most: int) -> list[UUID]:
+async def _newest_blocks(look: _Look, span: IdRange, limit: int) -> list[UUID]:
     """The ends of blocks that have all words, by the index of words alone: IS TRUE keeps the planner from any other.
 
     They are found in about the order they were written in, the oldest first. Sorting that way hardly costs anything;
@@ -130,7 +132,7 @@ async def _newest_blocks(look: _Look, span: IdRange, most: int) -> list[UUID]:
         query_text(look.channel_id, look.sought),
         span.start,
         span.end,
-        most,
+        limit,
     )
     return (found or [])[::-1]
 
@@ -143,7 +145,7 @@ async def _begin(look: _Look, last_id: UUID) -> UUID:
     return first_id
 
 
-async def _read_newest(look: _Look, span: IdRange, most: int) -> Sequence[Any]:
+async def _read_newest(look: _Look, span: IdRange, limit: int) -> Sequence[Any]:
     """The newest blocks that cover a part of the span, with the places of the words, whether they have them or not."""
     found: Sequence[Any] = await look.conn.fetch(
         f"""SELECT b.last_id, b.first_id, NULL::bytea AS ids, {_places(look.sought)} FROM (
@@ -156,7 +158,7 @@ async def _read_newest(look: _Look, span: IdRange, most: int) -> Sequence[Any]:
         *look.asked,
         span.start,
         span.end,
-        most,
+        limit,
     )
     return found
 
