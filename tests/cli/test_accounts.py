@@ -40,7 +40,7 @@ def test_people_get_text(run: Run) -> None:
 def test_refusals_are_told_on_stderr(run: Run) -> None:
     for arguments, code, words in (
         (["account", "show", NOBODY], "not_found", f"There is no account {NOBODY}."),
-        (["account", "show", "12"], "invalid_field", "they look like acc_"),
+        (["account", "show", "12"], "invalid_field", "ids look like acc_"),
         (["account", "create", "Shop", "--plan", "gold"], "invalid_field", "starter, professional, unlimited"),
     ):
         told = run(*arguments, "--json").error()

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.cli.arguments import read_duration, read_headers, read_id, read_moment, read_words
+from gatepost.cli.arguments import read_duration, read_headers, read_id, read_list, read_time
 from gatepost.cli.output import cell
 from gatepost.model.errors import Invalid
 
@@ -29,19 +29,19 @@ def test_durations() -> None:
 
 
 def test_moments() -> None:
-    assert read_moment(None, "expires", NOW) is None
-    assert read_moment("2h", "expires", NOW) == NOW + timedelta(hours=2)
-    assert read_moment("2027-01-31", "expires", NOW) == datetime(2027, 1, 31, tzinfo=UTC)
-    assert read_moment("2027-01-31T10:00:00+02:00", "expires", NOW) == datetime(2027, 1, 31, 8, tzinfo=UTC)
+    assert read_time(None, "expires", NOW) is None
+    assert read_time("2h", "expires", NOW) == NOW + timedelta(hours=2)
+    assert read_time("2027-01-31", "expires", NOW) == datetime(2027, 1, 31, tzinfo=UTC)
+    assert read_time("2027-01-31T10:00:00+02:00", "expires", NOW) == datetime(2027, 1, 31, 8, tzinfo=UTC)
     with pytest.raises(Invalid, match="expires"):
-        read_moment("tomorrow", "expires", NOW)
+        read_time("tomorrow", "expires", NOW)
 
 
 def test_headers_and_words() -> None:
     assert read_headers(["A: b: c", "D:e"]) == {"A": "b: c", "D": "e"}
     with pytest.raises(Invalid, match="Name: value"):
         read_headers(["A"])
-    assert read_words(" a, b,,c ") == ("a", "b", "c")
+    assert read_list(" a, b,,c ") == ("a", "b", "c")
 
 
 def test_cells() -> None:

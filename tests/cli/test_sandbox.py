@@ -55,7 +55,7 @@ def test_a_callback_that_does_not_answer_is_told(direct: Direct) -> None:
 
 
 def test_a_person_is_set_step_by_step(direct: Direct) -> None:
-    assert "stranger" in direct("person", "list").out
+    assert "default character" in direct("person", "list").out
     made = direct("person", "set", ANA, "--character", "quick", "--reply", "Thanks", "--json").json()
     assert (made["character"], made["replies"][0]["text"]) == ("quick", "Thanks")
     renamed = direct("person", "set", ANA, "--name", "Ana", "--json").json()
@@ -96,7 +96,7 @@ def test_say_reaches_a_qr_phone(direct: Direct, url: str) -> None:
 
 def test_faults_are_added_listed_and_removed(direct: Direct, url: str) -> None:
     add_number(direct)
-    assert "Nothing goes wrong" in direct("fault", "list").out
+    assert "There are no fault rules" in direct("fault", "list").out
     rule = direct("fault", "add", "refuse", "--code", "130429", "--to", "55*", "--nth", "2", "--json").json()
     assert (rule["id"], rule["code"], rule["to"], rule["nth"]) == ("f1", 130429, "55*", 2)
     send(url, "one")

@@ -30,7 +30,7 @@ def test_a_text_and_any_other_type(run: Run, channel: str) -> None:
         ((PERSON, "Hello", "--fields", "[]"), "invalid_field", "must be a JSON object"),
         ((PERSON, "Hello", "--fields", "{"), "invalid_field", "is not JSON"),
         ((PERSON, "Hello", "--fields", '{"colour": 1}'), "invalid_field", "colour"),
-        ((PERSON, "--fields", '{"type": "template", "template": {}}'), "unsupported_on_channel", "QR channel"),
+        ((PERSON, "--fields", '{"type": "template", "template": {}}'), "unsupported_on_channel", "on this channel"),
     ],
 )
 def test_refusals(run: Run, channel: str, arguments: tuple[str, ...], code: str, words: str) -> None:

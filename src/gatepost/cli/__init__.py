@@ -2,7 +2,7 @@
 
 
 def main() -> None:
-    """Run the command that was asked for."""
+    """Run the command line."""
     from gatepost.cli.root import app
 
     app(prog_name="gatepost")

@@ -21,7 +21,7 @@ async def create(
     name: Annotated[str, typer.Argument(help="Name of the account.")],
     plan: Annotated[str, typer.Option(help="Plan; see 'gatepost plan list'.")] = "starter",
 ) -> CommandResult:
-    """Make an account; its trial begins now."""
+    """Create an account; its trial begins now."""
     from gatepost.admin import accounts
     from gatepost.cli.views import account_view
 
@@ -57,7 +57,7 @@ async def show(session: CommandSession, account: AccountId) -> CommandResult:
 async def plan(
     session: CommandSession, account: AccountId, plan: Annotated[str, typer.Argument(help="The new plan.")]
 ) -> CommandResult:
-    """Put an account on another plan."""
+    """Change the plan of an account."""
     from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
@@ -70,7 +70,7 @@ async def plan(
 
 @command(group, "suspend")
 async def suspend(session: CommandSession, account: AccountId) -> CommandResult:
-    """Close the API to an account."""
+    """Suspend an account: the API refuses its keys."""
     from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
@@ -80,7 +80,7 @@ async def suspend(session: CommandSession, account: AccountId) -> CommandResult:
 
 @command(group, "resume")
 async def resume(session: CommandSession, account: AccountId) -> CommandResult:
-    """Open the API to a suspended account again."""
+    """Resume a suspended account."""
     from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
@@ -113,7 +113,7 @@ async def trial(
 
 @command(addons, "add")
 async def add_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
-    """Give an account an add-on."""
+    """Add an add-on to an account."""
     from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view
@@ -124,7 +124,7 @@ async def add_addon(session: CommandSession, account: AccountId, addon: Addon) -
 
 @command(addons, "remove")
 async def remove_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
-    """Take an add-on away."""
+    """Remove an add-on from an account."""
     from gatepost.admin import accounts
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import account_view

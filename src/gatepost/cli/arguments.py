@@ -1,4 +1,4 @@
-"""Arguments as people write them: ids, durations, moments, `name: value`."""
+"""Parsing of arguments: ids, durations, times, `name: value`."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ _THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we":
 
 
 def read_id(prefix: str, text: str) -> UUID:
-    """Parse an id such as ch_… ."""
+    """Parse an id, such as `ch_…`."""
     id_ = ids.read(prefix, text)
     if id_ is None:
         thing = _THINGS[prefix]
-        raise invalid_field(thing, f"{text!r} is not the id of one; they look like {prefix}_ and 32 hex digits")
+        raise invalid_field(thing, f"{text!r} is not one; ids look like {prefix}_ and 32 hex digits")
     return id_
 
 
@@ -32,7 +32,7 @@ def read_duration(text: str, field: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def read_moment(text: str | None, field: str, now: datetime) -> datetime | None:
+def read_time(text: str | None, field: str, now: datetime) -> datetime | None:
     """Parse a time: 2027-01-31, 2027-01-31T10:00:00Z, or relative to now, 90d."""
     if text is None:
         return None
@@ -46,7 +46,7 @@ def read_moment(text: str | None, field: str, now: datetime) -> datetime | None:
 
 
 def read_headers(lines: Sequence[str]) -> dict[str, str]:
-    """Headers, each written as `Name: value`."""
+    """Parse headers, each written as `Name: value`."""
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
@@ -56,6 +56,6 @@ def read_headers(lines: Sequence[str]) -> dict[str, str]:
     return headers
 
 
-def read_words(text: str) -> tuple[str, ...]:
-    """Words between commas."""
+def read_list(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

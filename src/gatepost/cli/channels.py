@@ -43,7 +43,7 @@ async def create(
     app_secret: Annotated[
         str | None, typer.Option(envvar="GATEPOST_CHANNEL_APP_SECRET", help="Official: signs the network's callbacks.")
     ] = None,
-    verify_token: Annotated[str | None, typer.Option(help="Official: made up when none is given.")] = None,
+    verify_token: Annotated[str | None, typer.Option(help="Official: generated when none is given.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Official: another address of the network.")] = None,
     version: Annotated[str | None, typer.Option(help="Official: another version of the Graph API.")] = None,
     throughput: Throughput = None,
@@ -52,7 +52,7 @@ async def create(
     pair_burst: PairBurst = None,
     window: Window = None,
 ) -> CommandResult:
-    """Make a channel: an official number, or one that a phone is linked to by QR code."""
+    """Create a channel: an official number, or one that a phone is linked to by QR code."""
     from gatepost.admin import channels
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import invalid_field
@@ -180,7 +180,7 @@ async def find_channel(session: CommandSession, channel: str) -> "ChannelConfig"
 
 
 async def _create_official(
-    session: CommandSession, account_id: "UUID", asked: dict[str, Any], limits: dict[str, Any], shared: dict[str, Any]
+    session: CommandSession, account_id: "UUID", options: dict[str, Any], limits: dict[str, Any], shared: dict[str, Any]
 ) -> CommandResult:
     from gatepost.admin import channels
     from gatepost.admin.channels import CloudNumber
@@ -188,10 +188,10 @@ async def _create_official(
     from gatepost.model.errors import invalid_field
 
     for field in ("phone_number_id", "token", "app_secret"):
-        if asked[field] is None:
+        if options[field] is None:
             raise invalid_field(field, f"is needed for an official channel; give it with --{field.replace('_', '-')}")
-    number = CloudNumber(asked["phone_number_id"], asked["waba_id"], asked["base_url"], asked["version"])
-    kept = {name: asked[name] for name in ("token", "app_secret", "verify_token")}
+    number = CloudNumber(options["phone_number_id"], options["waba_id"], options["base_url"], options["version"])
+    kept = {name: options[name] for name in ("token", "app_secret", "verify_token")}
     made = await channels.create_official(
         session.db, session.vault, account_id, number=number, limits=limits, **kept, **shared
     )
@@ -201,7 +201,7 @@ async def _create_official(
 
 
 def gateway_url(settings: "Settings") -> str:
-    """How the outside reaches the gateway: as the settings say, else as the gateway that runs here was started."""
+    """Return the public URL of the gateway: from the settings, else that of the gateway running here."""
     from gatepost.running_address import noted_address
 
     return settings.server.public_url.rstrip("/") or noted_address(settings.data_folder) or settings.public_url

@@ -1,4 +1,4 @@
-"""What all commands share: the options for where things are, one way to run, one way to answer, one way to fail.
+"""What all commands share: common options, running, printing results, reporting errors.
 
 options ─► settings ─► database (`app.opened`) ─► the command's own few lines ─► Answer ─► text or JSON
                                                            ├ Lines, one after the other, of what takes its time
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from gatepost.cli.output import CommandResult, LinePrinter, ProgressLine, failing, print_answer
+from gatepost.cli.output import CommandResult, LinePrinter, ProgressLine, failing, print_result
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,7 +63,7 @@ class CommandSession:
 
     @property
     def now(self) -> "datetime":
-        """The database's time, by which a running gateway compares what commands write."""
+        """The database's time, which running gateways use too."""
         from gatepost.clock import SystemClock
 
         return (self._clock or SystemClock()).now()
@@ -95,7 +95,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
             settings = load_settings(**places)
             if not creates:
                 check_database(settings, places)
-            print_answer(asyncio.run(_in_session(action, settings, arguments)), as_json=as_json)
+            print_result(asyncio.run(_in_session(action, settings, arguments)), as_json=as_json)
 
         group.command(name)(with_options(action, PLACES, run))
         return action
@@ -123,7 +123,7 @@ def settings_command(group: typer.Typer, name: str) -> Callable[[SettingsAction[
 
     def register(action: SettingsAction[P]) -> SettingsAction[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
-            print_answer(action(load_settings(**places), **arguments), as_json=as_json)  # type: ignore[call-arg]
+            print_result(action(load_settings(**places), **arguments), as_json=as_json)  # type: ignore[call-arg]
 
         group.command(name)(with_options(action, PLACES, run))
         return action

@@ -1,4 +1,4 @@
-"""`gatepost webhook deliveries`, `delivery`, `retry` and `recover`: why a webhook did not arrive, and once more."""
+"""`gatepost webhook deliveries`, `delivery`, `retry` and `recover`: why a webhook did not arrive, and retries."""
 
 import asyncio
 import time
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="Id of the delivery: dl_…")]
 Channel = Annotated[str | None, typer.Option(help="Id of the channel, where the webhook was deleted: ch_…")]
 _COLUMNS = ("id", "event", "at", "status", "attempts", "error", "next_attempt_at")
-_LOOK_EVERY = 0.3
-_RING_EVERY = 5.0
+_POLL_SECONDS = 0.3
+_NOTIFY_SECONDS = 5.0
 _WIDTH = 30
 
 
-def register(group: typer.Typer) -> None:
+def add_commands(group: typer.Typer) -> None:
     """Add these commands to those of webhooks."""
     command(group, "deliveries")(deliveries)
     command(group, "delivery")(delivery)
@@ -41,12 +41,12 @@ async def deliveries(
     webhook: EndpointId,
     *,
     status: Annotated[
-        str | None, typer.Option(help="pending, delivered, exhausted, dropped, canceled; with commas.")
+        str | None, typer.Option(help="pending, delivered, exhausted, dropped, canceled; separated by commas.")
     ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Event types with commas.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Event types, separated by commas.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="From this date or time on.")] = None,
-    to: Annotated[str | None, typer.Option(help="Up to this date or time, and without it.")] = None,
-    tz: Annotated[str | None, typer.Option(help="Where dates begin at midnight: a zone's name.")] = None,
+    to: Annotated[str | None, typer.Option(help="Before this date or time.")] = None,
+    tz: Annotated[str | None, typer.Option(help="Time zone of dates, e.g. America/Sao_Paulo.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
     channel: Channel = None,
 ) -> CommandResult:
@@ -55,16 +55,16 @@ async def deliveries(
     from gatepost.cli.arguments import read_id
     from gatepost.services.deliveries import read_filter
 
-    asked = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
+    filters = {"endpoint": webhook, "status": status, "type": type_, "from": from_, "to": to, "tz": tz}
     endpoint_id = read_id("we", webhook)
-    wanted = read_filter({name: value for name, value in asked.items() if value is not None})
-    found = await _read(session, await _channel_of(session, endpoint_id, channel), wanted, limit)
+    filter_ = read_filter({name: value for name, value in filters.items() if value is not None})
+    found = await _read(session, await _channel_of(session, endpoint_id, channel), filter_, limit)
     shown = [msgspec.to_builtins(Delivery.of(one, session.now)) for one in found]
     return CommandResult(shown, _COLUMNS, rows=[_row(one) for one in shown], empty="There are none.")
 
 
 async def delivery(session: CommandSession, delivery: DeliveryId, channel: Channel = None) -> CommandResult:
-    """Show a delivery with every attempt: what was sent, what was answered, what was wrong."""
+    """Show a delivery with every attempt: request, response and error."""
     from gatepost.api.contract.deliveries import WholeDelivery
     from gatepost.services.deliveries import access_delivery, attempts_of
 
@@ -78,7 +78,7 @@ async def retry(
     session: CommandSession,
     deliveries: Annotated[list[str], typer.Argument(metavar="DELIVERY…", help="Ids of deliveries: dl_…")],
 ) -> CommandResult:
-    """Have deliveries made again, now."""
+    """Retry deliveries now."""
     from gatepost.store.channel_notifier import notify_now
 
     results: list[dict[str, Any]] = []
@@ -95,29 +95,30 @@ async def recover(
     *,
     since: Annotated[str, typer.Option(help="From when on: 24h (ago), 2027-01-31 or 2027-01-31T10:00:00Z.")],
     until: Annotated[str | None, typer.Option(help="Until when, written in the same way.", show_default="now")] = None,
-    types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
+    types: Annotated[str | None, typer.Option(help="Event types, separated by commas.", show_default="all")] = None,
     statuses: Annotated[
         str | None,
         typer.Option(
-            help="missing, pending, exhausted, dropped, delivered; with commas.", show_default="all but delivered"
+            help="missing, pending, exhausted, dropped, delivered; separated by commas.",
+            show_default="all but delivered",
         ),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Show how far it is until it is done.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Show the progress until it is done.")] = False,
 ) -> AsyncIterator[ProgressLine]:
-    """Have everything that a webhook missed delivered after all."""
-    from gatepost.cli.arguments import read_words
-    from gatepost.services import recoveries as desk
+    """Deliver every event that a webhook missed."""
+    from gatepost.cli.arguments import read_list
+    from gatepost.services import recoveries
     from gatepost.store.channel_notifier import notify_now
     from gatepost.store.idempotency import NEVER
 
-    request = desk.RecoverRequest(
+    request = recoveries.RecoverRequest(
         _ago(since, session.now),
         None if until is None else _ago(until, session.now),
-        None if types is None else list(read_words(types)),
-        None if statuses is None else list(read_words(statuses)),
+        None if types is None else list(read_list(types)),
+        None if statuses is None else list(read_list(statuses)),
     )
     endpoint = await find_webhook(session, webhook)
-    begun = await desk.recover(session.db, endpoint, request, NEVER, session.now)
+    begun = await recoveries.recover(session.db, endpoint, request, NEVER, session.now)
     await notify_now(session.db, [endpoint.channel_id])
     yield _line(begun)
     if wait:
@@ -131,14 +132,14 @@ async def _watch(session: CommandSession, endpoint: "Endpoint", begun: "Recovery
     from gatepost.store.deliveries.recover import get_recovery
 
     now: RecoveryRow | None = begun
-    rung = time.monotonic()
+    notified_at = time.monotonic()
     while now is not None and now.ended_at is None:
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_POLL_SECONDS)
         before, now = now, await get_recovery(session.db, endpoint.channel_id, endpoint.id, begun.id)
         if now is not None and now != before:
             yield _line(now)
-        if time.monotonic() - rung >= _RING_EVERY:  # a ring may be lost
-            rung = time.monotonic()
+        if time.monotonic() - notified_at >= _NOTIFY_SECONDS:  # a notification may be lost
+            notified_at = time.monotonic()
             await notify_now(session.db, [endpoint.channel_id])
 
 
@@ -153,14 +154,14 @@ def _line(one: "RecoveryRow") -> ProgressLine:
 
 
 async def _read(
-    session: CommandSession, channel_id: "UUID", wanted: "DeliveryFilter", limit: int
+    session: CommandSession, channel_id: "UUID", filter_: "DeliveryFilter", limit: int
 ) -> list["LoggedDelivery"]:
     from gatepost.services.deliveries import find_deliveries
 
     found: list[LoggedDelivery] = []
     before = None
     while len(found) < limit:
-        page = await find_deliveries(session.db, channel_id, wanted, before, min(100, limit - len(found)))
+        page = await find_deliveries(session.db, channel_id, filter_, before, min(100, limit - len(found)))
         found += page.found
         before = page.reached
         if before is None:
@@ -207,12 +208,12 @@ def _endpoint_of(text: str) -> "UUID":
 
     key = read_delivery_id(text)
     if key is None:
-        raise invalid_field("delivery", f"{text[:100]!r} is not the id of one; they look like dl_ and 64 hex digits")
+        raise invalid_field("delivery", f"{text[:100]!r} is not one; ids look like dl_ and 64 hex digits")
     return key[0]
 
 
 async def _channel_of(session: CommandSession, endpoint_id: "UUID", channel: str | None) -> "UUID":
-    """Whose webhook it is; of one that was deleted, only who asks can know."""
+    """Return the channel of a webhook; for a deleted one the caller must name it."""
     from gatepost.cli.arguments import read_id
     from gatepost.model import ids
     from gatepost.model.errors import NotFound

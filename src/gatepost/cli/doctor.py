@@ -13,7 +13,7 @@ import typer
 
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import PLACES, Given, load_settings, with_options
-from gatepost.cli.output import CommandResult, print_answer
+from gatepost.cli.output import CommandResult, print_result
 
 if TYPE_CHECKING:
     from gatepost.settings import Settings
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _LOW, _VERY_LOW = 5 * 2**30, 2**30  # bytes free
 _SKEW = 2.0  # seconds between our clock and the database's
-_DUE = 30.0  # seconds after which somebody should have taken up a channel's work
-_MOST = 20  # findings of one kind
+_DUE = 30.0  # seconds after which a gateway should have taken up a channel's work
+_LIMIT = 20  # findings of one kind
 _PRIVATE = ("secret.key", "quickstart.json")
 
 
-class Finding(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """One check: what was found, and what to do about it."""
 
     check: str
@@ -35,58 +35,58 @@ class Finding(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     app.command("doctor")(with_options(doctor, PLACES, _run))
 
 
 def _run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
-    findings = asyncio.run(doctor(load_settings(**places)))
-    problems = sum(finding.state == "problem" for finding in findings)
-    rows = [msgspec.structs.asdict(finding) for finding in findings]
+    results = asyncio.run(doctor(load_settings(**places)))
+    problems = sum(result.state == "problem" for result in results)
+    rows = [msgspec.structs.asdict(result) for result in results]
     note = f"{problems} to fix." if problems else "Nothing has to be fixed."
-    print_answer(CommandResult(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
+    print_result(CommandResult(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
     if problems:
         raise SystemExit(1)
 
 
-async def doctor(settings: "Settings") -> list[Finding]:
-    """Look for what is wrong with this gateway, and say how to fix it. The exit code is 1 if something is."""
-    findings = [*_files(settings), _disk(settings)]
-    return findings + [finding async for finding in _database(settings)] + [await _gateway(settings)]
+async def doctor(settings: "Settings") -> list[CheckResult]:
+    """Find problems of this gateway, and say how to fix them. The exit code is 1 if there are any."""
+    results = [*_files(settings), _disk(settings)]
+    return results + [result async for result in _database(settings)] + [await _gateway(settings)]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _files(settings: "Settings") -> Iterator[Finding]:
+def _files(settings: "Settings") -> Iterator[CheckResult]:
     folder = settings.data_folder
     if not folder.is_dir():
-        yield Finding("data folder", "problem", f"There is no folder {folder.resolve()}.", "Name it with --data.")
+        yield CheckResult("data folder", "problem", f"There is no folder {folder.resolve()}.", "Name it with --data.")
         return
-    yield Finding("data folder", "ok", str(folder.resolve()))
+    yield CheckResult("data folder", "ok", str(folder.resolve()))
     for name in _PRIVATE:
         path = folder / name
         if path.exists() and path.stat().st_mode & 0o077:
-            yield Finding(name, "problem", f"Other users can read {path}.", f"chmod 600 {path}")
+            yield CheckResult(name, "problem", f"Other users can read {path}.", f"chmod 600 {path}")
 
 
-def _disk(settings: "Settings") -> Finding:
+def _disk(settings: "Settings") -> CheckResult:
     folder = next(
         path for path in (settings.data_folder.resolve(), *settings.data_folder.resolve().parents) if path.exists()
     )
     free = shutil.disk_usage(folder).free
     words = f"{free / 2**30:.1f} GiB are free at {folder}."
     if free >= _LOW:
-        return Finding("disk", "ok", words)
+        return CheckResult("disk", "ok", words)
     state: Literal["problem", "warning"] = "problem" if free < _VERY_LOW else "warning"
-    return Finding("disk", state, words, "Make room, or shorten retention.messages_days and media.days.")
+    return CheckResult("disk", state, words, "Make room, or shorten retention.messages_days and media.days.")
 
 
 # -- the database -----------------------------------------------------------------------------------------------------
 
 
-async def _database(settings: "Settings") -> AsyncIterator[Finding]:
+async def _database(settings: "Settings") -> AsyncIterator[CheckResult]:
     """Check the database without changing it: it is neither started nor migrated."""
     from gatepost.model.errors import GatepostError
     from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
@@ -98,23 +98,23 @@ async def _database(settings: "Settings") -> AsyncIterator[Finding]:
         if dsn is None:
             there = find_cluster(settings.data_folder) is not None
             found = "The embedded database is not running." if there else "There is no embedded database yet."
-            yield Finding("database", "problem", found, "Start the gateway: gatepost serve")
+            yield CheckResult("database", "problem", found, "Start the gateway: gatepost serve")
             return
         db = await Database.connect(dsn, connections=4)
     except (OSError, EmbeddedPostgresError, GatepostError, *DRIVER_ERRORS) as error:
         fix = "Start PostgreSQL, or correct database.url." if settings.database.url else "Start: gatepost serve"
-        yield Finding("database", "problem", f"It cannot be reached: {_words(error)}", fix)
+        yield CheckResult("database", "problem", f"It cannot be reached: {_text(error)}", fix)
         return
     try:
-        async for finding in _inside(settings, db):
-            yield finding
+        async for result in _inside(settings, db):
+            yield result
     except (GatepostError, MigrationError, *DRIVER_ERRORS) as error:
-        yield Finding("database", "problem", _words(error), "See the log of the gateway and of PostgreSQL.")
+        yield CheckResult("database", "problem", _text(error), "See the log of the gateway and of PostgreSQL.")
     finally:
         await db.close()
 
 
-async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     from gatepost.store.checks import clock_offset
     from gatepost.store.migrate import check
 
@@ -122,19 +122,19 @@ async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[Finding
         state = await check(conn)  # type: ignore[arg-type]
         server = await conn.fetchval("SHOW server_version")
     if state.pending:
-        yield Finding("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
+        yield CheckResult("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
         return
-    yield Finding("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
+    yield CheckResult("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
     offset = await clock_offset(db)
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
-        yield Finding("clock", "warning", found, "Let NTP set both clocks.")
+        yield CheckResult("clock", "warning", found, "Let NTP set both clocks.")
     for look in (_secrets, _channels, _waiting, _endpoints, _accounts):
-        async for finding in look(settings, db):
-            yield finding
+        async for result in look(settings, db):
+            yield result
 
 
-async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     """Check that the secret key decrypts what is stored; no key is created."""
     from gatepost.admin.unlock import open_vault
     from gatepost.admin.vault import VaultError
@@ -146,10 +146,10 @@ async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[Findin
     try:
         open_vault(proof, settings.security.secret_key, settings.data_folder)
     except VaultError as error:
-        yield Finding("secret key", "problem", error.message, "Restore the key; no message can leave without it.")
+        yield CheckResult("secret key", "problem", error.message, "Restore the key; no message can leave without it.")
 
 
-async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     from gatepost.model import ids
     from gatepost.networks.kinds import NETWORK_KINDS
     from gatepost.store.channels import list_channels
@@ -160,13 +160,13 @@ async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Findi
         if channel.connection not in ("connected", "limited"):
             linked = NETWORK_KINDS[channel.kind].linked
             fix = f"gatepost channel link {ids.show('ch', channel.id)}" if linked else "See the reason."
-            yield Finding(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
+            yield CheckResult(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
     if not channels:
-        yield Finding("channels", "warning", "There are none.", "gatepost channel create --help")
+        yield CheckResult("channels", "warning", "There are none.", "gatepost channel create --help")
     callbacks = any(NETWORK_KINDS[channel.kind].callbacks for channel in channels)
     if callbacks and not settings.server.public_url and not _is_loopback(gateway_url(settings)):
         found = "server.public_url is not set: the network cannot reach this gateway's callbacks."
-        yield Finding("public address", "warning", found, "Set it to the https address of this gateway.")
+        yield CheckResult("public address", "warning", found, "Set it to the https address of this gateway.")
 
 
 def _is_loopback(url: str) -> bool:
@@ -181,26 +181,26 @@ def _is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     from gatepost.model import ids, times
     from gatepost.store.checks import list_unowned
 
-    for one in await list_unowned(db, _DUE, _MOST):
+    for one in await list_unowned(db, _DUE, _LIMIT):
         found = f"Work of {ids.show('ch', one.channel_id)} has been waiting since {times.show(one.since)}."
-        yield Finding("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
+        yield CheckResult("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
 
 
-async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     from gatepost.model import ids
     from gatepost.store.checks import list_failing
 
-    for one in await list_failing(db, _MOST):
+    for one in await list_failing(db, _LIMIT):
         name = f"webhook {ids.show('we', one.id)}"
         fix = f"Fix the receiver; then: gatepost webhook show {ids.show('we', one.id)}"
-        yield Finding(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
+        yield CheckResult(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
 
 
-async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Finding]:
+async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
     from gatepost.clock import SystemClock
     from gatepost.model import ids
     from gatepost.model.account import API_ACCESS
@@ -210,27 +210,27 @@ async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Findi
     for account in await list_accounts(db):
         name = ids.show("acc", account.id)
         if account.suspended:
-            yield Finding(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
+            yield CheckResult(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
         elif account.trial_ends_at <= now and API_ACCESS not in account.addons:
             fix = f'gatepost account addon add {name} "{API_ACCESS}"'
-            yield Finding(f"account {name}", "warning", "Its trial is over: the API refuses its keys.", fix)
+            yield CheckResult(f"account {name}", "warning", "Its trial is over: the API refuses its keys.", fix)
         if account.plan not in settings.plans:
             plans = ", ".join(settings.plans)
-            yield Finding(f"account {name}", "problem", f"The plan {account.plan} is not in the settings: {plans}.")
+            yield CheckResult(f"account {name}", "problem", f"The plan {account.plan} is not in the settings: {plans}.")
 
 
 # -- the gateway ------------------------------------------------------------------------------------------------------
 
 
-async def _gateway(settings: "Settings") -> Finding:
+async def _gateway(settings: "Settings") -> CheckResult:
     url = gateway_url(settings)
     try:
         status = await asyncio.to_thread(_ask_ready, url)
     except (OSError, ValueError) as error:
-        return Finding("gateway", "problem", f"{url} does not answer: {_words(error)}", "gatepost serve")
+        return CheckResult("gateway", "problem", f"{url} does not answer: {_text(error)}", "gatepost serve")
     if status != 200:
-        return Finding("gateway", "problem", f"{url}/readyz answers {status}.", "Its body and the log say why.")
-    return Finding("gateway", "ok", f"{url} is ready.")
+        return CheckResult("gateway", "problem", f"{url}/readyz answers {status}.", "Its body and the log say why.")
+    return CheckResult("gateway", "ok", f"{url} is ready.")
 
 
 def _ask_ready(url: str) -> int:
@@ -249,5 +249,5 @@ def _ask_ready(url: str) -> int:
         connection.close()
 
 
-def _words(error: Exception) -> str:
+def _text(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -18,7 +18,7 @@ WHAT = ("messages", "contacts")
 FORMATS = ("ndjson", "csv")
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     command(app, "export")(export)
 
@@ -47,28 +47,28 @@ async def export(
         raise invalid_field("format", f"must be one of: {', '.join(FORMATS)}")
     config = await find_channel(session, channel)
     if what == "contacts":
-        pieces = await _contacts(session, config.id, kind)
+        chunks = await _contacts(session, config.id, kind)
     else:
-        asked = {name: value for name, value in (("from", from_), ("to", to), ("tz", tz)) if value is not None}
-        pieces = await _messages(session, config.id, kind, asked)
+        filters = {name: value for name, value in (("from", from_), ("to", to), ("tz", tz)) if value is not None}
+        chunks = await _messages(session, config.id, kind, filters)
     try:
         with output.open("xb") as file:
-            size, lines = await _write(file, pieces)
+            size, lines = await _write(file, chunks)
     except FileExistsError:
         raise Conflict(f"{output} exists already. Choose another name, or remove it first.") from None
     return CommandResult({"file": str(output), "format": kind, "lines": lines - (kind == "csv"), "bytes": size})
 
 
 async def _messages(
-    session: CommandSession, channel_id: "UUID", kind: str, asked: dict[str, str]
+    session: CommandSession, channel_id: "UUID", kind: str, filters: dict[str, str]
 ) -> AsyncIterator[bytes]:
     from gatepost.api.history import as_ndjson
     from gatepost.services.export import Render, as_csv, open_export
     from gatepost.services.history_query import read_history_query, resolve
 
-    wanted = await resolve(session.db, channel_id, read_history_query(asked))
+    query = await resolve(session.db, channel_id, read_history_query(filters))
     render: Render = as_csv if kind == "csv" else as_ndjson
-    return await open_export(session.db, channel_id, wanted, None, render, session.now)
+    return await open_export(session.db, channel_id, query, None, render, session.now)
 
 
 async def _contacts(session: CommandSession, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
@@ -81,11 +81,11 @@ async def _contacts(session: CommandSession, channel_id: "UUID", kind: str) -> A
     return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))
 
 
-async def _write(file: IO[Any], pieces: AsyncIterator[bytes]) -> tuple[int, int]:
+async def _write(file: IO[Any], chunks: AsyncIterator[bytes]) -> tuple[int, int]:
     size = lines = 0
-    async for piece in pieces:
-        file.write(piece)
-        size, lines = size + len(piece), lines + piece.count(b"\n")
+    async for chunk in chunks:
+        file.write(chunk)
+        size, lines = size + len(chunk), lines + chunk.count(b"\n")
         if sys.stderr.isatty():
             print(f"\r{lines:,} lines, {size:,} bytes", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty() and size:

@@ -24,22 +24,22 @@ async def create(
     session: CommandSession,
     channel: ChannelId,
     name: Annotated[str, typer.Argument(help="Name of the key, to know it by.")],
-    scopes: Annotated[str, typer.Option(help="Of send, read, manage, mcp, with commas.")] = "send,read,manage",
+    scopes: Annotated[str, typer.Option(help="Of send, read, manage, mcp, separated by commas.")] = "send,read,manage",
     expires: Expires = None,
 ) -> CommandResult:
-    """Make a key; it is shown once."""
+    """Create a key; it is shown once."""
     from gatepost.admin import keys
-    from gatepost.cli.arguments import read_moment, read_words
+    from gatepost.cli.arguments import read_list, read_time
 
     found, now = await find_channel(session, channel), session.now
-    ends = read_moment(expires, "expires", now)
-    made = await keys.create_key(session.db, found.id, name, scopes=read_words(scopes), expires_at=ends, now=now)
+    ends = read_time(expires, "expires", now)
+    made = await keys.create_key(session.db, found.id, name, scopes=read_list(scopes), expires_at=ends, now=now)
     return _shown_once(made)
 
 
 @command(group, "list")
 async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
-    """List the keys of a channel, ended ones too."""
+    """List the keys of a channel, including revoked and expired ones."""
     from gatepost.cli.views import key_view
     from gatepost.store import keys
 
@@ -55,9 +55,9 @@ async def rotate(
     overlap: Annotated[str, typer.Option(help="How long the old key works on: 0, 30m, 24h, 7d.")] = "24h",
     expires: Expires = None,
 ) -> CommandResult:
-    """Make a new key with the same name and scopes, and let the old one end."""
+    """Create a new key with the same name and scopes, and let the old one expire."""
     from gatepost.admin import keys
-    from gatepost.cli.arguments import read_duration, read_moment
+    from gatepost.cli.arguments import read_duration, read_time
 
     old, now = await _find(session, key), session.now
     made = await keys.rotate_key(
@@ -65,7 +65,7 @@ async def rotate(
         old.channel_id,
         old.id,
         overlap=read_duration(overlap, "overlap"),
-        expires_at=read_moment(expires, "expires", now),
+        expires_at=read_time(expires, "expires", now),
         now=now,
     )
     return _shown_once(made)
@@ -73,7 +73,7 @@ async def rotate(
 
 @command(group, "revoke")
 async def revoke(session: CommandSession, key: KeyId) -> CommandResult:
-    """End a key at once."""
+    """Revoke a key now."""
     from gatepost.admin import keys
     from gatepost.cli.views import key_view
 

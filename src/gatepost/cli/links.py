@@ -1,6 +1,6 @@
 """`gatepost channel link` and `logout`: linking a phone from the terminal.
 
-wish (row) ─► bell ─► the gateway that owns the channel ─► codes, connection (rows) ─► looked at, told line by line
+request (row) ─► notification ─► the gateway that owns the channel ─► codes, state (rows) ─► polled, printed
 
 This program never holds the link itself; it asks, and watches what becomes of it.
 """
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from gatepost.store.channels import ChannelConfig
     from gatepost.store.links import LinkRow
 
-_LOOK_EVERY = 0.2
-_RING_EVERY = 2.0  # a ring may be lost, and nobody sweeps for wishes
+_POLL_SECONDS = 0.2
+_NOTIFY_SECONDS = 2.0  # a notification may be lost, and nobody sweeps for wishes
 _PATIENCE = 10.0  # before we wonder aloud whether a gateway runs
 _UP = ("connected", "limited")
 _BLACK_AND_WHITE = "\x1b[97;40m{}\x1b[0m"
 _HOW = "On the phone: Linked devices, then Link a device."
 
 
-def register(group: typer.Typer) -> None:
+def add_commands(group: typer.Typer) -> None:
     """Add these commands to those of channels."""
     stream_command(group, "link")(link)
     command(group, "logout")(logout)
@@ -58,7 +58,7 @@ async def link(
         raise invalid_field("phone", "goes with --pairing-code; a code to scan fits any phone")
     seconds = read_duration(wait, "wait").total_seconds()
     found = await find_channel(session, channel)
-    await _wish(session, found, phone or found.phone if pairing_code else None)
+    await _request_link(session, found, phone or found.phone if pairing_code else None)
     async for line in _watch(session, found, seconds, codes=not pairing_code):
         yield line
 
@@ -66,24 +66,24 @@ async def link(
 async def logout(session: CommandSession, channel: ChannelId) -> CommandResult:
     """Unlink the phone of a QR channel."""
     from gatepost.model import ids
-    from gatepost.services import link as desk
+    from gatepost.services import link as link_service
     from gatepost.store.channel_notifier import notify_now
 
     found = await find_channel(session, channel)
-    await desk.log_out(session.db, found, session.now)
+    await link_service.log_out(session.db, found, session.now)
     await notify_now(session.db, [found.id])
     view = {"id": ids.show("ch", found.id), "phone": found.phone, "was": found.connection, "logout": "asked"}
     return CommandResult(view, note="The gateway unlinks the phone. See: gatepost channel show " + view["id"])
 
 
-async def _wish(session: CommandSession, channel: "ChannelConfig", pair_phone: str | None) -> None:
+async def _request_link(session: CommandSession, channel: "ChannelConfig", pair_phone: str | None) -> None:
     """Ask the gateway to link; with a phone, by a code that is typed on it."""
     from gatepost.model.phone import check_phone
-    from gatepost.services import link as desk
+    from gatepost.services import link as link_service
     from gatepost.store.links import request_link
 
     number = None if pair_phone is None else check_phone(pair_phone)
-    await desk.connect(session.db, channel, session.now)
+    await link_service.connect(session.db, channel, session.now)
     if number is not None and channel.connection not in _UP:
         await request_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
 
@@ -91,21 +91,21 @@ async def _wish(session: CommandSession, channel: "ChannelConfig", pair_phone: s
 async def _watch(
     session: CommandSession, channel: "ChannelConfig", seconds: float, *, codes: bool
 ) -> AsyncIterator[ProgressLine]:
-    """Tells each change until the phone is linked; raises what ends it otherwise."""
+    """Yield each change until the phone is linked; raise an error if that fails."""
     from gatepost.model.errors import Conflict
     from gatepost.store.channel_notifier import notify_now
     from gatepost.store.links import get_link
 
-    began, rung, told, wondered = time.monotonic(), 0.0, "", False
+    began, notified_at, last_text, warned = time.monotonic(), 0.0, "", False
     while True:
         now = time.monotonic()
-        if now - rung >= _RING_EVERY:
-            rung = now
+        if now - notified_at >= _NOTIFY_SECONDS:
+            notified_at = now
             await notify_now(session.db, [channel.id])
         row, config = await get_link(session.db, channel.id), await _again(session, channel)
         line = _line(config, row, session.now, codes=codes)
-        if line is not None and line.text != told:
-            told = line.text
+        if line is not None and line.text != last_text:
+            last_text = line.text
             yield line
         if config.connection in _UP:
             return
@@ -113,12 +113,12 @@ async def _watch(
             raise Conflict(f"The phone was not linked. {config.reason or 'The link was given up.'}")
         if now - began >= seconds:
             raise Conflict(_too_late(config))
-        if not wondered and config.connection == channel.connection and now - began >= _PATIENCE:
-            wondered = True
+        if not warned and config.connection == channel.connection and now - began >= _PATIENCE:
+            warned = True
             yield ProgressLine(
                 {"event": "waiting"}, "Nothing has happened yet. Is a gateway running? Start it: gatepost serve"
             )
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _again(session: CommandSession, channel: "ChannelConfig") -> "ChannelConfig":

@@ -1,4 +1,4 @@
-"""What commands say: JSON for programs, tables for people, one line on stderr when something is refused."""
+"""Output of commands: JSON for programs, tables for people, one line on stderr for an error."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _CODES = frozenset({"code", "status", "http_status", "port", "pid", "version", "
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """What a command found or did: a record or a list of them, and what a person should also know."""
+    """The result of a command: a record or a list of records, and a note for people."""
 
     data: Any
     columns: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 class ProgressLine(msgspec.Struct, frozen=True):
-    """One piece of news of something that takes its time; on a terminal a passing one makes room for the next."""
+    """One line of progress; on a terminal a passing line is replaced by the next."""
 
     data: dict[str, Any]
     text: str
@@ -30,15 +30,15 @@ class ProgressLine(msgspec.Struct, frozen=True):
 
 
 class LinePrinter:
-    """Prints news as it comes: a line of JSON each, or text."""
+    """Prints lines of progress, as JSON or text."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._passing = 0
 
     def print(self, line: ProgressLine) -> None:
-        """Print one piece, in place of the last if that was passing and this is a terminal."""
-        with _reader():
+        """Print a line, in place of the last one if that was passing and this is a terminal."""
+        with _quiet_on_closed_pipe():
             if self._as_json:
                 print(msgspec.json.encode(line.data).decode(), flush=True)
                 return
@@ -48,9 +48,9 @@ class LinePrinter:
         self._passing = line.text.count("\n") + 1 if line.passing else 0
 
 
-def print_answer(answer: CommandResult, *, as_json: bool) -> None:
-    """On stdout: JSON and nothing else, or text."""
-    with _reader():
+def print_result(answer: CommandResult, *, as_json: bool) -> None:
+    """Print a result on stdout, as JSON or text."""
+    with _quiet_on_closed_pipe():
         if as_json:
             print(to_json(answer.data))
         elif isinstance(answer.data, list):
@@ -62,13 +62,13 @@ def print_answer(answer: CommandResult, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _reader() -> Iterator[None]:
+def _quiet_on_closed_pipe() -> Iterator[None]:
     """Exit quietly when the reader closes the pipe, as `| head` and `| grep -q` do."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end, and would complain then.
+        # The interpreter flushes stdout again when it exits, which would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
 
@@ -79,11 +79,11 @@ def confirm(question: str) -> None:
 
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Conflict("Nothing was changed. Answer y, or give --yes.")
+        raise Conflict("Nothing was changed. Answer y, or use --yes.")
 
 
 def to_json(data: Any) -> str:
-    """Readable, and in the order in which it was put together."""
+    """Return indented JSON, with keys in their order."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
 
 
@@ -91,17 +91,17 @@ def to_json(data: Any) -> str:
 def failing(*, as_json: bool = False, logs: bool = True) -> Iterator[None]:
     """Turn expected errors into one line on stderr and exit code 1; bugs keep their traceback.
 
-    What logs nothing does without the log: setting it up takes a quarter of a short command's time.
+    With `logs=False` logging is not set up, which takes a quarter of a short command's time.
     """
     if logs:
         _log_to_stderr()
     try:
         yield
     except Exception as error:
-        told = _explain(error)
-        if told is None:
+        explained = _explain(error)
+        if explained is None:
             raise
-        print(to_json({"error": told}) if as_json else f"Error: {told['message']}", file=sys.stderr)
+        print(to_json({"error": explained}) if as_json else f"Error: {explained['message']}", file=sys.stderr)
         raise SystemExit(1) from None
 
 
@@ -131,7 +131,7 @@ def _plain(code: str, message: str) -> dict[str, Any]:
 
 
 def _log_to_stderr() -> None:
-    """Stdout is for answers. A server that starts sets up its own log."""
+    """Log to stderr, since stdout is for results; a server sets up its own log."""
     import logging
 
     import structlog

@@ -1,4 +1,4 @@
-"""`gatepost plan`: the price list, as the settings have it."""
+"""`gatepost plan`: the plans of the settings."""
 
 from typing import TYPE_CHECKING
 

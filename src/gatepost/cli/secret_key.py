@@ -14,7 +14,7 @@ group = new_group("The key that encrypts stored secrets.")
 async def replace(
     session: CommandSession, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
 ) -> CommandResult:
-    """Go on with another key when the old one is lost; what it encrypted has to be entered again."""
+    """Replace a lost key; what it encrypted has to be entered again."""
     from gatepost.admin.unlock import opens, replace_key
     from gatepost.model import ids
     from gatepost.store.checks import list_secrets

@@ -1,4 +1,4 @@
-"""`gatepost send`: one message through a channel, as the API would take it."""
+"""`gatepost send`: send one message, as through the API."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from gatepost.model.message import SendRequest
 
-_LOOK_EVERY = 0.25
+_POLL_SECONDS = 0.25
 _ENDS = ("DELIVERED", "READ", "PLAYED", "FAILED", "EXPIRED", "CANCELED")
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     command(app, "send")(send)
 
@@ -43,9 +43,9 @@ async def send(
     config = await find_channel(session, channel)
     accepted = await _accept(session, config.id, _request(phone, body, fields))
     data: dict[str, Any] = msgspec.json.decode(accepted)["data"]
-    shown = await _until_delivered(session, config.id, data["key"]["id"], seconds)
+    view = await _until_delivered(session, config.id, data["key"]["id"], seconds)
     return CommandResult(
-        shown, note="" if seconds else "A running gateway sends it. Add --wait 30s to see what becomes of it."
+        view, note="" if seconds else "A running gateway sends it. Add --wait 30s to see its delivery."
     )
 
 
@@ -109,8 +109,8 @@ async def _until_delivered(
     while True:
         found = await get_message(session.db, channel_id, id_)
         assert found is not None
-        shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(Message.of(found, session.now)))
-        if shown["status"] in _ENDS or asyncio.get_running_loop().time() >= end:
+        view: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(Message.of(found, session.now)))
+        if view["status"] in _ENDS or asyncio.get_running_loop().time() >= end:
             kept = ("status", "type", "content", "error", "created_at", "sent_at", "delivered_at")
-            return {"id": message_id, "phone": shown["contact"]["phone"], **{name: shown[name] for name in kept}}
-        await asyncio.sleep(_LOOK_EVERY)
+            return {"id": message_id, "phone": view["contact"]["phone"], **{name: view[name] for name in kept}}
+        await asyncio.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""`gatepost serve` and `migrate`, and what all programs that run need."""
+"""`gatepost serve` and `migrate`, and the parts that all servers share."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_def
 Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on.", show_default="8080")]
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("serve")(serve)
     command(app, "migrate", creates=True)(migrate)
@@ -36,7 +36,7 @@ def serve(
     database_url: DatabaseUrl = None,
     config: Config = None,
 ) -> None:
-    """Run the gateway until it is told to stop."""
+    """Run the gateway until it is stopped."""
     with failing():
         settings = load_settings(data, database_url, config, {"server.host": host, "server.port": port})
         check_role(role)
@@ -45,7 +45,7 @@ def serve(
 
 
 async def migrate(session: CommandSession) -> CommandResult:
-    """Bring the database to the shape this version needs."""
+    """Migrate the database to the schema of this version."""
     from gatepost.store.migrate import check
 
     # Opening it has done the work; here we look at what came of it.
@@ -55,7 +55,7 @@ async def migrate(session: CommandSession) -> CommandResult:
 
 
 def leave_root(settings: "Settings") -> socket.socket | None:
-    """Under root: takes the port, which may need root, and goes on as a user without rights; returns the listener."""
+    """As root: bind the port, which may need root, and drop privileges; return the listener."""
     if os.geteuid() != 0:
         return None
     from gatepost.logs import configure_logs
@@ -78,7 +78,7 @@ def run_gateway(
     on_ready: OnReady | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    """Run the gateway to its end."""
+    """Run the gateway until it stops."""
     from gatepost.serving import CannotGoOn, CannotStart
     from gatepost.serving import serve as serve_gateway
 
@@ -89,7 +89,7 @@ def run_gateway(
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Run a server to its end."""
+    """Run a server until it stops."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

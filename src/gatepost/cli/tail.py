@@ -1,6 +1,6 @@
 """`gatepost tail`: events as they happen, of one channel or of all.
 
-heads (each 250 ms) ─► channels that went on ─► rows behind the last one shown ─► a line each
+log ends (every 250 ms) ─► channels with new events ─► events after the last one shown ─► a line each
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from gatepost.cli.output import ProgressLine, cell
 if TYPE_CHECKING:
     from uuid import UUID
 
-_LOOK_EVERY = 0.25
+_POLL_SECONDS = 0.25
 _PAGE = 100
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     stream_command(app, "tail")(tail)
 
@@ -31,14 +31,14 @@ async def tail(
         str | None, typer.Argument(metavar="[CHANNEL]", help="Id of the channel: ch_…", show_default="all of them")
     ] = None,
     *,
-    types: Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")] = None,
-    after: Annotated[str | None, typer.Option(help="Begin behind this event: evt_…", show_default="now")] = None,
+    types: Annotated[str | None, typer.Option(help="Event types, separated by commas.", show_default="all")] = None,
+    after: Annotated[str | None, typer.Option(help="Start after this event: evt_…", show_default="now")] = None,
 ) -> AsyncIterator[ProgressLine]:
     """Show events as they happen, until Ctrl-C."""
-    wanted, begin = _types(types), _after(after)
+    types_, begin = _types(types), _after(after)
     only = None if channel is None else (await find_channel(session, channel)).id
     try:
-        async for line in _lines(session, only, wanted, begin):
+        async for line in _lines(session, only, types_, begin):
             yield line
     except asyncio.CancelledError:
         return  # Ctrl-C: that is how it ends
@@ -51,28 +51,30 @@ async def _lines(
     from gatepost.store.channel_head import read_all_log_ends
     from gatepost.store.events import read_feed_page
 
-    shown = {one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()}
-    ends = {} if begin is not None else dict(shown)
+    last_shown = {
+        one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()
+    }
+    ends = {} if begin is not None else dict(last_shown)
     while True:
         now = await read_all_log_ends(session.db, only)
         for one in [one for one, last in now.items() if ends.get(one) != last]:
             more = True
             while more:
-                piece = await read_feed_page(session.db, one, shown.get(one, begin or ids.ZERO), types, _PAGE)
-                shown[one], more = piece.reached, piece.more
-                for event in piece.events:
+                page = await read_feed_page(session.db, one, last_shown.get(one, begin or ids.ZERO), types, _PAGE)
+                last_shown[one], more = page.reached, page.more
+                for event in page.events:
                     yield _line(event.body)
         ends = now
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _line(body: str) -> ProgressLine:
     import msgspec
 
     event: dict[str, Any] = msgspec.json.decode(body)
-    told = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
+    details = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
     head = f"{event['timestamp']}  {event['channel']['phone']}  {event['sequence']:>6}"
-    return ProgressLine(event, f"{head}  {event['type']} {event['action']}  {told}")
+    return ProgressLine(event, f"{head}  {event['type']} {event['action']}  {details}")
 
 
 _BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "total", "currency", "url", "reason")
@@ -80,27 +82,27 @@ _BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "
 
 def _brief(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that summarise an event."""
-    brief = {"who": _who(data)} | {name: data[name] for name in _BRIEF if data.get(name) not in (None, [], "")}
+    brief = {"who": _person(data)} | {name: data[name] for name in _BRIEF if data.get(name) not in (None, [], "")}
     if isinstance(data.get("content"), dict) and "body" in data["content"]:
         brief["body"] = data["content"]["body"]
     return {name: value for name, value in brief.items() if value is not None}
 
 
-def _who(data: dict[str, Any]) -> str | None:
+def _person(data: dict[str, Any]) -> str | None:
     person = data.get("contact") or data
     return person.get("phone") or (data.get("key") or {}).get("remoteJid")
 
 
 def _types(text: str | None) -> tuple[str, ...] | None:
-    from gatepost.cli.arguments import read_words
+    from gatepost.cli.arguments import read_list
     from gatepost.model.errors import invalid_field
     from gatepost.model.event import ALL_TYPES
 
-    wanted = None if text is None else read_words(text)
-    unknown = [name for name in wanted or () if name not in ALL_TYPES]
-    if unknown or wanted == ():
+    types_ = None if text is None else read_list(text)
+    unknown = [name for name in types_ or () if name not in ALL_TYPES]
+    if unknown or types_ == ():
         raise invalid_field("types", f"must be some of: {', '.join(ALL_TYPES)}")
-    return wanted
+    return types_
 
 
 def _after(text: str | None) -> "UUID | None":

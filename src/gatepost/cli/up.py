@@ -1,6 +1,6 @@
 """`gatepost up`: everything at once, to try it out.
 
-sandbox (a process of its own) ─► gateway (this process) ─► ready ─► demo ─► number at the sandbox ─► how to use it
+sandbox (a child process) ─► gateway (this process) ─► ready ─► demo ─► number at the sandbox ─► how to use it
    ▲ started again when it ends; it ends when we end, even when we are killed, and its network is in DATA/sandbox
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 RECIPIENT = "5511999998888"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 # Loopback is never behind a proxy, whatever the environment says.
-_browser = request.build_opener(request.ProxyHandler({}))
+_opener = request.build_opener(request.ProxyHandler({}))
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     app.command("up")(up)
 
@@ -87,9 +87,9 @@ def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] |
     """Call a server on this machine; an error response becomes an OSError with its text."""
     content = None if body is None else json.dumps(body).encode()
     named = {"Content-Type": "application/json", **(headers or {})}
-    asked = request.Request(url, content, named)  # noqa: S310 - our own address
+    request_ = request.Request(url, content, named)  # noqa: S310 - our own address
     try:
-        with _browser.open(asked, timeout=_PATIENCE) as answer:
+        with _opener.open(request_, timeout=_TIMEOUT) as answer:
             return json.load(answer)
     except url_errors.HTTPError as refusal:
         with refusal:
@@ -101,8 +101,8 @@ def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
         from gatepost.database_lifecycle import opened
 
         async with opened(settings) as db:
-            told = await make_ready(CommandSession(settings, db), base_url, sandbox_url)
-        print(describe(told, settings.data_folder), flush=True)
+            quickstart = await make_ready(CommandSession(settings, db), base_url, sandbox_url)
+        print(describe(quickstart, settings.data_folder), flush=True)
 
     return ready
 
@@ -111,7 +111,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
     """Create the demo account unless it exists, and register its number and callback address with the sandbox."""
     from gatepost.admin import channels, demo
 
-    told = await demo.make_demo(
+    quickstart = await demo.make_demo(
         session.db,
         session.vault,
         folder=session.settings.data_folder,
@@ -130,26 +130,26 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
         "token": kept.token,
         "app_secret": kept.app_secret,
         "verify_token": kept.verify_token,
-        "callback_url": f"{base_url}/callbacks/cloud/{told.channels[0].id}",
+        "callback_url": f"{base_url}/callbacks/cloud/{quickstart.channels[0].id}",
     }
     await asyncio.to_thread(call, f"{sandbox_url}/control/numbers", number)
     await demo.link_phone(session.db, session.now)
-    bearer = {"Authorization": f"Bearer {told.channels[0].api_key}"}
+    bearer = {"Authorization": f"Bearer {quickstart.channels[0].api_key}"}
     await asyncio.to_thread(call, f"{base_url}/api/v1/templates/sync", {}, bearer)
-    return told
+    return quickstart
 
 
-def describe(told: "Quickstart", folder: Path) -> str:
+def describe(quickstart: "Quickstart", folder: Path) -> str:
     """Return the text that is printed when everything runs."""
-    official, qr = told.channels
-    api = f"{told.base_url}/api/v1"
+    official, qr = quickstart.channels
+    api = f"{quickstart.base_url}/api/v1"
     bearer = f"-H 'Authorization: Bearer {official.api_key}'"
     body = json.dumps({"phone": RECIPIENT, "body": "Hello"})
     return f"""
 Gatepost is running. Stop it with Ctrl-C.
 
-  Gateway      {told.base_url}
-  Sandbox      {told.sandbox_url}  (open it to be the people)
+  Gateway      {quickstart.base_url}
+  Sandbox      {quickstart.sandbox_url}  (open it to act as the recipients)
   API keys     {official.api_key}  (official, {official.phone})
                {qr.api_key}  (qr, {qr.phone})
   Kept in      {folder / "quickstart.json"}

@@ -1,4 +1,4 @@
-"""`gatepost user`: who signs in."""
+"""`gatepost user`: the users of an account."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +10,13 @@ from gatepost.cli.output import CommandResult
 if TYPE_CHECKING:
     from gatepost.store.accounts import User
 
-group = new_group("Users: the people of an account, and their roles.")
+group = new_group("Users of an account, and their roles.")
 
 AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
-Who = Annotated[str, typer.Argument(metavar="USER", help="E-mail address or id of the user: usr_…")]
-Password = Annotated[str | None, typer.Option(envvar="GATEPOST_PASSWORD", help="Password; made up when none is given.")]
+UserRef = Annotated[str, typer.Argument(metavar="USER", help="E-mail address or id of the user: usr_…")]
+Password = Annotated[
+    str | None, typer.Option(envvar="GATEPOST_PASSWORD", help="Password; generated when none is given.")
+]
 _ONCE = "The password is shown this once."
 
 
@@ -26,7 +28,7 @@ async def create(
     role: Annotated[str, typer.Option(help="owner or member.")] = "owner",
     password: Password = None,
 ) -> CommandResult:
-    """Make a user."""
+    """Create a user."""
     from gatepost.admin import users
     from gatepost.cli.arguments import read_id
     from gatepost.cli.views import user_view
@@ -49,7 +51,7 @@ async def list_(session: CommandSession, account: AccountId) -> CommandResult:
 
 
 @command(group, "password")
-async def change_password(session: CommandSession, user: Who, password: Password = None) -> CommandResult:
+async def change_password(session: CommandSession, user: UserRef, password: Password = None) -> CommandResult:
     """Replace a user's password."""
     from gatepost.admin import users
     from gatepost.cli.views import user_view
@@ -60,7 +62,7 @@ async def change_password(session: CommandSession, user: Who, password: Password
 
 
 @command(group, "delete")
-async def delete(session: CommandSession, user: Who) -> CommandResult:
+async def delete(session: CommandSession, user: UserRef) -> CommandResult:
     """Remove a user."""
     from gatepost.admin import users
     from gatepost.cli.views import user_view
@@ -70,16 +72,16 @@ async def delete(session: CommandSession, user: Who) -> CommandResult:
     return CommandResult({**user_view(found), "deleted": True})
 
 
-async def _find(session: CommandSession, who: str) -> "User":
+async def _find(session: CommandSession, reference: str) -> "User":
     """Return the user with an e-mail address or id, of any account."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
     from gatepost.store import accounts as users
 
-    if "@" in who:
-        found = await users.get_user_by_email(session.db, who)
+    if "@" in reference:
+        found = await users.get_user_by_email(session.db, reference)
     else:
-        found = await users.get_user(session.db, read_id("usr", who))
+        found = await users.get_user(session.db, read_id("usr", reference))
     if found is None:
-        raise NotFound(f"There is no user {who}.")
+        raise NotFound(f"There is no user {reference}.")
     return found

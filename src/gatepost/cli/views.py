@@ -1,4 +1,4 @@
-"""Things as the command line shows them. The names and their order are a promise to scripts."""
+"""Objects as the command line shows them. Scripts rely on the names and their order."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -117,7 +117,7 @@ def endpoint_view(endpoint: Endpoint) -> View:
 
 
 def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
-    """How deliveries are signed, and until when by how many."""
+    """Return the kind of signature and the live secrets with their expiry."""
     return {
         "signing": kept[0].signing,
         "public_key": public_key(kept[0].secret),
@@ -125,32 +125,32 @@ def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
     }
 
 
-def trial_view(trial: EndpointTest) -> View:
+def endpoint_test_view(test: EndpointTest) -> View:
     """Return a test event: what was sent, and what came back."""
-    answer = trial.response
+    answer = test.response
     return {
-        "delivered": trial.delivered,
-        "at": times.show(trial.at),
+        "delivered": test.delivered,
+        "at": times.show(test.at),
         "status": answer.status,
         "latency_ms": round(answer.latency_ms, 1),
         "error": answer.error,
-        "url": trial.url,
-        "headers": masked(trial.headers),
-        "body": trial.body.decode(),
+        "url": test.url,
+        "headers": masked(test.headers),
+        "body": test.body.decode(),
         "answer_headers": [list(pair) for pair in answer.headers],
         "answer_body": answer.body.decode("utf-8", "replace"),
     }
 
 
-def verdict_view(verdict: VerificationResult) -> View:
+def verification_view(result: VerificationResult) -> View:
     """Return the result of a verification; secrets are counted from 1 in the order given."""
-    at = None if verdict.timestamp is None else datetime.fromtimestamp(verdict.timestamp, UTC)
+    at = None if result.timestamp is None else datetime.fromtimestamp(result.timestamp, UTC)
     return {
-        "valid": verdict.valid,
-        "reason": verdict.reason,
-        "secret": None if verdict.by is None else verdict.by + 1,
+        "valid": result.valid,
+        "reason": result.reason,
+        "secret": None if result.by is None else result.by + 1,
         "timestamp": times.show_maybe(at),
-        "age_seconds": verdict.age,
+        "age_seconds": result.age,
     }
 
 

@@ -1,4 +1,4 @@
-"""`gatepost webhook rotate-secret`, `test` and `verify`: the secrets of an endpoint, and whether they do their work."""
+"""`gatepost webhook rotate-secret`, `test` and `verify`: the secrets of an endpoint, and testing them."""
 
 import sys
 from getpass import getpass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatepost.cli.command import CommandSession, command, with_options
-from gatepost.cli.output import CommandResult, print_answer
+from gatepost.cli.output import CommandResult, print_result
 from gatepost.cli.webhooks import EndpointId, find_webhook
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ async def rotate_secret(
         str | None, typer.Option(help="Kind of the new one: v1 or v1a.", show_default="as it was")
     ] = None,
 ) -> CommandResult:
-    """Make a new signing secret; for a while deliveries carry the signatures of the old ones too."""
+    """Create a new signing secret; for a while deliveries are signed with the old ones too."""
     from gatepost.admin import endpoints
     from gatepost.cli.arguments import read_duration
     from gatepost.cli.views import endpoint_view, secrets_view
 
-    found, stretch = await find_webhook(session, webhook), read_duration(overlap, "overlap")
+    found, duration = await find_webhook(session, webhook), read_duration(overlap, "overlap")
     made = await endpoints.rotate_secret(
-        session.db, session.vault, found.channel_id, found.id, overlap=stretch, signing=signing, now=session.now
+        session.db, session.vault, found.channel_id, found.id, overlap=duration, signing=signing, now=session.now
     )
     kept = endpoints.signing_secrets(session.vault, made.endpoint)
     return CommandResult({**endpoint_view(made.endpoint), **secrets_view(kept, session.now), "secret": made.secret})
 
 
 async def seal_headers(session: CommandSession) -> CommandResult:
-    """Encrypt the headers of webhooks that an older version stored as they are. Run it when every node is upgraded."""
+    """Encrypt headers of webhooks that an older version stored in plain text. Run it when every node is upgraded."""
     from gatepost.admin.headers import seal_old_headers
 
     return CommandResult({"sealed": await seal_old_headers(session.db, session.vault)})
@@ -52,10 +52,10 @@ async def try_(
     webhook: EndpointId,
     type_: Annotated[str | None, typer.Option("--type", help="Event type.", show_default="the first it gets")] = None,
 ) -> CommandResult:
-    """Post a signed example event now, whatever the webhook's state, and show what came back."""
-    from gatepost.cli.views import trial_view
+    """Post a signed test event now, whatever the webhook's state, and show the response."""
+    from gatepost.cli.views import endpoint_test_view
 
-    return CommandResult(trial_view(await _try(session, await find_webhook(session, webhook), type_)))
+    return CommandResult(endpoint_test_view(await _try(session, await find_webhook(session, webhook), type_)))
 
 
 async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None) -> "EndpointTest":
@@ -94,16 +94,16 @@ def verify(
     secret: Annotated[list[str], typer.Option(help=_ANY, envvar=_VARIABLE)],
     header: Annotated[list[str], typer.Option(help="A header as it came: 'Name: value'. May be repeated.")],
 ) -> CommandResult:
-    """Say whether a delivery is genuine; exit code 1 when it is not. Needs no gateway."""
+    """Verify a delivery; the exit code is 1 when it is not genuine. Needs no gateway."""
     from gatepost.cli.arguments import read_headers
-    from gatepost.cli.views import verdict_view
+    from gatepost.cli.views import verification_view
     from gatepost.clock import SystemClock
     from gatepost.webhooks.verification import VerificationKey
-    from gatepost.webhooks.verification import verify as judge
+    from gatepost.webhooks.verification import verify as verify_delivery
 
     keys = [VerificationKey(_read_secret(_ask(file) if one == "-" else one)) for one in secret]
     body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return CommandResult(verdict_view(judge(keys, read_headers(header), body, SystemClock().now())))
+    return CommandResult(verification_view(verify_delivery(keys, read_headers(header), body, SystemClock().now())))
 
 
 def _ask(file: str) -> str:
@@ -127,16 +127,16 @@ def _read_secret(written: str) -> Any:
         raise invalid_field("secret", f"{str(error)[:1].lower()}{str(error)[1:].rstrip('.')}") from None
 
 
-def _print_verdict(_places: Any, arguments: dict[str, Any], as_json: bool) -> None:
+def _print_verification(_places: Any, arguments: dict[str, Any], as_json: bool) -> None:
     answer = verify(None, **arguments)
-    print_answer(answer, as_json=as_json)
+    print_result(answer, as_json=as_json)
     if not answer.data["valid"]:
         raise SystemExit(1)
 
 
-def register(group: typer.Typer) -> None:
+def add_commands(group: typer.Typer) -> None:
     """Add the commands to those of webhooks."""
     command(group, "rotate-secret")(rotate_secret)
     command(group, "seal-headers")(seal_headers)
     command(group, "test")(try_)
-    group.command("verify")(with_options(verify, {}, _print_verdict, logs=False))
+    group.command("verify")(with_options(verify, {}, _print_verification, logs=False))

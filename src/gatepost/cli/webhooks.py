@@ -1,4 +1,4 @@
-"""`gatepost webhook`: where a channel's events go."""
+"""`gatepost webhook`: the webhook endpoints of a channel."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ group = new_group("Webhooks: where a channel's events go.")
 
 ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="Id of the channel: ch_…")]
 EndpointId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Id of the webhook: we_…")]
-Events = Annotated[str | None, typer.Option(help="Event types with commas.", show_default="all")]
+Events = Annotated[str | None, typer.Option(help="Event types, separated by commas.", show_default="all")]
 Batch = Annotated[int | None, typer.Option(help="Most events in one delivery, up to 100; 1: no batches.")]
 BatchWait = Annotated[float | None, typer.Option(help="Seconds that a batch gathers, up to 1.")]
 RateLimit = Annotated[int | None, typer.Option(help="Most deliveries a second, up to 1000; 0: no limit.")]
@@ -44,9 +44,9 @@ async def create(
     payload: Payload = None,
     signing: Annotated[str, typer.Option(help="v1 (shared secret) or v1a (public key).")] = "v1",
 ) -> CommandResult:
-    """Make a webhook that gets events from now on."""
+    """Create a webhook that receives events from now on."""
     from gatepost.admin import endpoints
-    from gatepost.cli.arguments import read_headers, read_words
+    from gatepost.cli.arguments import read_headers, read_list
     from gatepost.cli.views import endpoint_view, secrets_view
     from gatepost.model.endpoint import DEFAULT_OPTIONS
     from gatepost.model.event import OPERATIONAL, TYPES
@@ -58,7 +58,7 @@ async def create(
         session.vault,
         found.id,
         url,
-        events=(*(TYPES if events is None else read_words(events)), *((OPERATIONAL,) if operational else ())),
+        events=(*(TYPES if events is None else read_list(events)), *((OPERATIONAL,) if operational else ())),
         headers=read_headers(header or []),
         options=_options(DEFAULT_OPTIONS, ordered, batch, batch_wait, rate_limit, payload),
         signing=signing,
@@ -102,7 +102,7 @@ async def change(
     webhook: EndpointId,
     *,
     url: Annotated[str | None, typer.Option(help="Another address.")] = None,
-    events: Annotated[str | None, typer.Option(help="Event types with commas; all others are off.")] = None,
+    events: Annotated[str | None, typer.Option(help="Event types, separated by commas; all others are off.")] = None,
     header: Header = None,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Send no headers along.")] = False,
     state: Annotated[str | None, typer.Option(help="active or disabled.")] = None,
@@ -113,7 +113,7 @@ async def change(
     rate_limit: RateLimit = None,
     payload: Payload = None,
 ) -> CommandResult:
-    """Change a webhook; what is not given stays."""
+    """Change a webhook; omitted options keep their value."""
     from gatepost.admin import endpoints
     from gatepost.cli.arguments import read_headers
     from gatepost.cli.views import endpoint_view
@@ -141,7 +141,7 @@ async def change(
 
 @command(group, "delete")
 async def delete(session: CommandSession, webhook: EndpointId) -> CommandResult:
-    """Remove a webhook; what was delivered stays in the log."""
+    """Delete a webhook; its log is kept."""
     from gatepost.admin import endpoints
     from gatepost.cli.views import endpoint_view
 
@@ -156,7 +156,7 @@ async def attempts(
     webhook: EndpointId,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
 ) -> CommandResult:
-    """List the latest tries to deliver, the newest event first."""
+    """List the latest delivery attempts, newest event first."""
     from gatepost.cli.views import attempt_view
     from gatepost.store.deliveries.log import list_attempts
 
@@ -167,12 +167,12 @@ async def attempts(
 
 def _switches(before: "Sequence[str]", events: str | None, operational: bool | None) -> "Sequence[str] | None":
     """Return the switches that are to be on; None: as they are."""
-    from gatepost.cli.arguments import read_words
+    from gatepost.cli.arguments import read_list
     from gatepost.model.event import OPERATIONAL
 
     if events is None and operational is None:
         return None
-    on = set(before if events is None else read_words(events)) - {OPERATIONAL}
+    on = set(before if events is None else read_list(events)) - {OPERATIONAL}
     wanted = OPERATIONAL in before if operational is None else operational
     return (*on, *((OPERATIONAL,) if wanted else ()))
 
@@ -185,7 +185,7 @@ def _options(
     rate_limit: int | None,
     payload: int | None,
 ) -> "DeliveryOptions":
-    """How deliveries are to come; what is not given stays. A batch gathers for a second unless said."""
+    """Return the delivery options; omitted ones keep their value. A batch waits for one second by default."""
     import msgspec
 
     from gatepost.model.endpoint import BATCH_WAIT_MAX
@@ -200,7 +200,7 @@ def _options(
 
 
 def _check_allowed(session: CommandSession, url: str) -> None:
-    """Refuse at once what would be refused at every delivery."""
+    """Reject a URL that every delivery would reject."""
     from gatepost.model.errors import invalid_field
     from gatepost.webhooks.guard import Guard, UrlRefused
 

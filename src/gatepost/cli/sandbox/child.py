@@ -1,6 +1,6 @@
-"""A sandbox as a process of its own, started by another program and kept running for as long as that one runs.
+"""A sandbox as a child process, restarted whenever it ends.
 
-start ─► it says its address ─► it ends ─┬─ because we stop: done
+start ─► it prints its address ─► it ends ─┬─ because we stop: done
   ▲                                      └─ otherwise: log, wait
   └──────────────────────────────────────────────────────┘
 
@@ -40,7 +40,7 @@ def running_sandbox(host: str, port: int, folder: Path) -> Iterator[str]:
 
 
 class SandboxProcess:
-    """The process, and the next one when it ends."""
+    """The child process, and its successors."""
 
     def __init__(self, host: str, port: int, folder: Path) -> None:
         self._host = host
@@ -91,7 +91,7 @@ class SandboxProcess:
                 log.error("sandbox did not start", error=str(error))
 
     def stop(self) -> None:
-        """End it for good."""
+        """Stop it."""
         with self._starting:
             self._stopping.set()
         if self._process is not None:

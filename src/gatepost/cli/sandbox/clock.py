@@ -13,36 +13,36 @@ group = new_group("The sandbox's own time.")
 
 
 @control_command(group, "show")
-def show(door: ControlClient) -> CommandResult:
-    """Show the time and how many timers wait."""
-    return _answer(door.get("clock"))
+def show(control: ControlClient) -> CommandResult:
+    """Show the time and the number of pending timers."""
+    return _answer(control.get("clock"))
 
 
 @control_command(group, "advance")
 def advance(
-    door: ControlClient,
+    control: ControlClient,
     duration: Annotated[str, typer.Argument(help="How far: 90s, 30m, 24h, 7d; 0 waits for what is on the wire.")],
 ) -> CommandResult:
-    """Let time pass; answers when all that fell due has been posted."""
+    """Advance the time; returns when everything that fell due has been posted."""
     from gatepost.cli.arguments import read_duration
 
-    return _answer(door.post("clock", {"advance": read_duration(duration, "duration").total_seconds()}))
+    return _answer(control.post("clock", {"advance": read_duration(duration, "duration").total_seconds()}))
 
 
 @control_command(group, "freeze")
-def freeze(door: ControlClient) -> CommandResult:
-    """Stop time: nothing happens until it is advanced."""
-    return _answer(door.post("clock", {"frozen": True}))
+def freeze(control: ControlClient) -> CommandResult:
+    """Freeze the clock: nothing happens until it is advanced."""
+    return _answer(control.post("clock", {"frozen": True}))
 
 
 @control_command(group, "resume")
 def resume(
-    door: ControlClient, speed: Annotated[float | None, typer.Option(help="Sandbox seconds per real second.")] = None
+    control: ControlClient, speed: Annotated[float | None, typer.Option(help="Sandbox seconds per real second.")] = None
 ) -> CommandResult:
-    """Let time run again."""
-    return _answer(door.post("clock", {"frozen": False, **given(speed=speed)}))
+    """Resume the clock."""
+    return _answer(control.post("clock", {"frozen": False, **given(speed=speed)}))
 
 
-def _answer(face: dict[str, Any]) -> CommandResult:
-    shown = datetime.fromtimestamp(face["now"], UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return CommandResult({"time": shown, **face})
+def _answer(state: dict[str, Any]) -> CommandResult:
+    shown = datetime.fromtimestamp(state["now"], UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return CommandResult({"time": shown, **state})

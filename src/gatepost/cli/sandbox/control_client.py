@@ -1,7 +1,7 @@
-"""The way to a sandbox that runs: its control door, and commands made of calls to it.
+"""The client of a running sandbox's control API, and commands that use it.
 
---url ─► Door ─► the command's own few lines ─► Answer ─► text or JSON
-           └ a refusal, or nobody there ─► one line on stderr, exit code 1
+--url ─► ControlClient ─► the command's own few lines ─► Answer ─► text or JSON
+           └ an error, or no sandbox ─► one line on stderr, exit code 1
 """
 
 import json
@@ -14,11 +14,11 @@ from urllib.parse import quote, urlencode
 import typer
 
 from gatepost.cli.command import Given, with_options
-from gatepost.cli.output import CommandResult, print_answer
+from gatepost.cli.output import CommandResult, print_result
 
 P = ParamSpec("P")
 DEFAULT_URL = "http://127.0.0.1:8081"
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 Url = Annotated[
     str | None,
@@ -27,56 +27,56 @@ Url = Annotated[
 
 
 class ControlClient:
-    """The control door of one sandbox."""
+    """The control API of one sandbox."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         # A sandbox is on this machine or near it: never behind the proxy that the environment names.
-        self._browser = request.build_opener(request.ProxyHandler({}))
+        self._opener = request.build_opener(request.ProxyHandler({}))
 
     def get(self, path: str, **query: Any) -> Any:
-        """Send a GET request; return the answer."""
+        """Send a GET request; return the response."""
         given = {name: value for name, value in query.items() if value is not None}
         return self._call("GET", f"{path}?{urlencode(given)}" if given else path)
 
     def post(self, path: str, body: Any) -> Any:
-        """Send a POST request; return the answer."""
+        """Send a POST request; return the response."""
         return self._call("POST", path, body)
 
     def put(self, path: str, body: Any) -> Any:
-        """Send a PUT request; return the answer."""
+        """Send a PUT request; return the response."""
         return self._call("PUT", path, body)
 
     def delete(self, path: str) -> Any:
-        """Send a DELETE request; return the answer."""
+        """Send a DELETE request; return the response."""
         return self._call("DELETE", path)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         try:
-            asked = request.Request(f"{self._url}/control/{path}", content, headers, method=method)  # noqa: S310
-            with self._browser.open(asked, timeout=_PATIENCE) as answer:
+            request_ = request.Request(f"{self._url}/control/{path}", content, headers, method=method)  # noqa: S310
+            with self._opener.open(request_, timeout=_TIMEOUT) as answer:
                 return json.load(answer)
         except url_errors.HTTPError as refusal:
             with refusal:
                 raise self._refused(refusal.code, refusal.read(100_000)) from None
         except (OSError, ValueError) as error:
-            raise self._nobody(error) from None
+            raise self._unreachable(error) from None
 
     def _refused(self, status: int, body: bytes) -> Exception:
         from gatepost.model.errors import Conflict, Invalid, NotFound
 
         try:
-            told = json.loads(body)["error"]
+            problem = json.loads(body)["error"]
         except (ValueError, KeyError, TypeError):
-            told = None
-        if not isinstance(told, str):
-            return OSError(f"{self._url} answers, but it is no sandbox: it said {status} to a control request.")
-        sentence = f"The sandbox refused: {told}."
+            problem = None
+        if not isinstance(problem, str):
+            return OSError(f"{self._url} is not a sandbox: it responded with {status} to a control request.")
+        sentence = f"The sandbox refused: {problem}."
         return {404: NotFound, 409: Conflict}.get(status, Invalid)(sentence)
 
-    def _nobody(self, error: Exception) -> OSError:
+    def _unreachable(self, error: Exception) -> OSError:
         reason = getattr(error, "reason", None) or error
         return OSError(
             f"There is no sandbox at {self._url} ({reason}). "
@@ -92,7 +92,7 @@ def control_command(group: typer.Typer, name: str) -> Callable[[DoorAction[P]], 
 
     def register(action: DoorAction[P]) -> DoorAction[P]:
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
-            print_answer(action(ControlClient(places["url"] or DEFAULT_URL), **arguments), as_json=as_json)  # type: ignore[call-arg]
+            print_result(action(ControlClient(places["url"] or DEFAULT_URL), **arguments), as_json=as_json)  # type: ignore[call-arg]
 
         group.command(name)(with_options(action, {"url": Url}, run, logs=False))
         return action

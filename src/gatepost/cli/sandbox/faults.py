@@ -1,4 +1,4 @@
-"""`gatepost sandbox fault`: what goes wrong on purpose."""
+"""`gatepost sandbox fault`: fault injection."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ Fault = Annotated[
 
 @control_command(group, "add")
 def add(
-    door: ControlClient,
+    control: ControlClient,
     fault: Fault,
     *,
     number: Annotated[str | None, typer.Option(help="Only this number id, or QR phone.")] = None,
@@ -33,8 +33,8 @@ def add(
     seconds: Annotated[float | None, typer.Option(help="How long it takes, on the sandbox clock.")] = None,
     nth: Annotated[int | None, typer.Option(help="Only the nth match.")] = None,
     every: Annotated[int | None, typer.Option(help="Each nth match.")] = None,
-    times: Annotated[int | None, typer.Option(help="So often and no more.")] = None,
-    probability: Annotated[float | None, typer.Option(help="By chance: 0 to 1.")] = None,
+    times: Annotated[int | None, typer.Option(help="How often at most.")] = None,
+    probability: Annotated[float | None, typer.Option(help="Probability, from 0 to 1.")] = None,
     label: Annotated[list[str] | None, typer.Option(help="Only these callbacks: sent, delivered, message...")] = None,
     type_: Annotated[list[str] | None, typer.Option("--type", help="Only sends of these types.")] = None,
     link: Annotated[str | None, typer.Option(help="Only sends with a link like this; * and ?.")] = None,
@@ -42,33 +42,33 @@ def add(
     hold: Annotated[int | None, typer.Option(help="Of reorder: how many are held.")] = None,
     drop: Annotated[bool | None, typer.Option("--drop", help="Of hold: drop the template in the end.")] = None,
 ) -> CommandResult:
-    """Put a fault rule in force; what is left out matches everything."""
+    """Add a fault rule; an omitted option matches everything."""
     strikes = given(phone_number_id=number, to=to, labels=label, types=type_, link=link)
     often = given(nth=nth, every=every, times=times, probability=probability)
     how = given(code=code, status=status, details=details, seconds=seconds, copies=copies, hold=hold, drop=drop)
-    return CommandResult(door.post("faults", {"fault": fault, **strikes, **often, **how}))
+    return CommandResult(control.post("faults", {"fault": fault, **strikes, **often, **how}))
 
 
 @control_command(group, "list")
-def list_(door: ControlClient) -> CommandResult:
-    """List the rules in force, with how often each matched and struck."""
-    rules = door.get("faults")
+def list_(control: ControlClient) -> CommandResult:
+    """List the active rules, with how often each matched and applied."""
+    rules = control.get("faults")
     rows = [{**rule, "code": rule["code"] and str(rule["code"])} for rule in rules]  # a code is no amount
-    return CommandResult(rules, _SHOWN, empty="Nothing goes wrong on purpose.", rows=rows)
+    return CommandResult(rules, _SHOWN, empty="There are no fault rules.", rows=rows)
 
 
 @control_command(group, "remove")
 def remove(
-    door: ControlClient,
+    control: ControlClient,
     rule: Annotated[str | None, typer.Argument(metavar="[RULE]", help="Id of the rule.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Remove all rules.")] = False,
 ) -> CommandResult:
-    """Take a rule out of force, or all of them."""
+    """Remove a rule, or all of them."""
     from gatepost.model.errors import invalid_field
 
     if (rule is None) == (not all_):
         raise invalid_field("rule", "give the id of one rule, or --all")
     if rule is None:
-        return CommandResult(door.delete("faults"))
-    door.delete(f"faults/{segment(rule)}")
+        return CommandResult(control.delete("faults"))
+    control.delete(f"faults/{segment(rule)}")
     return CommandResult({"id": rule, "removed": True})

@@ -1,4 +1,4 @@
-"""`gatepost sandbox ledger`: what really happened."""
+"""`gatepost sandbox ledger`: everything that happened."""
 
 from typing import Annotated, Any
 
@@ -10,13 +10,13 @@ from gatepost.cli.sandbox.control_client import ControlClient, control_command
 _SHOWN = ("seq", "kind", "phone_number_id", "person", "what")
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add this command to the program."""
     control_command(app, "ledger")(ledger)
 
 
 def ledger(
-    door: ControlClient,
+    control: ControlClient,
     *,
     kind: Annotated[str | None, typer.Option(help="accepted, refused, incoming, read or callback.")] = None,
     number: Annotated[str | None, typer.Option(help="Only of this number id, or QR phone.")] = None,
@@ -25,7 +25,7 @@ def ledger(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")] = 1000,
 ) -> CommandResult:
     """Show what happened, oldest first."""
-    found = door.get("ledger", kind=kind, phone_number_id=number, to=to, after=after, limit=limit)["entries"]
+    found = control.get("ledger", kind=kind, phone_number_id=number, to=to, after=after, limit=limit)["entries"]
     rows = [{**entry, "person": entry.get("from") or entry["to"], "what": summarise(entry)} for entry in found]
     return CommandResult(found, _SHOWN, empty="Nothing has happened yet.", rows=rows)
 
@@ -40,10 +40,10 @@ def summarise(entry: dict[str, Any]) -> str:
     if kind == "callback":
         labels = ", ".join(str(label) for _, label in entry["updates"])
         return f"{labels}: attempt {entry['attempt']}, {entry['http_status'] or entry['error']}"
-    return f"{entry['type']}: {_words(entry['content'])}"
+    return f"{entry['type']}: {_text(entry['content'])}"
 
 
-def _words(content: Any) -> str:
+def _text(content: Any) -> str:
     """Return the text of a message of any type."""
     if not isinstance(content, dict):
         return str(content)

@@ -13,14 +13,14 @@ _SHOWN = ("phone_number_id", "phone", "name", "status", "quality_rating", "callb
 
 
 @control_command(group, "list")
-def list_(door: ControlClient) -> CommandResult:
+def list_(control: ControlClient) -> CommandResult:
     """List the numbers."""
-    return CommandResult(door.get("numbers"), _SHOWN, empty="There are none yet: gatepost sandbox number add --help")
+    return CommandResult(control.get("numbers"), _SHOWN, empty="There are none yet: gatepost sandbox number add --help")
 
 
 @control_command(group, "add")
 def add(
-    door: ControlClient,
+    control: ControlClient,
     phone_number_id: Annotated[str, typer.Argument(help="Id of the number, in digits.")],
     *,
     phone: Annotated[str, typer.Option(help="The number in digits, with its country code.")],
@@ -35,9 +35,9 @@ def add(
     """Register a number, or replace the one with this id."""
     spec = {"phone_number_id": phone_number_id, "phone": phone, "token": token, "app_secret": app_secret}
     more = given(callback_url=callback_url, verify_token=verify_token, name=name, waba_id=waba_id)
-    return CommandResult(_without_tuning(door.post("numbers", {**spec, **more, "verify": verify})))
+    return CommandResult(_without_effective(control.post("numbers", {**spec, **more, "verify": verify})))
 
 
-def _without_tuning(number: dict[str, Any]) -> dict[str, Any]:
+def _without_effective(number: dict[str, Any]) -> dict[str, Any]:
     """Return the number without its effective settings."""
     return {name: value for name, value in number.items() if name != "effective"}

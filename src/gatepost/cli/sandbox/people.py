@@ -1,4 +1,4 @@
-"""`gatepost sandbox person` and `say`: who is at the other end, and speaking as one of them."""
+"""`gatepost sandbox person` and `say`: profiles of people, and writing as one of them."""
 
 import json
 from typing import Annotated, Any
@@ -14,23 +14,23 @@ _SHOWN = ("phone", "name", "character", "script")
 _CHARACTERS = "normal, quick, slow, in_chat, silent, offline, absent or blocked."
 
 
-def register(app: typer.Typer) -> None:
+def add_commands(app: typer.Typer) -> None:
     """Add the command `say`."""
     control_command(app, "say")(say)
 
 
 @control_command(group, "list")
-def list_(door: ControlClient) -> CommandResult:
-    """List everybody who was introduced."""
-    people = door.get("people")
+def list_(control: ControlClient) -> CommandResult:
+    """List the people with a profile."""
+    people = control.get("people")
     rows = [{**person, "script": f"{len(person['replies'])} lines"} for person in people]
-    empty = "Nobody was introduced; everybody with a number is a stranger who reads."
+    empty = "There are no profiles: everyone has the default character."
     return CommandResult(people, _SHOWN, empty=empty, rows=rows)
 
 
 @control_command(group, "set")
 def set_(
-    door: ControlClient,
+    control: ControlClient,
     phone: Annotated[str, typer.Argument(help="The person's number, in digits.")],
     *,
     name: Annotated[str | None, typer.Option(help="Profile name.")] = None,
@@ -40,23 +40,23 @@ def set_(
     ] = None,
     script: Annotated[str | None, typer.Option(help="The whole script, a JSON array of lines.")] = None,
 ) -> CommandResult:
-    """Introduce a person, or change some of one who was introduced."""
-    known = {person["phone"]: person for person in door.get("people")}
+    """Create or change a person's profile."""
+    known = {person["phone"]: person for person in control.get("people")}
     changes = given(name=name, character=character, replies=_read_script(reply or [], script))
-    return CommandResult(door.put(f"people/{segment(phone)}", {**known.get(phone, {}), **changes}))
+    return CommandResult(control.put(f"people/{segment(phone)}", {**known.get(phone, {}), **changes}))
 
 
 @control_command(group, "forget")
 def forget(
-    door: ControlClient, phone: Annotated[str, typer.Argument(help="The person's number, in digits.")]
+    control: ControlClient, phone: Annotated[str, typer.Argument(help="The person's number, in digits.")]
 ) -> CommandResult:
-    """Make a person a stranger again."""
-    door.delete(f"people/{segment(phone)}")
+    """Delete a person's profile."""
+    control.delete(f"people/{segment(phone)}")
     return CommandResult({"phone": phone, "forgotten": True})
 
 
 def say(
-    door: ControlClient,
+    control: ControlClient,
     phone: Annotated[str, typer.Argument(metavar="FROM", help="Who writes: a number in digits.")],
     text: Annotated[str, typer.Argument(help="What they write.")],
     *,
@@ -67,23 +67,23 @@ def say(
     reply_to: Annotated[str | None, typer.Option(help="Id of the message that is quoted.")] = None,
 ) -> CommandResult:
     """Write to a number as a person."""
-    numbers = [one["phone_number_id"] for one in door.get("numbers")]
-    phones = [one["phone"] for one in door.get("phones")]
+    numbers = [one["phone_number_id"] for one in control.get("numbers")]
+    phones = [one["phone"] for one in control.get("phones")]
     to = number or _only([*numbers, *phones])
     if to in phones and to not in numbers:
         quote = {"id": reply_to, "from_me": True} if reply_to else None
         said = given(content={"body": text}, quote=quote)
-        return CommandResult(door.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
+        return CommandResult(control.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
     said = given(name=name, reply_to=reply_to)
-    return CommandResult(door.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
+    return CommandResult(control.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
 
 
 def _only(known: list[str]) -> str:
     from gatepost.model.errors import Conflict
 
     if len(known) != 1:
-        told = f"There are several numbers: {', '.join(known)}" if known else "There is no number yet"
-        raise Conflict(f"{told}. Say which one gets it with --number.")
+        problem = f"There are several numbers: {', '.join(known)}" if known else "There is no number yet"
+        raise Conflict(f"{problem}. Choose one with --number.")
     return known[0]
 
 

@@ -12,16 +12,16 @@ group = new_group("Phones of the QR network.")
 
 
 @control_command(group, "list")
-def list_(door: ControlClient) -> CommandResult:
+def list_(control: ControlClient) -> CommandResult:
     """List the phones with their sessions."""
-    states = {one["session"]: one["state"] for one in door.get("sessions")}
-    phones = [{**one, "state": [states.get(name) for name in one["sessions"]]} for one in door.get("phones")]
+    states = {one["session"]: one["state"] for one in control.get("sessions")}
+    phones = [{**one, "state": [states.get(name) for name in one["sessions"]]} for one in control.get("phones")]
     return CommandResult(phones, ("phone", "name", "sessions", "state", "banned", "locked_until"))
 
 
 @control_command(group, "scan")
 def scan(
-    door: ControlClient,
+    control: ControlClient,
     phone: Annotated[str, typer.Argument(help="The phone that scans: its number in digits.")],
     session: Annotated[
         str | None, typer.Option(help="Session whose code it scans.", show_default="the one that shows a code")
@@ -30,15 +30,15 @@ def scan(
     fail: Annotated[bool, typer.Option("--fail", help="Give up half-way.")] = False,
 ) -> CommandResult:
     """Scan a code with a phone, so that the session is linked to it."""
-    what = given(code=code, session=session) or {"session": _only_waiting(door)}
-    return CommandResult(door.post(f"phones/{segment(phone)}/scan", {**what, "fail": fail}))
+    what = given(code=code, session=session) or {"session": _only_waiting(control)}
+    return CommandResult(control.post(f"phones/{segment(phone)}/scan", {**what, "fail": fail}))
 
 
-def _only_waiting(door: ControlClient) -> str:
+def _only_waiting(control: ControlClient) -> str:
     from gatepost.model.errors import Conflict
 
-    waiting: list[Any] = [one["session"] for one in door.get("sessions") if one["code"] is not None]
+    waiting: list[Any] = [one["session"] for one in control.get("sessions") if one["code"] is not None]
     if len(waiting) != 1:
-        told = f"{len(waiting)} sessions show a code: {', '.join(waiting)}" if waiting else "No session shows a code"
-        raise Conflict(f"{told}. Choose with --session.")
+        problem = f"{len(waiting)} sessions show a code: {', '.join(waiting)}" if waiting else "No session shows a code"
+        raise Conflict(f"{problem}. Choose with --session.")
     return str(waiting[0])

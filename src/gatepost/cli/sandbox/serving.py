@@ -1,4 +1,4 @@
-"""`gatepost sandbox` with no command behind it: runs the simulated network."""
+"""`gatepost sandbox` without a command: run the simulated network."""
 
 from pathlib import Path
 from typing import Annotated
