@@ -1,14 +1,17 @@
 """Ready means that writes work: a database that only answers reads is not enough."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 
 import asyncpg
+import pytest
 
 from gatepost.clock import MovableClock
 from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.checks import check_writes
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, administer
 from tests.house import House, running_house
 from tests.patience import PATIENCE
 
@@ -37,7 +40,10 @@ async def until(house: House, status: int) -> dict[str, object]:
     return body
 
 
-async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(parted_database_url: str) -> None:
+async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(
+    parted_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.readiness.WRITE_EVERY", 0.2)
     async with running_house(parted_database_url, role="api") as house:
         assert await until(house, 200) == {"success": True, "message": "Ready", "data": READY}
         await read_only(parted_database_url, on=True)
@@ -61,8 +67,14 @@ async def test_many_callers_share_one_write(database_url: str) -> None:
     async def ask() -> None:
         assert all([(await readiness.checks()) == READY for _ in range(20)])
 
-    before = await written()
+    async def transactions() -> int:
+        async with db.connection() as conn:
+            begun: int = await conn.fetchval("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+        return begun
+
+    before, begun = await written(), await transactions()
     await asyncio.gather(*(ask() for _ in range(4)))
+    assert await transactions() - begun <= 2  # one makes the temporary table, one writes
     first = await written()
     assert first > before
     clock.advance(WRITE_EVERY - 0.1)
@@ -84,6 +96,56 @@ async def test_after_a_failure_it_is_tried_sooner(database_url: str) -> None:
     assert not (await readiness.checks())["writes"]
     clock.advance(WRITE_AGAIN)
     assert (await readiness.checks())["writes"]
+    await db.close()
+
+
+async def test_a_write_that_hangs_is_not_waited_for(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.readiness._PATIENCE", 0.05)
+    db = await Database.connect(database_url, connections=2)
+    blocker = await asyncpg.connect(database_url)
+    async with blocker.transaction():
+        await blocker.execute("LOCK TABLE write_check IN ACCESS EXCLUSIVE MODE")
+        async with asyncio.timeout(PATIENCE):
+            checks = await Readiness(db, MovableClock(NOW), lambda: True).checks()
+    assert checks == READY | {"writes": False}
+    await blocker.close()
+    await db.close()
+
+
+async def test_after_an_outage_writes_are_tried_at_once(database_url: str, postgres_server: PostgresServer) -> None:
+    db, name = await Database.connect(database_url, connections=2), re.findall(r"/(test_\w+)\?", database_url)[0]
+    readiness = Readiness(db, MovableClock(NOW), lambda: True)
+    async with db.connection() as conn:
+        await conn.execute("ALTER TABLE write_check RENAME TO away")
+        assert not (await readiness.checks())["writes"]
+        await conn.execute("ALTER TABLE away RENAME TO write_check")
+    await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    await administer(
+        postgres_server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    )
+    async with asyncio.timeout(PATIENCE):
+        while (await readiness.checks())["database"]:
+            await asyncio.sleep(0.01)
+        await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        while not (checks := await readiness.checks())["database"]:
+            await asyncio.sleep(0.01)
+    assert checks == READY
+    await db.close()
+
+
+async def test_an_owner_that_is_not_healthy_is_not_ready(database_url: str) -> None:
+    db = await Database.connect(database_url, connections=1)
+    assert await Readiness(db, MovableClock(NOW), lambda: False).checks() == READY | {"owner": False}
+    await db.close()
+
+
+async def test_another_node_at_the_row_holds_up_nobody(database_url: str) -> None:
+    db = await Database.connect(database_url, connections=1)
+    other = await asyncpg.connect(database_url)
+    async with other.transaction(), asyncio.timeout(PATIENCE):
+        await other.execute("UPDATE write_check SET checked_at = now()")
+        await check_writes(db)
+    await other.close()
     await db.close()
 
 
