@@ -117,6 +117,7 @@ try {{
     ("page", "language"), [("how-to/call-from-javascript.md", "javascript"), ("how-to/call-from-php.md", "php")]
 )
 def test_brackets_match(page: str, language: str) -> None:
+    assert blocks(page, language)
     for code in blocks(page, language):
         assert unmatched(code) == "", code
 

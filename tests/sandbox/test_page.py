@@ -139,6 +139,7 @@ def test_the_script_knows_every_fault_character_and_decision() -> None:
     assert set(re.findall(r"^  (\w+):", faults[1], re.MULTILINE)) == set(get_args(Fault))
     assert set(re.findall(r'"(\w+)"', characters[1])) == set(get_args(CharacterName))
     offered = dict(re.findall(r"(\w+): \[(.+?)\]", decisions[1]))
+    assert offered
     for status, names in offered.items():
         for name in re.findall(r'"(\w+)"', names):
             assert status in FROM[name]

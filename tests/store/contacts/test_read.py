@@ -84,6 +84,7 @@ async def test_a_page_of_contacts(watched: Watched, wanted: ContactFilter) -> No
     second = await list_contacts(db, CHANNEL, wanted, first[-1].id, 10)
     found = [row.id for row in (*first, *second)]
     assert (len(set(found)), found) == (20, sorted(found, reverse=True))
+    assert plans
     for plan in plans:
         assert rows_of(plan, "contacts") + rows_of(plan, "label_uses") <= 25, plan.tree
 
@@ -157,6 +158,7 @@ async def test_a_page_of_orders(watched: Watched) -> None:
     assert await list_orders(db, CHANNEL, OrderFilter(whole, "shipped", uuid4()), None, 10) == []
     never = IdRange(ids.floor_id(NOW), ids.floor_id(NOW + timedelta(days=1)))
     assert len(await list_orders(db, CHANNEL, OrderFilter(never, "new"), None, 10)) <= 10
+    assert plans
     for plan in plans:
         assert rows_of(plan, "orders") <= 12, plan.tree
         assert rows_of(plan, "contacts") <= 12, plan.tree

@@ -256,6 +256,7 @@ async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | Non
     assert all(plan.seq_scans() == [] for plan in plans)
     assert looked_at(plans, "deliveries") <= 4 * 20 + 20
     assert looked_at(plans, "delivery_attempts") <= 40
+    assert plans
     for plan in plans:
         if "FROM had" not in plan.query:  # which looks for endpoints wherever there may be some
             assert len(plan.touched("deliveries")) <= 3, plan.query
@@ -267,6 +268,7 @@ async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
     plans.clear()
     assert await get_logged(db, CHANNEL, one.endpoint_id, one.event_id) == one
     await read_attempts(db, CHANNEL, one.endpoint_id, one.event_id, 50)
+    assert plans
     for plan in plans:
         assert plan.seq_scans() == []
         assert plan.rows_read + plan.rows_filtered <= 3, plan.query

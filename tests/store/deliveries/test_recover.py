@@ -413,6 +413,7 @@ async def test_a_chunk_reads_only_its_rows(busy: tuple[Stage, list[Any]]) -> Non
     plans.clear()
     assert await recover_next(stage.db, lease, recovery.id, NOW, chunk=100) == "more"
     assert await open_recoveries(stage.db, stage.channel_id)
+    assert plans
     for plan in plans:
         assert plan.seq_scans() == [], plan.query
         assert plan.rows_read + plan.rows_filtered <= 220, plan.query

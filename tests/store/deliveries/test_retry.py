@@ -187,6 +187,7 @@ async def test_a_hundred_are_found_by_their_keys(watched: tuple[Database, list[P
     keys = [(row["endpoint_id"], row["event_id"]) for row in rows]
     done = await retry_deliveries(db, UUID(int=1), keys, lambda asked: None if asked else AssertionError(), NOW)  # type: ignore[arg-type,return-value]
     assert set(done.values()) == {None}
+    assert plans
     for plan in plans:
         assert plan.seq_scans() == [], plan.query
         assert plan.rows_read + plan.rows_filtered <= 450, plan.query
