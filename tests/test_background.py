@@ -8,8 +8,8 @@ import structlog
 from structlog.testing import LogCapture
 
 from gatepost import background
-from gatepost.background import Loop, Supervisor, attempt, run_loop
-from gatepost.model.errors import database_unavailable
+from gatepost.background import Loop, Supervisor, attempt, retry_until_available, run_loop
+from gatepost.model.errors import Unavailable, database_unavailable
 from tests.patience import PATIENCE
 
 
@@ -154,3 +154,37 @@ async def test_one_thing_that_fails_is_logged_and_passed_over(logged: LogCapture
     assert await attempt("job", Steps(ValueError("no")), job="one") is False
     assert await attempt("job", Steps()) is True
     assert [(line["event"], line["job"]) for line in logged.entries] == [("job failed", "one")]
+
+
+class Outage:
+    """A database step that fails this often before it succeeds."""
+
+    def __init__(self, failures: int, error: Exception | None = None) -> None:
+        self.left, self.error = failures, error or database_unavailable()
+
+    async def __call__(self) -> str:
+        self.left -= 1
+        if self.left >= 0:
+            raise self.error
+        return "written"
+
+
+async def test_a_database_step_is_repeated_until_the_database_is_available() -> None:
+    assert await retry_until_available(Outage(3), lambda: True, wait=0) == "written"
+
+
+@pytest.mark.parametrize(("ended", "raised"), [(None, Unavailable), (LookupError, LookupError)])
+async def test_a_step_that_may_not_be_repeated_raises_its_error_or_the_given_one(
+    ended: type[Exception] | None, raised: type[Exception]
+) -> None:
+    step = Outage(3)
+    with pytest.raises(raised):
+        await retry_until_available(step, lambda: step.left > 1, wait=0, ended=ended)
+    assert step.left == 1
+
+
+async def test_another_error_of_a_database_step_is_raised_at_once() -> None:
+    step = Outage(3, ValueError("a fault"))
+    with pytest.raises(ValueError, match="a fault"):
+        await retry_until_available(step, lambda: True, wait=0)
+    assert step.left == 2
