@@ -1,9 +1,9 @@
-"""The composition root: reads nothing and decides nothing, only puts the parts together and owns the loops.
+"""The composition root: puts the parts together and owns the loops. It reads nothing and decides nothing.
 
 embedded PostgreSQL ─► migrations ─► partitions ─► Database
                                                      │
   api role:    Gate, Acceptor, Receiver ─► REST app ─┤─► uvicorn
-  worker role: Owner ─► Lane, Round per channel ─────┘
+  worker role: Owner ─► ChannelTasks per channel ────┘
 """
 
 import contextlib
@@ -106,7 +106,7 @@ class Gatepost:
             start("notifications", self._notifier.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
-        """Lets open streams and waiting requests come to their end, so that a server that stops need not wait."""
+        """Ends open streams and waiting requests, so that a server that stops need not wait for them."""
         self._waiters.end()
 
     async def stop(self) -> None:
@@ -115,8 +115,8 @@ class Gatepost:
         if self._owner:
             try:
                 await self._owner.stop(self._settings.server.drain_seconds)
-            except GatepostError as error:  # the database is gone: leases expire, and the rest ends all the same
-                log.warning("channels could not be given back", reason=error.message)
+            except GatepostError as error:  # the database is unavailable: leases expire, and the rest is stopped anyway
+                log.warning("channels could not be released", reason=error.message)
         await self._poster.close()
         await self._resolver.close()
         await self._acceptor.drain()
@@ -138,7 +138,7 @@ class Gatepost:
         if self._owner is not None:
             self._owner.wake(channel_id)
 
-    # -- the REST door ------------------------------------------------------------------------------------------------
+    # -- the API ------------------------------------------------------------------------------------------------------
 
     def _gateway(self) -> ApiContext:
         server, files = self._settings.server, self._settings.media

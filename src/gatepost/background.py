@@ -1,12 +1,12 @@
-"""Background loops: each survives every error, logs it with its cause, waits longer after each failure, and goes on.
+"""Background loops: each survives every error, logs it with its cause, waits longer after each failure, and continues.
 
     step ─► step ─► step …
      │ error: logged
      └─► wait 1, 2, 4 … 30 s ─► step            (1 s again after a step that succeeded)
 
-`run_loop` is a loop of one channel, until it is stopped or its lease is lost. A `Supervisor` starts the loops that must
-run as long as the process does: if one of them ends all the same, the process stops with an error, so that its service
-manager starts it again. A process that is alive but does no work is worse than one that is gone.
+`run_loop` runs one loop, for example of a channel, until it is stopped. A `Supervisor` starts the loops that must
+run as long as the process does: if one of them ends anyway, the process stops with an error, so that its service
+manager restarts it. A process that runs but does no work is worse than one that has stopped.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ async def run_loop(
 ) -> None:
     """Repeats a step while `going`, whatever it raises; an error of `ends_on` is an ordinary end.
 
-    `wake` cuts the wait after a failure short, `failed` is called for each of them, `context` goes into the log.
+    `wake` ends the wait after a failure early, `failed` is called after each failure, `context` is logged.
     """
     wait = 0.0
     while going():
@@ -75,7 +75,7 @@ async def _pause(seconds: float, wake: asyncio.Event | None) -> None:
 
 
 async def attempt(name: str, step: Step, **context: str) -> bool:
-    """Does one thing that others must not depend on: an error is logged, and False is returned."""
+    """Runs one step whose errors must not affect others: an error is logged, and False is returned."""
     try:
         await step()
     except asyncio.CancelledError as error:
@@ -109,7 +109,7 @@ async def retry_until_available(
 
 
 def log_failure(name: str, error: BaseException, **context: str) -> None:
-    """One line: an error of ours, such as a database that is away, by its words and its cause; any other in full."""
+    """Logs one line: a GatepostError, such as an unavailable database, by message and cause; any other in full."""
     if isinstance(error, GatepostError):
         cause = repr(error.__cause__) if error.__cause__ else None
         log.warning(f"{name} failed", reason=error.message, cause=cause, **context)
@@ -137,12 +137,12 @@ class Loop:
         return not self._task.done()
 
     def cancel(self) -> None:
-        """Ends it; it is not expected to run any more."""
+        """Cancels it; it is not expected to run any more."""
         self._stopping = True
         self._task.cancel()
 
     async def stop(self) -> None:
-        """Ends it, and waits for its end."""
+        """Cancels it, and waits for its end."""
         self.cancel()
         await asyncio.wait([self._task])
 
@@ -156,10 +156,10 @@ class Loop:
 
 
 class Supervisor:
-    """The loops that a process cannot do without."""
+    """The loops that must run as long as the process does."""
 
     def __init__(self) -> None:
-        self.ended: str | None = None  # the first loop that ended although nobody stopped it
+        self.ended: str | None = None  # the first loop that ended without being stopped
         self._loops: list[Loop] = []
         self._listener: Callable[[], None] | None = None
 
@@ -170,13 +170,13 @@ class Supervisor:
         return loop
 
     def on_end(self, listener: Callable[[], None]) -> None:
-        """Whom to call when a loop has ended; at once where that happened already."""
+        """Sets what is called when a loop has ended; it is called at once if one has."""
         self._listener = listener
         if self.ended is not None:
             listener()
 
     async def stop(self) -> None:
-        """Ends all of them."""
+        """Cancels all of them, and waits for their end."""
         for loop in self._loops:
             loop.cancel()
         for loop in self._loops:

@@ -1,4 +1,4 @@
-"""The one source of time. Handed over by `app.py`, so that tests can move it.
+"""The one source of time. `app.py` passes it on, so that tests can move it.
 
 Times that one node writes and another compares (leases, due times, schedules, expiry) go by the database's clock: a
 `DatabaseClock` knows how far this machine's clock is from it.
@@ -41,7 +41,7 @@ class DatabaseClock:
         return self.local.monotonic()
 
     def correct(self, asked_at: datetime, shown: datetime, answered_at: datetime) -> bool:
-        """Takes in what the database showed between two moments of the local clock. True: ours was outside of them.
+        """Corrects the offset by the database's time, read between two local times. True: ours was outside of them.
 
         What lies within the time of the question itself says nothing: following it would only make the clock jitter.
         """
@@ -53,9 +53,9 @@ class DatabaseClock:
 
 
 class FollowingClock:
-    """The time of somebody else, who may move it: for test set-ups, where the sandbox's clock and ours go together.
+    """The time of another process, which may move it: for test set-ups that share the sandbox's clock.
 
-    `monotonic` makes the same leaps forward, so that what waits for a deadline sees it pass; it never goes back.
+    `monotonic` makes the same leaps forward, so that deadlines pass; it never goes back.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class FollowingClock:
         return time.monotonic() + self._leaps
 
     def set_time(self, now: float, speed: float) -> None:
-        """Be at this time, in Unix seconds; a difference below a second is only the way of the message."""
+        """Sets the time, in Unix seconds. A difference below a second is ignored: it is the latency of the message."""
         leap = now - self._seconds()
         if speed == self._speed and abs(leap) < _SAME:
             return
@@ -81,7 +81,7 @@ class FollowingClock:
 
 
 class MovableClock:
-    """A clock that stands still until it is moved."""
+    """A clock that does not move until a test moves it."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start

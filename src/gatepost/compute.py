@@ -1,4 +1,4 @@
-"""CPU-bound work beside the event loop.
+"""CPU-bound work outside the event loop.
 
 One thread for the whole process: however much of such work there is, the event loop competes with one thread for the
 interpreter. A call must be short (some ten milliseconds), so that callers take turns; longer work is split by its
@@ -17,5 +17,5 @@ _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compute")
 
 
 async def compute(function: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-    """What the function returns, computed in the worker thread."""
+    """Return the function's result, computed in the worker thread."""
     return await asyncio.get_running_loop().run_in_executor(_thread, partial(function, *args, **options))

@@ -25,7 +25,7 @@ _POLL = 0.1
 
 @asynccontextmanager
 async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
-    """The clock that a gateway goes by: the database's, or in a test set-up the sandbox's."""
+    """The clock that a gateway uses: the database's, or in a test set-up the sandbox's."""
     if not settings.clock.follow:
         yield DatabaseClock(SystemClock())
         return
@@ -80,7 +80,7 @@ async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) ->
 async def opened_for_gateway(
     settings: Settings, on_restart: Callable[[], None] = lambda: None
 ) -> AsyncIterator[tuple[str, Database]]:
-    """The database of a gateway: the given one, or our own, which nobody else may be running."""
+    """The database of a gateway: the given one, or our own, which no other process may be running."""
     if settings.database.url:
         async with _connected(settings.database.url, settings) as db:
             yield settings.database.url, db

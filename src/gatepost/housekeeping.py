@@ -1,8 +1,8 @@
-"""Housekeeping: what a process does now and then, and nobody waits for.
+"""Housekeeping: periodic work that no request waits for.
 
 each 5 s      which keys were used, statistics of young partitions
 each minute   the day's counts
-each 10 min   partitions ahead of time and past their time, rows and files that nobody needs any more
+each 10 min   partitions ahead of time and past their time, rows and files that are no longer needed
 each day      files that belong to nothing
 """
 
@@ -33,7 +33,7 @@ _LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partit
 
 
 class Housekeeper:
-    """One per process; what several do at once does no harm."""
+    """One per process. Several may run at the same time."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Housekeeper:
         self._tidied: datetime | None = None
 
     async def step(self) -> None:
-        """A pause, and one turn."""
+        """Waits, and does what is due."""
         await asyncio.sleep(_TURN)
         number, self._turns = self._turns, self._turns + 1
         await self.turn(number)
 
     async def turn(self, number: int) -> None:
-        """All that is due at a turn; what fails keeps nothing else from being done, and is done at its next turn."""
+        """Does all that is due. A job that fails does not stop the others, and is repeated at its next time."""
         now, db = self._clock.now(), self._db
         await self._do("use of keys", self._note_use)
         await self._do("statistics", partial(partitions.analyze_young_tables, db, self._analyzed))
@@ -91,7 +91,7 @@ class Housekeeper:
         await attempt("housekeeping", job, job=what)
 
     async def make_partitions(self) -> None:
-        """Those of now and of the near future."""
+        """Makes the partitions of today and of the next days."""
         await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
 
     async def _forget_lost_retries(self) -> None:

@@ -6,7 +6,7 @@ body ───────► too slow: 408
 answer ─────► not taken: closed
 
 All of it is on top of uvicorn's own protocol, which reads requests and writes answers. An answer that begins before its
-request has been read to the end closes the connection, so that nobody has to read the rest. Whatever is refused here
+request has been read to the end closes the connection, so that the rest need not be read. Whatever is refused here
 has the shape of every other error, where an answer can still be sent.
 """
 
@@ -87,7 +87,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._check_body(now)
 
     def _check_head(self, waited: float) -> None:
-        answering = self.cycle is not None and not self.cycle.response_complete  # nobody waits for the next request yet
+        answering = self.cycle is not None and not self.cycle.response_complete  # the next request is not read yet
         if answering or waited <= self.registry.limits.header_timeout:
             return
         if self._heard:

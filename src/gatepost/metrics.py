@@ -197,10 +197,10 @@ class ProcessMetrics(Collector):
         """Something went wrong with a lease, of ours or of a dead owner."""
         self._leases.of[event] += 1
 
-    # -- what is looked at when somebody asks ------------------------------------------------------------------------
+    # -- what is read at each scrape          ------------------------------------------------------------------------
 
-    def stand(self, *, waiting: int | None, channels: int) -> None:
-        """How things stand at this moment; None: could not be learned, and stays as it was."""
+    def set_current(self, *, waiting: int | None, channels: int) -> None:
+        """Sets the current numbers; None: unknown, the last number stays."""
         self._channels.of[""] = channels
         if waiting is not None:
             self._waiting.of[""] = waiting

@@ -57,7 +57,7 @@ class OwnedChannel:
         self._ended = False
 
     def alive(self) -> bool:
-        """Whether we may still act for the channel."""
+        """Whether the lease holds."""
         return self._clock.monotonic() < self.valid_until
 
     async def begin(self, sender: ChannelSender) -> None:
@@ -70,7 +70,7 @@ class OwnedChannel:
             self.refresh()
 
     def wake(self, *, sending: bool = True) -> None:
-        """There may be something new: to send, to deliver, or a changed endpoint."""
+        """There may be something new to send or deliver, or a changed endpoint."""
         if self._sender and sending:
             self._sender.wake()
         for task in (*self._deliverers.values(), *self.tasks):
@@ -84,7 +84,7 @@ class OwnedChannel:
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
-        """At most once a second, and never less than a second after something may have changed."""
+        """Refreshes at most once a second."""
         while self._stale and self.alive():
             await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
             self._stale = False
@@ -121,7 +121,7 @@ class OwnedChannel:
         return [*self._deliverers.values(), *self.tasks, *([self._sender] if self._sender else [])]
 
     async def _refresh(self) -> None:
-        """Follows the channel's settings, and its endpoints as they are made, changed and deleted."""
+        """Reads the channel's settings and endpoints, and applies what has changed."""
         self._refreshed_at = self._clock.monotonic()
         if self._sender:
             await self._tune(self, self._sender)

@@ -1,4 +1,4 @@
-"""Started as root, the gateway goes on as a user without rights, or says why it cannot.
+"""Started as root, the gateway continues as a user without privileges, or explains why it cannot.
 
 root ─► bind the port ─► choose the user ─► probe, as that user ─► hand the data folder over ─► become it
                               └────────────────────┴───────────────────────┴─► no: one warning, and on as root
@@ -45,13 +45,13 @@ def drop_privileges(settings: Settings) -> None:
         hand_over(settings.data_folder, account)
     except (CannotDrop, CannotHandOver, EmbeddedPostgresError, OSError) as error:
         log.warning(
-            "started as root, and goes on as root",
+            "started as root, and continues as root",
             reason=str(error),
             remedy='start it as another user, or set server.user ("root" to keep root without this warning)',
         )
         return
     become(account)
-    log.info("started as root, goes on without rights", user=account.name)
+    log.info("started as root, continues without privileges", user=account.name)
 
 
 def choose_account(settings: Settings) -> OsUser:

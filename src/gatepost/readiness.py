@@ -1,4 +1,4 @@
-"""Is this process ready? What GET /readyz answers, however often somebody asks."""
+"""Is this process ready? The checks behind GET /readyz, cheap enough for frequent requests."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _PATIENCE = 5.0
 
 
 class Readiness:
-    """The checks of one process. The database is asked each time, writes are tried now and then."""
+    """The checks of one process. The database is queried each time, a write is tried every few seconds."""
 
     def __init__(self, db: Database, clock: Clock, owner_healthy: Callable[[], bool]) -> None:
         self._db = db
@@ -43,18 +43,18 @@ class Readiness:
         try:
             await ping(self._db)
         except GatepostError:
-            self._due = 0.0  # whatever was found out about writes is out of date
+            self._due = 0.0  # the last result about writes is out of date
             return False
         return True
 
     async def _writable(self) -> bool:
-        """The last finding, renewed when it is old; callers that come meanwhile wait for the same one."""
+        """The last result, renewed when it is old; concurrent callers wait for the same renewal."""
         async with self._writing:
             if self._clock.monotonic() >= self._due:
                 was, self._writes = self._writes, await self._try_to_write()
                 self._due = self._clock.monotonic() + (WRITE_EVERY if self._writes else WRITE_AGAIN)
                 if self._writes and not was:
-                    log.info("the database takes writes again")
+                    log.info("the database accepts writes again")
             return self._writes
 
     async def _try_to_write(self) -> bool:
@@ -63,6 +63,6 @@ class Readiness:
                 await check_writes(self._db)
         except (GatepostError, TimeoutError, *DRIVER_ERRORS) as error:
             if self._writes:
-                log.error("the database does not take writes: not ready", reason=str(error.__cause__ or error))
+                log.error("the database accepts no writes: not ready", reason=str(error.__cause__ or error))
             return False
         return True

@@ -1,4 +1,4 @@
-"""The address of the gateway that runs on a data folder, as it is reached from outside: commands beside it show it."""
+"""The public address of the gateway that runs on a data folder, for commands that show it."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ _FILE = "gateway.url"
 
 
 def note_address(folder: Path, url: str) -> None:
-    """Writes down where the gateway is reached. A folder that cannot be written to goes without."""
+    """Writes the gateway's address into the data folder, unless the folder cannot be written to."""
     draft = folder / f"{_FILE}.{os.getpid()}"
     try:
         draft.write_text(url + "\n", "utf-8")
@@ -17,7 +17,7 @@ def note_address(folder: Path, url: str) -> None:
 
 
 def noted_address(folder: Path) -> str | None:
-    """Where the gateway of a folder was last reached; None where none has run yet."""
+    """Return the last address of a folder's gateway; None if none has run yet."""
     try:
         return (folder / _FILE).read_text("utf-8").strip() or None
     except OSError:

@@ -117,7 +117,7 @@ def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to us: we stop the rest of the house after it."""
+    """A server that leaves signals to us: the other parts of the process are stopped after it."""
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
         super().__init__(config)

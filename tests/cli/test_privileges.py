@@ -125,7 +125,7 @@ async def test_where_it_cannot_it_says_why_and_goes_on_as_root(place: Path) -> N
     closed.mkdir(mode=0o700)
     async with serving(closed / "data", sys.executable) as (process, url, said):
         assert process.uids().effective == 0
-        [warning] = [json.loads(line) for line in said if "goes on as root" in line]
+        [warning] = [json.loads(line) for line in said if "continues as root" in line]
         assert warning["level"] == "warning"
         assert "closed to others" in warning["reason"]
         assert (await asyncio.to_thread(call, f"{url}/readyz"))["success"]

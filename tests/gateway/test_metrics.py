@@ -119,8 +119,8 @@ def test_a_status_belongs_to_its_class(status: int, kind: str) -> None:
 
 def test_what_could_not_be_learned_stays_as_it_was() -> None:
     metrics = ProcessMetrics()
-    metrics.stand(waiting=7, channels=2)
-    metrics.stand(waiting=None, channels=1)
+    metrics.set_current(waiting=7, channels=2)
+    metrics.set_current(waiting=None, channels=1)
     found = read(metrics.show())
     assert (found["gatepost_webhook_waiting", ""], found["gatepost_channels_owned", ""]) == (7, 1)
 

@@ -115,7 +115,7 @@ async def owning(database_url: str) -> AsyncIterator[Owning]:
 
 
 @pytest.mark.parametrize("fault", [ValueError("no"), asyncio.CancelledError()])
-async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, fault: BaseException) -> None:
+async def test_a_channel_is_released_though_its_end_fails(owning: Owning, fault: BaseException) -> None:
     owning.make_task = lambda context: Faulty(context, fault)
     await owning.stage.accept("5511999998888")
     async with asyncio.timeout(PATIENCE):
@@ -131,7 +131,7 @@ async def test_a_channel_is_given_back_though_its_end_fails(owning: Owning, faul
             await asyncio.sleep(0.01)
 
 
-async def test_a_stop_gives_back_what_fails_in_its_end(owning: Owning) -> None:
+async def test_a_stop_releases_a_channel_whose_end_fails(owning: Owning) -> None:
     owning.make_task = lambda context: Faulty(context, ValueError("no"))
     await owning.stage.accept("5511999998888")
     async with asyncio.timeout(PATIENCE):
@@ -141,7 +141,7 @@ async def test_a_stop_gives_back_what_fails_in_its_end(owning: Owning) -> None:
     assert set((await owning.owners()).values()) == {None}
 
 
-async def test_a_stop_gives_back_what_was_claimed_and_not_yet_known(owning: Owning) -> None:
+async def test_a_stop_releases_a_channel_that_was_just_claimed(owning: Owning) -> None:
     """A sweep may be broken off between the commit of a claim and its answer."""
     async with owning.db.connection() as conn:
         await conn.execute("UPDATE channel_heads SET owner = $1, expires_at = now() + '1 hour'", owning.owner.id)
@@ -149,7 +149,7 @@ async def test_a_stop_gives_back_what_was_claimed_and_not_yet_known(owning: Owni
     assert set((await owning.owners()).values()) == {None}
 
 
-async def test_a_channel_that_cannot_be_looked_after_keeps_nobody_waiting(owning: Owning) -> None:
+async def test_a_channel_that_cannot_be_checked_delays_no_other(owning: Owning) -> None:
     other = await make_stage(owning.db)
     owning.make_task = Unreadable
     await owning.stage.accept("5511999998888")

@@ -106,7 +106,7 @@ class TestNetwork:
 
 
 class Stage:
-    """One channel, whoever owns it at the moment, and the hands to use it."""
+    """One channel with its current owner, and functions to use it."""
 
     def __init__(self, db: Database, clock: MovableClock, caller: Caller) -> None:
         db = self.db = db.notifying(self._on_commit)
@@ -132,7 +132,7 @@ class Stage:
         alive: Callable[[], bool] = bool,
         limited: bool = False,
     ) -> ChannelSender:
-        """Claims the channel for a new owner, whoever had it before, and gives its lane."""
+        """Claims the channel for a new owner, and returns its sender."""
         if hasattr(self, "lease"):
             await release_channel(self.db, self.lease, seen=None, work_at=None)
         lease = await claim_channel(self.db, self.channel_id, uuid4(), 3600)
@@ -181,7 +181,7 @@ class Stage:
     async def drive(self, seconds: float, *, stride: float = 1e-6) -> None:
         """Lets the lane do everything that falls due within this time, moving the clock from one thing to the next.
 
-        Long waits are for longer strides: whoever waits is looked after twice a second.
+        Use a longer stride for long waits: waiting messages are checked twice a second.
         """
         end = self.clock.monotonic() + seconds
         while True:
@@ -200,7 +200,7 @@ class Stage:
             await self.sender.settled()
             if len(self.network.calls) == called and (again is None or again > self.clock.monotonic()):
                 return again
-        raise AssertionError("the lane turns in circles")
+        raise AssertionError("the sender never settles")
 
     async def report(self, message_id: UUID, *statuses: str, attempt: int = 1) -> None:
         """Statuses from the network, one report each."""

@@ -1,4 +1,4 @@
-"""The lane over a real database: order, throughput, pair limit, priorities, holds and failures."""
+"""The sender over a real database: order, throughput, pair limit, priorities, back-off and failures."""
 
 import asyncio
 import random

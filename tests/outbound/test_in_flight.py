@@ -19,7 +19,7 @@ NOT_NOW = NetworkError(131_048, "Not now", "")
 
 
 async def join(stage: Stage, stays: UUID, goes: UUID) -> None:
-    """Makes one person of two, and lets the lane hear of it at once."""
+    """Merges two contacts, and wakes the sender."""
     one, other = await stage.message(stays), await stage.message(goes)
     if one.contact_id != other.contact_id:
         now = stage.clock.now()

@@ -16,7 +16,7 @@ PHONES = [f"551199999000{i}" for i in range(3)]  # few, so that they meet often
 
 
 class Joins(RuleBasedStateMachine):
-    """Plays a lane and a database in which contacts are joined; the queue hears of it at once, or later."""
+    """Acts as a sender and a database in which contacts are merged; the queue learns of it at once, or later."""
 
     @initialize()
     def begin(self) -> None:

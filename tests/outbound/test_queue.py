@@ -49,7 +49,7 @@ class Story(msgspec.Struct):
 
 
 class Traffic(RuleBasedStateMachine):
-    """Plays a lane: adds, starts, finishes, sends back, holds, expires."""
+    """Acts as a sender: adds, starts, finishes, retries, backs off, expires."""
 
     @initialize()
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""When a number is read anew, and what its status means once it was."""
+"""When a number is read again, and what its status means."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -65,7 +65,7 @@ def test_a_status_that_stops_a_number_says_why() -> None:
 
 
 class Watched:
-    """A watch whose reading the test decides about."""
+    """A watch that reads what the test says."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.reads = 0

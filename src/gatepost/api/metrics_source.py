@@ -32,5 +32,5 @@ class MetricsSource:
             self._counted_at = now
             with contextlib.suppress(GatepostError):
                 waiting = await count_retries(self._db, COUNTED)
-        self.metrics.stand(waiting=waiting, channels=self._owned())
+        self.metrics.set_current(waiting=waiting, channels=self._owned())
         return self.metrics.show()
