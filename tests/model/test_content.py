@@ -110,7 +110,7 @@ def test_fields_of_other_types_are_refused(type_: str) -> None:
     own = KINDS[type_].fields if type_ in KINDS else ("body", "preview_url")
     for field in set(OWN) - set(own):
         refused = refusal(type_, FULLEST[type_] | {field: anything[field]})
-        assert refused.message == f"{field}: does not belong to type {type_}, which takes {', '.join(own)}"
+        assert refused.message == f"{field}: does not belong to type {type_}, which has {', '.join(own)}"
 
 
 @pytest.mark.parametrize(("type_", "path"), TEXTS)

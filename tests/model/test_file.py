@@ -47,7 +47,7 @@ def test_a_linked_phone_sends_anything_as_a_document() -> None:
 @pytest.mark.parametrize("any_document", [False, True])
 @pytest.mark.parametrize("text", [None, "", "nonsense", "multipart/form-data"])
 def test_a_file_without_a_type_is_not_taken(any_document: bool, text: str | None) -> None:
-    with pytest.raises(WrongMediaType, match="Say what the file is"):
+    with pytest.raises(WrongMediaType, match="The file has no valid content type"):
         check_file_type(text, any_document=any_document)
 
 

@@ -266,9 +266,9 @@ def test_each_form_is_kept(name: str) -> None:
 def test_a_refusal_says_what_is_allowed_and_what_was_given() -> None:
     with pytest.raises(Invalid, match=r"^buttons\[0\]\.title: may have 1 to 20 characters, but has 21$"):
         check("buttons", {"body": "x", "buttons": [{"id": "a", "title": "x" * 21}]})
-    with pytest.raises(Invalid, match=r"^sections: may have 1 to 10 rows in all sections together, but has 11$"):
+    with pytest.raises(Invalid, match=r"^sections: may have 1 to 10 rows in all sections in total, but has 11$"):
         TRIES["list.rows"](11)
-    with pytest.raises(Invalid, match=r"^caption: is empty; it takes 1 to 1,024 characters$"):
+    with pytest.raises(Invalid, match=r"^caption: is empty; it must have 1 to 1,024 characters$"):
         check("image", {"media": MEDIA, "caption": "  "})
 
 

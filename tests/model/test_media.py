@@ -36,7 +36,7 @@ def test_stickers_that_move_may_be_larger(animated: bool | None, most: int) -> N
 )
 def test_the_wrong_kind_of_file(type_: str, mime_type: str) -> None:
     for any_document in (False, True):
-        with pytest.raises(WrongMediaType, match=f"a message of type {type_} takes") as refused:
+        with pytest.raises(WrongMediaType, match=f"a message of type {type_} supports") as refused:
             check_media(type_, mime_type, 1, any_document=any_document)
         assert refused.value.code == "unsupported_media_type"
         assert refused.value.fields[0].field == "media"
@@ -61,7 +61,7 @@ def test_the_window_closes_to_the_moment() -> None:
     assert timedelta(hours=24) == WINDOW
     assert window_ends(None) is None
     check_window(NOW - WINDOW + timedelta(microseconds=1), NOW)
-    for last, hint in ((NOW - WINDOW, "2026-11-15T10:00:00.000Z"), (None, "has not written yet")):
+    for last, hint in ((NOW - WINDOW, "2026-11-15T10:00:00.000Z"), (None, "has not written to you yet")):
         with pytest.raises(Invalid, match=hint) as refused:
             check_window(last, NOW)
         assert refused.value.code == "window_closed"

@@ -118,9 +118,9 @@ def test_variables_by_position_and_by_name() -> None:
         (BY_NAME, ["a", "b"], "by name: first_name, order"),
         (BY_NAME, None, "lacks first_name, order"),
         (BY_NAME, {"order": "b"}, "lacks first_name"),
-        (BY_NAME, {"order": "b", "first_name": "a", "x": "c"}, "has x, which the template does not know"),
+        (BY_NAME, {"order": "b", "first_name": "a", "x": "c"}, "has x, which the template does not have"),
         (approved([BODY]), ["a"], "has 0 variables, but 1 are given"),
-        (approved([BODY], parameter_format="named"), {"a": "b"}, "has a, which the template does not know"),
+        (approved([BODY], parameter_format="named"), {"a": "b"}, "has a, which the template does not have"),
     ],
 )
 def test_too_few_too_many_or_the_wrong_way(template: Template, variables: Any, hint: str) -> None:
@@ -169,8 +169,8 @@ def test_headers_that_fit() -> None:
 @pytest.mark.parametrize(
     ("header", "named", "given_", "hint"),
     [
-        (None, False, "x", "takes nothing"),
-        ({"type": "HEADER", "format": "TEXT", "text": "Fixed"}, False, "x", "takes nothing"),
+        (None, False, "x", "has no variables"),
+        ({"type": "HEADER", "format": "TEXT", "text": "Fixed"}, False, "x", "has no variables"),
         (SALE, False, None, "needs a header of type text"),
         (SALE, False, {"sale": "x"}, "by position"),
         (NAMED_SALE, True, "x", "by name: sale"),
@@ -204,8 +204,8 @@ def test_buttons_that_fit() -> None:
         (None, "button 1 needs the end of its address"),
         (NEEDED[:1], "button 3 needs the code"),
         (NEEDED[1:], 'button 1 needs the end of its address, as {"index": 1, "text": "…"}'),
-        ([*NEEDED, {"index": 2, "text": "x"}], "button 2 takes nothing"),
-        ([*NEEDED, {"index": 0, "text": "x"}], "button 0 is of type quick_reply; it takes a payload"),
+        ([*NEEDED, {"index": 2, "text": "x"}], "button 2 has no variables"),
+        ([*NEEDED, {"index": 0, "text": "x"}], "button 0 is of type quick_reply; it needs a payload"),
         ([*NEEDED, {"index": 5, "text": "x"}], "there is no button 5 in the template; it has 5"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Contacts as people keep them: what they may be called, and fields of their own."""
+"""The rules of contacts: their names and custom fields."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,27 +10,27 @@ NAME_MOST = 256
 FIELDS_MOST = 20
 FIELD_NAME_MOST = 64
 VALUE_MOST = 1024
-CHECK_MOST = 50  # numbers in one question to the network
-# What a contact has anyway: in a table these columns mean that, so no field of one's own may be called so.
+CHECK_MOST = 50  # phone numbers in one check
+# Built-in fields: columns of an imported table with these names mean them, so no custom field may have such a name.
 OWN_COLUMNS = ("phone", "name", "opted_out", "id", "username", "labels", "created_at", "updated_at")
 
 
 def read_name(value: Any, field: str = "name") -> str:
-    """A contact's name without the spaces around it, or a refusal."""
+    """Return a contact's name without surrounding spaces."""
     if not isinstance(value, str):
         raise invalid_field(field, "must be a string")
     check_storable(field, value)
     name = value.strip()
     if not name:
-        raise invalid_field(field, f"is empty; it takes 1 to {NAME_MOST} characters, and null takes the name away")
+        raise invalid_field(field, f"is empty; it must have 1 to {NAME_MOST} characters, or be null to remove the name")
     if len(name) > NAME_MOST:
         raise invalid_field(field, f"may have 1 to {NAME_MOST} characters, but has {len(name):,}")
     return name
 
 
 def check_custom(custom: Mapping[str, str | None]) -> None:
-    """Refuses names and values that no contact may have. A null is no value: it takes the field away."""
-    if len(custom) > 2 * FIELDS_MOST:  # as many new ones as there may be, and as many that go
+    """Reject invalid names and values of custom fields. A null removes the field."""
+    if len(custom) > 2 * FIELDS_MOST:  # the most that can be added, and as many removed
         raise _too_many(len(custom))
     for name, value in custom.items():
         _check_field_name(name)
@@ -38,44 +38,45 @@ def check_custom(custom: Mapping[str, str | None]) -> None:
         if value is not None:
             check_storable(where, value)
             if len(value) > VALUE_MOST:
-                raise invalid_field(where, f"may have up to {VALUE_MOST:,} characters, but has {len(value):,}")
+                raise invalid_field(where, f"may have at most {VALUE_MOST:,} characters, but has {len(value):,}")
 
 
 def _check_field_name(name: str) -> None:
     check_storable("custom", name)
     if not name.strip() or name != name.strip() or len(name) > FIELD_NAME_MOST:
         raise invalid_field(
-            "custom", f"the name of a field has 1 to {FIELD_NAME_MOST} characters, and no space before or behind"
+            "custom",
+            f"the name of a field must have 1 to {FIELD_NAME_MOST} characters, without leading or trailing spaces",
         )
     if name.lower() in OWN_COLUMNS:
-        raise invalid_field(f"custom.{name}", "is the name of something that every contact has; choose another")
+        raise invalid_field(f"custom.{name}", "is the name of a built-in field of contacts; choose another")
 
 
 def merge_custom(before: Mapping[str, str], change: Mapping[str, str | None]) -> dict[str, str]:
-    """The fields with a change put in; those with a null are gone."""
+    """Return the fields after a change; those set to null are removed."""
     merged = {name: value for name, value in {**before, **change}.items() if value is not None}
-    if len(merged) > max(FIELDS_MOST, len(before)):  # two who were joined may have more, and may lose some
+    if len(merged) > max(FIELDS_MOST, len(before)):  # merged contacts may have more
         raise _too_many(len(merged))
     return merged
 
 
 def _too_many(count: int) -> Invalid:
-    return invalid_field("custom", f"a contact may have up to {FIELDS_MOST} fields of its own, but this makes {count}")
+    return invalid_field("custom", f"a contact may have at most {FIELDS_MOST} custom fields, but would have {count}")
 
 
 def contact_exists(shown_id: str) -> Conflict:
-    """The number belongs to somebody already."""
+    """Return the error of a number that belongs to another contact."""
     return Conflict(
-        f"This number is already known: it is the contact {shown_id}. Change that one instead.",
+        f"This number belongs to the contact {shown_id}. Change that contact instead.",
         "contact_exists",
         fields=(FieldProblem("phone", f"belongs to the contact {shown_id}"),),
     )
 
 
 def opted_out(phone: str) -> Invalid:
-    """Somebody wants no marketing, and `bulk` is how marketing goes."""
+    """Return the error of a bulk message to a contact who opted out of marketing."""
     return invalid_field(
         "phone",
-        f"{phone} wants no marketing, so no message of priority 'bulk' goes there",
+        f"{phone} has opted out of marketing: a message with priority 'bulk' cannot be sent to it",
         "opted_out",
     )

@@ -42,7 +42,7 @@ def read_span(from_: str | None, to: str | None, tz: str | None) -> IdRange:
 def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     """The moment behind a date or a time, in UTC."""
     if text.startswith("9999-"):  # the last year that Python counts: a little later, or in another zone, is too much
-        raise invalid_field(field, "must lie before the year 9999")
+        raise invalid_field(field, "must be before the year 9999")
     try:
         if _DATE.fullmatch(text):
             day = date.fromisoformat(text)
@@ -53,7 +53,7 @@ def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
             moment = f"{day_part}T{clock}{offset.upper().replace(' ', '+')}"
             return datetime.fromisoformat(moment).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise invalid_field(field, f"'{text}' is not in the calendar") from None
+        raise invalid_field(field, f"'{text}' is not a valid date") from None
     raise invalid_field(field, _FORM)
 
 

@@ -1,4 +1,4 @@
-"""Everything that can be refused, as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
+"""The errors of the gateway as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
 
 GatepostError
 ├── BadRequest        malformed_request, malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key
@@ -29,7 +29,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class GatepostError(Exception):
-    """A refusal with a stable code and a sentence that says what to do."""
+    """An error with a stable code and a message that says what to do."""
 
     default_code = "internal_error"
     retryable = False
@@ -56,7 +56,7 @@ class GatepostError(Exception):
 
 
 class LimitState(msgspec.Struct, frozen=True):
-    """Where a limit stands, for the RateLimit headers."""
+    """The state of a limit, for the RateLimit headers."""
 
     policy: str
     quota: int
@@ -66,7 +66,7 @@ class LimitState(msgspec.Struct, frozen=True):
 
 
 class NetworkWords(msgspec.Struct, frozen=True):
-    """What the network itself said, where it said no."""
+    """The error as the network reported it."""
 
     code: int
     title: str
@@ -106,12 +106,12 @@ class TooLarge(GatepostError):
 
 
 class OutOfRange(GatepostError):
-    """Bytes were asked for that a file does not have."""
+    """The requested range is outside of the file."""
 
     default_code = "range_not_satisfiable"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The file has {size:,} bytes; the range that was asked for lies beyond them.")
+        super().__init__(f"The file has {size:,} bytes; the requested range is outside of it.")
         self.size = size
 
 
@@ -147,7 +147,7 @@ class NetworkAway(GatepostError):
 
 
 def invalid_field(field: str, message: str, code: str = "invalid_field") -> Invalid:
-    """One field is wrong: the usual refusal."""
+    """Return the error of one invalid field."""
     return Invalid(f"{field}: {message}", code, fields=(FieldProblem(field, message),))
 
 

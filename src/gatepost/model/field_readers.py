@@ -1,4 +1,4 @@
-"""Reading what a caller wrote, piece by piece, with refusals that name the very place: `sections[0].rows[2].title`."""
+"""Checks of the values in a request. Errors name the exact field: `sections[0].rows[2].title`."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,19 +10,19 @@ from gatepost.model.problem_collector import MOST, ProblemCollector, invalid_fie
 
 
 def place(path: str, name: str) -> str:
-    """The path of a field inside of an object."""
+    """Return the path of a field in an object."""
     return f"{path}.{name}" if path else name
 
 
 def plain(name: Any) -> str:
-    """A name that a stranger chose, fit to be shown in an error."""
+    """Return a name from a request in a form that is safe in an error."""
     return str(name)[:64].encode("utf-8", "replace").decode()
 
 
 def read_object(
     path: str, value: Any, required: Collection[str] = (), optional: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The given fields of an object: all that are required, none that is unknown. A null counts as not given."""
+    """Return the fields of an object. Required ones must be set, unknown ones are rejected; null counts as not set."""
     if not isinstance(value, Mapping):
         fields = ", ".join([*required, *optional])
         raise invalid_field(path, f"must be an object with {fields}" if fields else "must be an object")
@@ -35,22 +35,22 @@ def read_object(
 
 
 def read_text(path: str, value: Any, name: str) -> str:
-    """A text that keeps to the limit of that name, can be stored, and is not just spaces."""
+    """Return a string that is within its limit, can be stored, and is not only spaces."""
     if not isinstance(value, str):
         raise invalid_field(path, "must be a string")
     row = limit(name)
     if row.min and not value.strip():
-        raise invalid_field(path, f"is empty; it takes {row.words()}" if row.max else "is empty")
+        raise invalid_field(path, f"is empty; it must have {row.words()}" if row.max else "is empty")
     if not row.fits(len(value)):
         raise invalid_field(path, f"may have {row.words()}, but has {len(value):,}")
     check_storable(path, value)
     if not row.matches(value):
-        raise invalid_field(path, f"is not of the right form. {row.note}")
+        raise invalid_field(path, f"does not have the required format. {row.note}")
     return value
 
 
 def read_texts(path: str, given: Mapping[str, Any], limits: Mapping[str, str]) -> dict[str, str]:
-    """The texts among the fields of an object, each with the name of its limit; what is not given is left out."""
+    """Return the strings among the fields of an object, each checked against its limit; missing ones are omitted."""
     problems = ProblemCollector()
     read = {
         name: problems.read(read_text, place(path, name), given[name], limit_)
@@ -62,7 +62,7 @@ def read_texts(path: str, given: Mapping[str, Any], limits: Mapping[str, str]) -
 
 
 def read_list(path: str, value: Any, name: str) -> list[Any]:
-    """A list whose length keeps to the limit of that name."""
+    """Return a list whose length is within its limit."""
     row = limit(name)
     if not isinstance(value, list | tuple):
         raise invalid_field(path, f"must be a list of {row.words()}")
@@ -72,7 +72,7 @@ def read_list(path: str, value: Any, name: str) -> list[Any]:
 
 
 def read_number(path: str, value: Any, name: str) -> float:
-    """A number within the limit of that name."""
+    """Return a number that is within its limit."""
     row = limit(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise invalid_field(path, f"must be a number, {row.words()}")
@@ -94,10 +94,10 @@ def read_choice(path: str, value: Any, choices: Collection[str]) -> str:
 
 
 def read_url(path: str, value: Any, name: str) -> str:
-    """An http or https address. Where it may lead is for others to judge."""
+    """Return an http or https URL. Whether it may be called is checked elsewhere."""
     text = read_text(path, value, name)
     if not _is_url(text):
-        raise invalid_field(path, "must be an address that begins with https:// or http:// and has no spaces")
+        raise invalid_field(path, "must be a URL that begins with https:// or http:// and has no spaces")
     return text
 
 
@@ -112,7 +112,7 @@ def _is_url(text: str) -> bool:
 
 
 def check_unlike(values: Collection[tuple[str, str]], what: str) -> None:
-    """Refuses the second of two equal values; each comes with its own path."""
+    """Reject duplicate values; each value has its path."""
     seen: dict[str, str] = {}
     for where, value in values:
         if value in seen:
@@ -121,7 +121,7 @@ def check_unlike(values: Collection[tuple[str, str]], what: str) -> None:
 
 
 def check_storable(field: str, text: str) -> None:
-    """PostgreSQL cannot keep NUL, and half a surrogate pair is not text."""
+    """Reject text that PostgreSQL cannot store: NUL and lone surrogates."""
     if "\x00" in text:
         raise invalid_field(field, "must not contain the character NUL")
     try:
@@ -131,7 +131,7 @@ def check_storable(field: str, text: str) -> None:
 
 
 def check_storable_all(path: str, value: Any, depth: int) -> None:
-    """The same for every text inside of a value, names included, which may be nested no deeper than that."""
+    """Check every string in a nested value, including names, down to a maximum depth."""
     if depth < 0:
         raise invalid_field(path, "is nested too deeply")
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Files: which types are taken, how large each may be, and how a file may be called."""
+"""The rules of files: types, sizes and names."""
 
 import re
 
@@ -13,21 +13,21 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 
 class FetchedFile(msgspec.Struct, frozen=True):
-    """The file behind a link."""
+    """A file that was fetched from a link."""
 
     content: bytes
     mime_type: str
 
 
 class FetchFailure(msgspec.Struct, frozen=True):
-    """Why a link gave no file, and whether it may give one later."""
+    """Why a link could not be fetched, and whether a retry may succeed."""
 
     reason: str
     retry: bool
 
 
 def mime_type(text: str | None) -> str:
-    """A content type without its parameters, in lower case; empty when it is not one."""
+    """Return a content type without parameters, in lowercase; an empty string if it is invalid."""
     bare = (text or "").partition(";")[0].strip().lower()
     return bare if _TYPE.fullmatch(bare) else ""
 
@@ -36,30 +36,32 @@ def check_file_type(text: str | None, *, any_document: bool) -> tuple[str, int]:
     """Return the MIME type of a file to be sent and its largest size. `any_document` permits types not listed."""
     type_ = mime_type(text)
     if not type_ or type_.startswith("multipart/"):
-        raise WrongMediaType("Say what the file is: give its content type, such as image/jpeg or application/pdf.")
+        raise WrongMediaType(
+            "The file has no valid content type. Set it, for example to image/jpeg or application/pdf."
+        )
     if type_ in _LIMITS:
         return type_, _LIMITS[type_]
     if any_document:
         return type_, FILES["document"].max
-    raise WrongMediaType(f"Files of type {type_} cannot be sent. There are: {', '.join(sorted(_LIMITS))}.")
+    raise WrongMediaType(f"Files of type {type_} cannot be sent. Supported types: {', '.join(sorted(_LIMITS))}.")
 
 
 def too_large(limit: int, what: str) -> TooLarge:
-    """The refusal of a file that is larger than its kind may be."""
+    """Return the error of a file that is too large for its type."""
     return TooLarge(f"{what} may have at most {format_size(limit)} ({limit:,} bytes).", "media_too_large")
 
 
 def storage_full(limit: int) -> TooLarge:
-    """The refusal of a file that the account's plan has no room for."""
+    """Return the error of a file that exceeds the storage of the account's plan."""
     return TooLarge(
-        f"There is no room for this file: the files of this account may take {limit:,} bytes in all. "
+        f"The storage of this account is full: its files may have {limit:,} bytes in total. "
         "Delete files, or choose a larger plan.",
         "storage_full",
     )
 
 
 def clean_filename(text: str | None) -> str | None:
-    """The last part of a path, without what cannot be seen, cut to its longest; None when nothing is left."""
+    """Return the last part of a path without invisible characters, cut to the maximum length; None if it is empty."""
     last = re.split(r"[/\\]", _UNSEEN.sub("", text or ""))[-1].strip()
     if last in ("", ".", ".."):
         return None

@@ -1,4 +1,4 @@
-"""Labels: what they may be called, and their colours."""
+"""The rules of labels: names and colours."""
 
 import re
 
@@ -6,8 +6,8 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable
 
 NAME_MOST = 64
-LABELS_MOST = 200  # per channel, of those that people make here; a linked phone may bring more
-# For whoever names no colour. A linked phone numbers its colours from 0, in this order and round again.
+LABELS_MOST = 200  # per channel, of those made through the API; a linked phone may have more
+# The default colours. A linked phone numbers its colours from 0, in this order and then again from the start.
 PALETTE = (
     "#d64545",
     "#e07b39",
@@ -28,36 +28,36 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 def read_name(name: str) -> str:
-    """A label's name without the spaces around it, or a refusal."""
+    """Return a label's name without surrounding spaces."""
     check_storable("name", name)
     trimmed = name.strip()
     if not trimmed:
-        raise invalid_field("name", f"is empty; it takes 1 to {NAME_MOST} characters")
+        raise invalid_field("name", f"is empty; it must have 1 to {NAME_MOST} characters")
     if len(trimmed) > NAME_MOST:
         raise invalid_field("name", f"may have 1 to {NAME_MOST} characters, but has {len(trimmed):,}")
     return trimmed
 
 
 def read_color(color: str) -> str:
-    """A colour in small letters, or a refusal."""
+    """Return a colour in lowercase."""
     if not _COLOR.fullmatch(color):
         raise invalid_field("color", "must be # and six hexadecimal digits, e.g. #2a9d8f")
     return color.lower()
 
 
 def usual_color(number: int) -> str:
-    """The colour of the palette for the label of that number."""
+    """Return the default colour of the n-th label."""
     return PALETTE[number % len(PALETTE)]
 
 
 def shown_color(stored: str) -> str:
-    """A colour as the outside sees it; what a linked phone told is a number."""
+    """Return a colour for the API. Linked phones store colours as numbers."""
     if stored.startswith("#"):
         return stored
     return usual_color(int(stored) if stored.isascii() and stored.isdigit() else 0)
 
 
 def numbered(name: str, number: int) -> str:
-    """The name of another label that would be called the same: 'VIP (2)'."""
+    """Return the name of another label of the same name: 'VIP (2)'."""
     mark = f" ({number})" if number > 1 else ""
     return name[: NAME_MOST - len(mark)] + mark

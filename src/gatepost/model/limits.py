@@ -1,4 +1,4 @@
-"""The one table of limits, `limits.toml`: read once, used by every check, shown in docs/reference/limits.md."""
+"""The limits of fields, from `limits.toml`. docs/reference/limits.md is generated from them."""
 
 import re
 import tomllib
@@ -9,14 +9,14 @@ import msgspec
 
 
 class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one field may hold. No figure means no limit on that side."""
+    """The limit of one field; None is unlimited."""
 
     note: str
     min: int | None = None
     max: int | None = None
     pattern: str | None = None
     unit: str = "characters"
-    ours: bool = False  # the network names no such limit
+    ours: bool = False  # a limit of the gateway, not of the network
 
     def fits(self, amount: float) -> bool:
         return (self.min is None or amount >= self.min) and (self.max is None or amount <= self.max)
@@ -25,14 +25,14 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.pattern is None or re.fullmatch(self.pattern, text, re.ASCII) is not None
 
     def words(self) -> str:
-        """The range as a phrase: '1 to 20 characters'."""
+        """Return the range as text: '1 to 20 characters'."""
         if self.min is None or self.min == self.max:
             return f"at most {self.max:,} {self.unit}"
         return f"at least {self.min:,} {self.unit}" if self.max is None else f"{self.min:,} to {self.max:,} {self.unit}"
 
 
 class FileLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files one type of message takes."""
+    """The files that one type of message accepts."""
 
     types: tuple[str, ...]
     max: int
@@ -50,12 +50,12 @@ _LIMITS, FILES = _load()
 
 
 def limit(name: str) -> Limit:
-    """The limit of that name."""
+    """Return a limit by its name."""
     return _LIMITS[name]
 
 
 def maximum(name: str) -> int:
-    """The upper end of a limit that has one."""
+    """Return the maximum of a limit that has one."""
     value = _LIMITS[name].max
     if value is None:
         raise LookupError(f"{name} has no upper end")
@@ -63,19 +63,19 @@ def maximum(name: str) -> int:
 
 
 def table() -> dict[str, Limit]:
-    """All limits of fields, by name."""
+    """Return all limits of fields, by name."""
     return dict(_LIMITS)
 
 
 def docs_page() -> str:
-    """The page docs/reference/limits.md, whole."""
+    """Return docs/reference/limits.md."""
     fields = [f"| `{name}` | {_shown(row)} | {row.note}{' *' if row.ours else ''} |" for name, row in _LIMITS.items()]
     files = [f"| `{name}` | {', '.join(row.types)} | {_size(row)} |" for name, row in FILES.items()]
     return "\n".join([_HEAD, *fields, "", _FILES, *files, "", _FOOT, ""])
 
 
 def format_size(size: int) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes as text: '5 MB'."""
     mega = 1024 * 1024
     return f"{size // mega} MB" if size >= mega and size % mega == 0 else f"{size / 1024:,.0f} KB"
 

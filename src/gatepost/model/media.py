@@ -1,11 +1,11 @@
-"""Which files a message may carry: their MIME types and sizes, by the type of the message."""
+"""Which files a message may have: MIME types and sizes, by the type of the message."""
 
 from gatepost.model.errors import FieldProblem, TooLarge, WrongMediaType
 from gatepost.model.limits import FILES, FileLimit, format_size
 
 
 def bare_type(mime_type: str) -> str:
-    """A MIME type without its parameters, in small letters."""
+    """Return a MIME type without parameters, in lowercase."""
     return mime_type.partition(";")[0].strip().lower()
 
 
@@ -22,7 +22,7 @@ def check_media(
     row = FILES[type_]
     bare = bare_type(mime_type)
     if bare not in row.types and not (any_document and type_ == "document" and "/" in bare):
-        why = f"is {bare or 'of no type'}, but a message of type {type_} takes {', '.join(row.types)}"
+        why = f"is {bare or 'of no type'}, but a message of type {type_} supports {', '.join(row.types)}"
         raise WrongMediaType(f"{field}: {why}", fields=(FieldProblem(field, why),))
     most = _most(row, animated)
     if size > most:
@@ -31,7 +31,7 @@ def check_media(
 
 
 def largest() -> int:
-    """The size of the largest file that any message takes."""
+    """Return the size of the largest file that any message may have."""
     return max(row.animated or row.max for row in FILES.values())
 
 

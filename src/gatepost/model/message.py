@@ -290,7 +290,7 @@ def _other_content(request: SendRequest, found: MessageReferences, *, falls_back
     content = read_content(request.type, given, found)
     if falls_back:
         if content.get("header", {}).get("type", "text") != "text":
-            raise invalid_field("header.type", "must be text where the message goes as text")
+            raise invalid_field("header.type", "must be text if the message is sent as text")
         content["fallback"] = "text"
     return _encode(content).decode()
 

@@ -1,10 +1,13 @@
-"""What the network's word for a number's status means for the connection of its channel."""
+"""The connection state of a channel by the number's status on the network."""
 
-TROUBLE = "trouble"  # in a channel's state: {"because", "at"} of the last message that failed for the number's sake
+TROUBLE = "trouble"  # in a channel's state: {"because", "at"} of the last message that failed because of the number
 
 _STANDINGS: dict[str, tuple[str, str]] = {
     "BANNED": ("banned", "The network has banned this number. Appeal in the network's business manager."),
-    "RESTRICTED": ("limited", "The network restricts this number: see its messages in the business manager."),
+    "RESTRICTED": (
+        "limited",
+        "The network has restricted this number. See its messages in the network's business manager.",
+    ),
     "RATE_LIMITED": ("limited", "The network limits how much this number may send."),
     "FLAGGED": ("connected", "The network has flagged this number for low quality. It may still send."),
     "DISCONNECTED": ("disconnected", "The number is no longer registered with the network."),
@@ -13,7 +16,7 @@ _STANDINGS: dict[str, tuple[str, str]] = {
 
 
 def connection_of(status: str | None) -> tuple[str, str] | None:
-    """The state of the connection and its reason; None where the status says nothing about it."""
+    """Return the connection state and its reason; None if the status does not determine it."""
     return _STANDINGS.get(status or "")
 
 

@@ -22,4 +22,4 @@ def may_move(before: str, after: str) -> bool:
 def check_move(before: str, after: str) -> None:
     """Refuses a step back, and any step out of an end."""
     if not may_move(before, after):
-        raise Conflict(f"An order that is {before} cannot become {after}; orders only go forward: {', '.join(WAY)}.")
+        raise Conflict(f"An order that is {before} cannot become {after}; orders only move forward: {', '.join(WAY)}.")

@@ -1,4 +1,4 @@
-"""People on the network: one person may go by a number, a private id of linked phones, and a business-scoped id.
+"""People on the network: one person may have a number, a private id of linked phones, and a business-scoped id.
 
 phone  5511999998888      ─┐
 lid    lid:1203…           ├─ addresses of one contact
@@ -16,7 +16,7 @@ LID, USER = "lid:", "user:"
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Somebody on the network, by any of the names that it gives them. At least one of the first three is set."""
+    """A person on the network. At least one of phone, lid and user_id is set."""
 
     phone: str | None = None  # digits
     lid: str | None = None  # a linked phone's private id: digits
@@ -26,14 +26,14 @@ class Person(msgspec.Struct, frozen=True):
 
 
 def addresses(person: Person) -> tuple[str, ...]:
-    """All addresses of a person, the one to go by first; a number in each form that it is written in."""
+    """Return all addresses of a person, the preferred one first; a number in each form that it is written in."""
     numbers = forms_of(person.phone) if person.phone else ()
     named = (person.lid and LID + person.lid, person.user_id and USER + person.user_id)
     return (*numbers, *(address for address in named if address))
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """All that a batch says of one person: every address, in the order that they came up, and the newest names."""
+    """What a batch contains about one person: every address in order of appearance, and the newest names."""
 
     addresses: tuple[str, ...]
     name: str | None = None
@@ -41,12 +41,12 @@ class Identity(msgspec.Struct, frozen=True):
 
     @property
     def phone(self) -> str | None:
-        """The number to go by, where one is known."""
+        """The preferred number, if one is known."""
         return next(filter(is_phone, self.addresses), None)
 
 
 def identities(persons: Iterable[Person]) -> list[Identity]:
-    """Puts together what is said of the same people: whoever shares an address is one person."""
+    """Group people by their addresses: those who share an address are one person."""
     found: dict[str, Identity] = {}
     for person in persons:
         mine = addresses(person)
@@ -57,7 +57,7 @@ def identities(persons: Iterable[Person]) -> list[Identity]:
 
 
 def _drawn(parts: list[Identity]) -> Identity:
-    """Several circles as one; of the names, the last one given counts."""
+    """Merge identities; the last name given is used."""
     if len(parts) == 1:
         return parts[0]
     names = [part.name for part in parts if part.name]
@@ -67,17 +67,17 @@ def _drawn(parts: list[Identity]) -> Identity:
 
 
 def is_phone(address: str) -> bool:
-    """Whether an address is a number rather than one of the other ids."""
+    """Return whether an address is a phone number."""
     return not address.startswith((LID, USER))
 
 
 def shown_phone(address: str) -> str | None:
-    """The number behind an address, where there is one."""
+    """Return the phone number of an address, or None."""
     return address if is_phone(address) else None
 
 
 def jid(address: str) -> str:
-    """The chat's identifier on the network: the seed's `remoteJid`."""
+    """Return the chat's identifier on the network (`remoteJid`)."""
     if address.startswith(LID):
         return address[len(LID) :] + "@lid"
     if address.startswith(USER):

@@ -14,7 +14,7 @@ def check_phone(phone: str, field: str = "phone") -> str:
 
 def _refusal(phone: str, field: str) -> Invalid:
     if not phone:
-        why = "is empty; give the number in digits with its country code, e.g. 5511999998888"
+        why = "is empty; enter the number as digits with the country code, e.g. 5511999998888"
     elif not (phone.isascii() and phone.isdigit()):
         why = "must be digits only, with the country code and without +, spaces or dashes, e.g. 5511999998888"
     elif phone[0] == "0":

@@ -1,4 +1,4 @@
-"""All problems of a request in one error: each field is checked, and the refusals are raised together."""
+"""Collects the problems of all fields of a request into one error."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -6,18 +6,18 @@ from typing import Any, TypeVar
 from gatepost.model.errors import FieldProblem, Invalid
 
 T = TypeVar("T")
-MOST = 50  # problems named in one error; nobody reads more
+MOST = 50  # the most problems in one error
 _IN_MESSAGE = 3  # of them in its sentence
 
 
 class ProblemCollector:
-    """Runs checks one after the other and keeps what each refuses."""
+    """Runs checks and collects their errors."""
 
     def __init__(self) -> None:
         self._found: list[Invalid] = []
 
     def read(self, check: Callable[..., T], *arguments: Any, **options: Any) -> T | None:
-        """What the check returns; None where it refuses."""
+        """Return the result of a check; None if it fails."""
         try:
             return check(*arguments, **options)
         except Invalid as error:
@@ -25,7 +25,7 @@ class ProblemCollector:
             return None
 
     def read_each(self, path: str, rows: Iterable[Any], check: Callable[..., T], **options: Any) -> list[T]:
-        """Every row of a list by its own path, up to the number of problems that an error names."""
+        """Check every item of a list, up to the largest number of problems in one error."""
         read = []
         for i, row in enumerate(rows):
             if len(self._found) >= MOST:
@@ -36,17 +36,17 @@ class ProblemCollector:
         return read
 
     def check(self) -> None:
-        """Raises everything that was refused so far as one error."""
+        """Raise one error with all problems so far, if there are any."""
         if self._found:
             raise joined(self._found)
 
     def error(self) -> Invalid | None:
-        """The same without raising it; None where nothing was refused."""
+        """Return the error with all problems so far, or None."""
         return joined(self._found) if self._found else None
 
 
 def read_each(path: str, rows: Iterable[Any], check: Callable[..., T], **options: Any) -> list[T]:
-    """All rows of a list, or one error that names every wrong one."""
+    """Return all items of a list, or raise one error that names every invalid one."""
     problems = ProblemCollector()
     read = problems.read_each(path, rows, check, **options)
     problems.check()
@@ -54,7 +54,7 @@ def read_each(path: str, rows: Iterable[Any], check: Callable[..., T], **options
 
 
 def joined(errors: Sequence[Invalid]) -> Invalid:
-    """One error for several. Its code is that of the first; its fields are those of all, each once."""
+    """Merge several errors into one, with the code of the first and the fields of all."""
     if len(errors) == 1:
         return errors[0]
     fields = tuple(dict.fromkeys(field for error in errors for field in error.fields))[:MOST]
@@ -62,12 +62,12 @@ def joined(errors: Sequence[Invalid]) -> Invalid:
 
 
 def invalid_fields(fields: Sequence[FieldProblem]) -> Invalid:
-    """The error for these problems, of which there is at least one."""
+    """Return the error for one or more problems."""
     return Invalid(sentence(fields), fields=tuple(fields[:MOST]))
 
 
 def sentence(fields: Sequence[FieldProblem]) -> str:
-    """What is wrong, in words: the first few problems, and how many more there are."""
+    """Return the first few problems as text, and how many more there are."""
     named = "; ".join(f"{one.field}: {one.message}" for one in fields[:_IN_MESSAGE])
     more = len(fields) - _IN_MESSAGE
     return f"{named}; and {more} more, see error.fields" if more > 0 else named

@@ -1,4 +1,4 @@
-"""The month's quota, as pure rules: how large a slice is, and what to do when a channel's slice is too small.
+"""The monthly quota: how large a slice is, and what to do when a channel's slice is too small.
 
 A channel takes a slice of the account's month and counts it down by itself. The less is left of the month, the smaller
 the slices; near its end nothing is granted ahead, and messages are counted one batch at a time.
@@ -8,13 +8,13 @@ from enum import Enum
 
 import msgspec
 
-SLICE_MOST = 1000  # messages granted ahead at most
+SLICE_MOST = 1000  # the largest number of messages granted in advance
 SLICE_SHARE = 64  # a slice is this part of what is left of the month
 NO_LIMIT = 2**62
 
 
 class MonthUsage(msgspec.Struct, frozen=True):
-    """An account's month: what was granted, and whether channels may still hold unused parts of it."""
+    """The usage of an account in a month: what was granted, and whether channels may hold unused parts of it."""
 
     used: int = 0
     slices: int = 0
@@ -22,7 +22,7 @@ class MonthUsage(msgspec.Struct, frozen=True):
 
     @property
     def rests(self) -> bool:
-        """Whether a channel may hold an unused rest of a slice."""
+        """Whether a channel may hold an unused part of a slice."""
         return self.slices > self.reclaimed
 
 
@@ -37,7 +37,7 @@ class QuotaStep(Enum):
 
 
 def next_step(usage: MonthUsage, limit: int, wanted: int) -> QuotaStep:
-    """How a batch gets `wanted` more messages than its channel holds."""
+    """Return how a batch gets `wanted` more messages than its channel holds."""
     room = limit - usage.used
     if room >= wanted + SLICE_SHARE:
         return QuotaStep.TAKE_SLICE

@@ -90,7 +90,7 @@ def read_query(text: str) -> SearchQuery:
         raise invalid_field("q", f"may have at most {QUERY_MAX} characters, but has {len(text)}")
     found = split(text)
     if not found:
-        raise invalid_field("q", "has no word to look for; give letters or digits")
+        raise invalid_field("q", "has no word to search for; use letters or digits")
     if len(found) > QUERY_WORDS:
         raise invalid_field("q", f"may have at most {QUERY_WORDS} words, but has {len(found)}")
     return SearchQuery(frozenset(found[:-1]), found[-1])

@@ -1,4 +1,4 @@
-"""Why a message waits: the rules that may hold it back, each with its sentence.
+"""Why a message waits: the rules that may delay it, each with its description.
 
 scheduled, retry, unknown_outcome, sending     the message itself, or one ahead of it in its conversation
 pair_limit                                     one person may be written to only so often
@@ -43,7 +43,7 @@ RULES = tuple(sorted(_WORDS))
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """A rule that holds a message back, and until when as far as is known; `message_id`: due to the one ahead."""
+    """A rule that delays a message, and until when if known. `message_id` is the message that it waits for."""
 
     rule: str
     until: datetime | None = None
@@ -51,7 +51,7 @@ class Wait(msgspec.Struct, frozen=True):
     because: str = ""
 
     def shown(self) -> dict[str, Any]:
-        """For the outside."""
+        """Return it for the API."""
         return {
             "rule": self.rule,
             "because": self.because or words(self.rule, ahead=self.message_id is not None),
@@ -61,19 +61,21 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 def words(rule: str, *, ahead: bool = False) -> str:
-    """The sentence of a rule."""
+    """Return the description of a rule."""
     return _AHEAD[rule] if ahead and rule in _AHEAD else _WORDS[rule]
 
 
 def pair_words(seconds: float, burst: int) -> str:
-    """The pair limit with its numbers."""
+    """Describe the pair limit with its figures."""
     return (
-        f"One person may get one message in {seconds:g} s; up to {burst} may go at once, "
-        f"and each of them costs {seconds:g} s before the next"
+        f"A person may receive one message every {seconds:g} s; up to {burst} may be sent at once, "
+        f"and each of them adds {seconds:g} s to the wait"
     )
 
 
 def throughput_words(rate: float, ahead: int | None = None, *, more: bool = False) -> str:
-    """The throughput with its numbers."""
+    """Describe the throughput with its figures."""
     count = "Other" if ahead is None else f"{'More than ' if more else ''}{ahead:,}"
-    return f"{count} messages of the number are ahead of it, and it sends at most {rate:g} a second"
+    return (
+        f"{count} messages of this number are ahead of it in the queue, and the number sends at most {rate:g} a second"
+    )

@@ -1,4 +1,4 @@
-"""The customer-service window of official channels: 24 hours from a person's last message, anything may be sent."""
+"""The customer-service window: free text may be sent for 24 hours after a person's last message."""
 
 from datetime import datetime, timedelta
 
@@ -9,15 +9,15 @@ WINDOW = timedelta(hours=24)
 
 
 def window_ends(last_incoming: datetime | None) -> datetime | None:
-    """When the window closes; None where it never opened."""
+    """Return when the window closes; None if it never opened."""
     return None if last_incoming is None else last_incoming + WINDOW
 
 
 def check_window(last_incoming: datetime | None, leaves: datetime) -> None:
-    """Refuses a free-form message that would leave outside of the window."""
+    """Reject a free-form message that would be sent outside of the window."""
     ends = window_ends(last_incoming)
     if ends is None:
-        raise _closed("This person has not written yet, so only a template may be sent.")
+        raise _closed("This person has not written to you yet, so only a template can be sent.")
     if leaves >= ends:
         raise _closed(f"The 24 hours after this person's last message end at {times.show(ends)}.")
 

@@ -60,7 +60,7 @@ def _entries(path: str, value: Any, field: str) -> list[dict[str, str]]:
 def _entry(path: str, value: Any, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, str]:
     given = read_object(path, value, required, optional)
     if not given:
-        raise invalid_field(path, "is empty; leave it out or fill it in")
+        raise invalid_field(path, "is empty; omit it or set a value")
     problems = ProblemCollector()
     if "url" in given:
         problems.read(read_url, place(path, "url"), given["url"], "contacts.text")

@@ -39,7 +39,7 @@ def _sections(value: Any) -> dict[str, Any]:
     ]
     if not limit("list.rows").fits(len(rows)):
         allowed = limit("list.rows").words()
-        raise invalid_field("sections", f"may have {allowed} in all sections together, but has {len(rows)}")
+        raise invalid_field("sections", f"may have {allowed} in all sections in total, but has {len(rows)}")
     check_unlike([(f"{path}.id", row["id"]) for path, row in rows], "row id")
     for i, section in enumerate(read):
         check_unlike([(f"sections[{i}].rows[{j}].title", row["title"]) for j, row in enumerate(section["rows"])], "row")

@@ -38,7 +38,7 @@ def _sections(value: Any) -> dict[str, Any]:
     ]
     if not limit("product_list.products").fits(len(goods)):
         allowed = limit("product_list.products").words()
-        raise invalid_field("sections", f"may have {allowed} in all sections together, but has {len(goods)}")
+        raise invalid_field("sections", f"may have {allowed} in all sections in total, but has {len(goods)}")
     check_unlike(goods, "product")
     return {"sections": read}
 

@@ -68,7 +68,7 @@ def _card(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
 def _check_index(path: str, value: Any) -> None:
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if not (text.isascii() and text.isdecimal()) or len(text) > 2 or not int(text) < maximum("template.buttons"):
-        raise invalid_field(path, "must be the place of the button in the template, counted from 0")
+        raise invalid_field(path, "must be the position of the button in the template, counted from 0")
 
 
 def _parameter(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _button(path: str, value: Any) -> dict[str, Any]:
     given = read_object(path, value, ("index",), tuple(_GIFTS))
     index, gifts = given.pop("index"), given
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < maximum("template.buttons"):
-        raise invalid_field(place(path, "index"), "must be the place of the button in the template, counted from 0")
+        raise invalid_field(place(path, "index"), "must be the position of the button in the template, counted from 0")
     if len(gifts) != 1:
         raise invalid_field(path, f"needs index and one of {', '.join(_GIFTS)}")
     ((name, text),) = gifts.items()

@@ -68,7 +68,7 @@ _HINTS = {
     "location": 'give {"latitude": …, "longitude": …}',
     "contacts": 'give a list such as [{"name": {"formatted_name": "…"}, "phones": [{"phone": "…"}]}]',
     "buttons": 'give a list such as [{"id": "yes", "title": "Yes"}]',
-    "button": "give the words on the button that opens the list",
+    "button": "give the text of the button that opens the list",
     "sections": "give a list of sections",
     "header": 'give {"type": "text", "text": "…"}',
     "cta": 'give {"text": "…", "url": "https://…"}',
@@ -87,7 +87,7 @@ def missing_field(type_: str, field: str) -> Invalid:
 
 def unexpected_field(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
     """The refusal of a field that belongs to other types."""
-    return invalid_field(field, f"does not belong to type {type_}, which takes {', '.join(own)}")
+    return invalid_field(field, f"does not belong to type {type_}, which has {', '.join(own)}")
 
 
 def read_content(type_: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:

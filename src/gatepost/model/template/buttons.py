@@ -91,7 +91,7 @@ def _check_url(path: str, button: dict[str, Any]) -> None:
     if len(names) > 1 or url.count("{{") > 1:
         raise invalid_field(where, "may have one variable only")
     if not url.endswith("}}"):
-        raise invalid_field(where, "may have a variable at its end only, e.g. https://shop.example.com/orders/{{1}}")
+        raise invalid_field(where, "may have a variable only at its end, e.g. https://shop.example.com/orders/{{1}}")
     if button.get("example") is None:
         raise invalid_field(place(path, "example"), "is required: an address with the variable filled in")
     read_one_example(place(path, "example"), button["example"], "template.url")

@@ -56,9 +56,9 @@ def _check_components(value: Any, category: str, *, named: bool) -> list[dict[st
     make = _make_of(kinds, category)
     for i, kind in enumerate(kinds):
         if kind not in _MAY[make]:
-            raise invalid_field(f"components[{i}].type", f"{kind} does not go with a template of the kind {make}")
+            raise invalid_field(f"components[{i}].type", f"{kind} is not allowed in a template of the kind {make}")
         if kind in kinds[:i]:
-            raise invalid_field(f"components[{i}].type", f"{kind} is there twice; a template has one of each")
+            raise invalid_field(f"components[{i}].type", f"{kind} is given twice; a template may have one of each")
     if "BODY" not in kinds:
         raise invalid_field("components", "needs a component of type BODY")
     problems = ProblemCollector()
@@ -116,7 +116,7 @@ def _check_together(components: list[dict[str, Any]], make: str) -> None:
         special.check_code_buttons(path, buttons)
         return
     if any(button["type"] == "OTP" for button in buttons):
-        raise invalid_field(path, "may have an OTP button in the category AUTHENTICATION only")
+        raise invalid_field(path, "may have an OTP button only in the category AUTHENTICATION")
     body, footer = find_component(components, "BODY"), find_component(components, "FOOTER")
     if body and footer and body["text"].strip() == footer["text"].strip():
-        raise invalid_field("components", "has the same text as body and footer; leave the footer out")
+        raise invalid_field("components", "has the same text as body and footer; omit the footer")

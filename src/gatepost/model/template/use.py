@@ -71,7 +71,7 @@ def _check_header(path: str, needs: Slots, given: Slots, *, named: bool) -> None
     if needs.header == given.header:
         _check_names(path, needs.header_names, given.header_names, "variables of the header", named=named)
     elif needs.header is None:
-        raise mismatch(path, "the template's header takes nothing; leave it out")
+        raise mismatch(path, "the template's header has no variables; omit it")
     elif given.header is None:
         raise mismatch(path, f"the template needs a header of type {needs.header}")
     else:
@@ -83,15 +83,15 @@ def _check_names(
 ) -> None:
     """Named variables by their names, the others by their number."""
     if given and needs and named != (None not in given):
-        wish = "by name: " + _listed(needs) if named else f"by position: a list of {len(needs)}"
-        raise mismatch(path, f"the template takes its {what} {wish}")
+        expected = "by name: " + _listed(needs) if named else f"by position: a list of {len(needs)}"
+        raise mismatch(path, f"the template has its {what} {expected}")
     if not named and len(needs) != len(given):
         raise mismatch(path, f"the template has {len(needs)} {what}, but {len(given)} are given")
     missing, strange = [n for n in needs if n not in given], [n for n in given if n not in needs]
     if named and missing:
         raise mismatch(path, f"lacks {_listed(missing)}")
     if named and strange:
-        raise mismatch(path, f"has {_listed(strange)}, which the template does not know; it has {_listed(needs)}")
+        raise mismatch(path, f"has {_listed(strange)}, which the template does not have; it has {_listed(needs)}")
     if named and len(given) != len(needs):
         raise mismatch(path, f"the template has {len(needs)} {what}, but {len(given)} are given")
 
@@ -102,10 +102,10 @@ def _check_buttons(path: str, needs: dict[int, str], given: dict[int, str]) -> N
         if need is None:
             raise mismatch(path, f"there is no button {index} in the template; it has {len(needs)}, counted from 0")
         if need == FIXED:
-            raise mismatch(path, f"button {index} takes nothing; leave it out")
+            raise mismatch(path, f"button {index} has no variables; omit it")
         if need != kind:
             asks = _ASKS.get(need, "something else (button %d), in raw components") % index
-            raise mismatch(path, f"button {index} is of type {need}; it takes {asks}")
+            raise mismatch(path, f"button {index} is of type {need}; it needs {asks}")
     for index, need in needs.items():
         if need in REQUIRED and index not in given:
             raise mismatch(path, f"button {index} needs {_ASKS[need] % index}")

@@ -24,14 +24,14 @@ def check_variables(path: str, text: str, *, named: bool) -> tuple[str, ...]:
     if "{{" in _VARIABLE.sub("", text) or "}}" in _VARIABLE.sub("", text):
         raise invalid_field(path, "has a variable with unmatched braces; write {{1}} or {{name}}")
     if any(name != name.strip() for name in _VARIABLE.findall(text)):
-        raise invalid_field(path, "has spaces inside of a variable's braces; write {{1}} or {{name}}")
+        raise invalid_field(path, "has spaces inside a variable's braces; write {{1}} or {{name}}")
     names = variables_of(text)
     if named:
         _check_named(path, names)
     else:
         _check_counted(path, names)
     if re.search(r"\}\}\s*\{\{", text):
-        raise invalid_field(path, "has two variables side by side; put words between them")
+        raise invalid_field(path, "has two adjacent variables; put words between them")
     return names
 
 
@@ -52,7 +52,7 @@ def _check_named(path: str, names: tuple[str, ...]) -> None:
     for name in names:
         if not row.fits(len(name)) or not row.matches(name):
             raise invalid_field(
-                path, f"has the variable {{{{{name}}}}}; use small letters, digits and underscores, {row.words()}"
+                path, f"has the variable {{{{{name}}}}}; use lowercase letters, digits and underscores, {row.words()}"
             )
 
 
