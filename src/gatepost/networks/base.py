@@ -1,11 +1,11 @@
-"""What the gateway asks of any network, and what a network may answer. Values only; no decisions, no store.
+"""The interface of a network, and the values that go in and out. No decisions, no store.
 
-send(message) ─► Sent       the network has it, under this id
-                 Refused    the network said no; `reaction` says what its no means
-                 Unsent     it never left this machine
-                 Unknown    it left, and the answer was lost
+send(message) ─► SendAccepted   the network has it, with this id
+                 SendRefused    the network rejected it; `reaction` says what to do
+                 SendNotMade    it was not sent
+                 SendUnknown    it was sent, and the answer was lost
 
-what comes back ─► Status, Incoming, and news of contacts, labels, templates, the number and the link
+incoming ─► StatusUpdate, Incoming, and updates of contacts, labels, templates, the number and the link
 """
 
 from datetime import datetime
@@ -23,15 +23,15 @@ Person = person.Person
 
 
 class QuotedRef(msgspec.Struct, frozen=True):
-    """The message that another one answers or is about, as the network knows it."""
+    """The message that another one replies or reacts to, by its id on the network."""
 
     network_id: str
     from_me: bool
-    text: str = ""  # what a linked phone shows in the quoted bubble
+    text: str = ""  # shown as the quoted text on a linked phone
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message on its way to the network. `media` holds the network's own name of each file: med_… → its id there."""
+    """A message to be sent. `media` maps our id of each file (med_…) to its id on the network."""
 
     id: UUID
     attempt: int
@@ -39,49 +39,49 @@ class Outgoing(msgspec.Struct, frozen=True):
     type: str
     content: str
     reply_to: QuotedRef | None = None
-    target: QuotedRef | None = None  # what a reaction is about
+    target: QuotedRef | None = None  # of a reaction
     media: dict[str, str] = {}
 
 
 class ErrorReaction(Enum):
-    """What a refusal asks for."""
+    """How the gateway reacts to an error."""
 
     FINAL = "final"
     RETRY = "retry"
     HOLD_CHANNEL = "hold_channel"
     HOLD_RECIPIENT = "hold_recipient"
-    HOLD_NEW = "hold_new"  # no new conversations for a while; those that are open go on
-    BREAK = "break"  # the number itself is in trouble: nothing more leaves until somebody or time has mended it
+    HOLD_NEW = "hold_new"  # no new conversations for a while; open ones continue
+    BREAK = "break"  # the number has a problem: sending stops until it is fixed
 
 
 class NetworkError(msgspec.Struct, frozen=True):
-    """The network's own words, and ours about what to do."""
+    """An error as the network reported it, with our advice."""
 
     code: int
     title: str
     details: str | None = None
     advice: str | None = None
-    final_advice: str | None = None  # once nothing more is tried, where that is another one
-    own_code: str | None = None  # of an error that is none of the network's
+    final_advice: str | None = None  # the advice after the last attempt, if it differs
+    own_code: str | None = None  # our code of an error that is not the network's
 
     def as_final(self) -> "NetworkError":
-        """The same of a message that has failed for good."""
+        """Return the error of a message that has finally failed."""
         return msgspec.structs.replace(self, advice=self.final_advice or self.advice, final_advice=None)
 
 
 class SendAccepted(msgspec.Struct, frozen=True):
     network_id: str
-    held: bool = False  # accepted, but kept back until the template's quality is known
+    held: bool = False  # accepted, but held until the template's quality is known
     wa_id: str | None = None  # the recipient's number as the network writes it
 
 
 class SendRefused(msgspec.Struct, frozen=True):
     error: NetworkError
     reaction: ErrorReaction
-    wait: float = 0.0  # of a retry or a hold: seconds before which another try is in vain
-    tries: int | None = None  # of a retry: how many are worth it, where that is fewer than usual
-    files: bool = False  # perhaps the network has forgotten a file that the message names
-    within: float | None = None  # of a retry: seconds after the first such refusal in which others are worth it
+    wait: float = 0.0  # of a retry or a hold: seconds before which a retry would fail again
+    tries: int | None = None  # of a retry: the number of attempts, if fewer than usual
+    files: bool = False  # the network may have lost the message's file
+    within: float | None = None  # of a retry: seconds after the first such error in which retries are made
 
 
 class SendNotMade(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ Receipt = SendAccepted | SendRefused | SendNotMade | SendUnknown
 
 
 class RemoteMedia(msgspec.Struct, frozen=True):
-    """A file that the network holds for us, until it forgets it."""
+    """A file that the network stores for a limited time."""
 
     handle: str  # the network's media id, or the link's own handle
     mime_type: str
@@ -110,7 +110,7 @@ class RemoteMedia(msgspec.Struct, frozen=True):
 
 
 class StatusUpdate(msgspec.Struct, frozen=True):
-    """A report about a message that we sent."""
+    """The status of a message that we sent."""
 
     network_id: str
     status: str  # sent, delivered, read, played or failed
@@ -120,7 +120,7 @@ class StatusUpdate(msgspec.Struct, frozen=True):
     error: NetworkError | None = None
     pricing: dict[str, Any] | None = None
     conversation: dict[str, Any] | None = None
-    reaction: ErrorReaction | None = None  # of a failure: what its code asks for
+    reaction: ErrorReaction | None = None  # of a failure
 
 
 class Incoming(msgspec.Struct, frozen=True):
@@ -129,25 +129,25 @@ class Incoming(msgspec.Struct, frozen=True):
     network_id: str
     person: Person
     type: str
-    content: str  # JSON; a file in it has {"media": {}} until it has an id of ours
+    content: str  # JSON; a file in it has {"media": {}} until we have stored it
     at: datetime
     reply_to: str | None = None  # network id
-    target: str | None = None  # network id of what an edit, a revoke or a reaction is about
+    target: str | None = None  # network id of the message that is edited, revoked or reacted to
     context: dict[str, Any] | None = None  # forwarded, referral, referred product
     media: RemoteMedia | None = None
     from_me: bool = False
 
 
 class ContactUpdate(msgspec.Struct, frozen=True):
-    """Somebody's names changed, or two of them turned out to be one person."""
+    """A person's names changed, or two contacts are the same person."""
 
     person: Person
     at: datetime
-    old_phone: str | None = None  # the number that was theirs before
+    old_phone: str | None = None  # the person's previous number
 
 
 class LabelUpdate(msgspec.Struct, frozen=True):
-    """A label of the network was made, changed or deleted, or put on somebody or taken off."""
+    """A label was created, changed or deleted on the network, or assigned to a person or removed."""
 
     network_id: str
     action: Literal["changed", "deleted", "assigned", "removed"]
@@ -158,7 +158,7 @@ class LabelUpdate(msgspec.Struct, frozen=True):
 
 
 class TemplateUpdate(msgspec.Struct, frozen=True):
-    """The network changed its mind about a template. What is None did not change."""
+    """A template changed on the network. None: no change."""
 
     network_id: str
     name: str
@@ -167,24 +167,24 @@ class TemplateUpdate(msgspec.Struct, frozen=True):
     reason: str | None = None
     quality: str | None = None
     category: str | None = None
-    changed: bool = False  # its components changed: read it anew
+    changed: bool = False  # its components changed and must be read again
 
 
 class NumberUpdate(msgspec.Struct, frozen=True):
-    """The network said something about the number itself. What is None did not change."""
+    """The number changed on the network. None: no change."""
 
-    event: str  # the network's own word
+    event: str  # as the network names it
     throughput: int | None = None
     tier: int | None = None  # conversations in 24 hours; 0 is no limit
     quality: str | None = None
     status: str | None = None
     banned: bool | None = None
     details: dict[str, Any] = {}
-    reaction: ErrorReaction | None = None  # of an error: what its code asks for
+    reaction: ErrorReaction | None = None  # of an error
 
 
 class ConnectionUpdate(msgspec.Struct, frozen=True):
-    """How the link stands. `reason` is one of the words in networks/qr/reasons.toml."""
+    """The state of a link. `reason` is a key in networks/qr/reasons.toml."""
 
     state: str  # disconnected, connecting, waiting_for_scan, connected, logged_out, banned or limited
     reason: str | None = None
@@ -192,15 +192,15 @@ class ConnectionUpdate(msgspec.Struct, frozen=True):
     qr: str | None = None
     qr_seconds: float | None = None
     pairing_code: str | None = None
-    phone: str | None = None  # whose phone was linked
+    phone: str | None = None  # of the linked phone
     lid: str | None = None
-    until: datetime | None = None  # when the network will lift what it imposed
+    until: datetime | None = None  # when a restriction by the network ends
 
 
 Update = StatusUpdate | Incoming | ContactUpdate | LabelUpdate | TemplateUpdate | NumberUpdate | ConnectionUpdate
 
 
-# -- the way to it -----------------------------------------------------------------------------------------------------
+# -- the network ------------------------------------------------------------------------------------------------------
 
 
 class MessageEditor(Protocol):
@@ -221,22 +221,22 @@ class NumberCheck(Protocol):
 
 
 class Network(Protocol):
-    """One channel's way to its network."""
+    """The network of one channel."""
 
     async def send(self, message: Outgoing) -> Receipt:
-        """Hands one message to the network."""
+        """Send one message."""
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Shows a person that their message was read, and that an answer is being written."""
+        """Mark a person's message as read, and optionally show that a reply is being typed."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
-        """Hands a file to the network; returns its name there."""
+        """Upload a file and return its id on the network."""
 
     async def get_media(self, media: RemoteMedia, most: int) -> bytes:
-        """Fetches a file of the network, of at most `most` bytes."""
+        """Download a file of at most `most` bytes."""
 
     async def close(self) -> None:
-        """Close what belongs to this channel alone."""
+        """Close the channel's own connections."""
 
     @property
     def editor(self) -> MessageEditor | None:
@@ -252,7 +252,7 @@ class CannotCompose(Exception):
 
 
 class CallFailed(Exception):
-    """A call to the network other than a send did not succeed."""
+    """A call to the network other than a send failed."""
 
     def __init__(self, error: NetworkError, *, retry: bool, status: int = 0) -> None:
         super().__init__(error.title)

@@ -28,7 +28,7 @@ from gatepost.networks.json_cleanup import clean_json
 
 __all__ = ["CloudNetwork", "make_client", "parse_answer"]
 
-_MAYBE_TAKEN = (502, 504)  # a proxy on the way gave up: the message may be through
+_MAYBE_TAKEN = (502, 504)  # a proxy timed out: the network may have accepted the message
 _HELD = "held_for_quality_assessment"
 _encode = msgspec.json.Encoder().encode
 
@@ -67,11 +67,11 @@ class CloudNetwork:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     async def send(self, message: Outgoing) -> Receipt:
-        """Posts one message. What cannot be told for sure is `SendUnknown`, never a guess."""
+        """Send one message. An outcome that is not certain is `SendUnknown`."""
         try:
             body = _encode(request_body(message))
         except CannotCompose as error:
-            words = NetworkError(0, "The message has no form on this network", str(error))
+            words = NetworkError(0, "The message is not supported on this network", str(error))
             return SendRefused(words, ErrorReaction.FINAL)
         request = self._client.post(self._url).headers(self._headers).body_bytes(body)
         try:
@@ -84,30 +84,30 @@ class CloudNetwork:
         return parse_answer(response.status, answer)
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Shows a person that their message was read, and that an answer is being written."""
+        """Mark a person's message as read, and optionally show that a reply is being typed."""
         body: dict[str, Any] = {"messaging_product": "whatsapp", "status": "read", "message_id": network_id}
         if typing:
             body["typing_indicator"] = {"type": "text"}
         await self._graph.post(self._number, "messages", body=body)
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
-        """Hands a file to the network; returns its name there."""
+        """Upload a file and return its id on the network."""
         return await media.upload(self._graph, self._number, content, mime_type, filename)
 
     async def get_media(self, media_: RemoteMedia, most: int) -> bytes:
-        """Fetches a file of the network, of at most `most` bytes."""
+        """Download a file of at most `most` bytes."""
         return await media.download(self._graph, self._number, media_, most)
 
     async def delete_media(self, handle: str) -> None:
-        """Has the network forget a file."""
+        """Delete a file on the network."""
         await media.delete(self._graph, self._number, handle)
 
     async def close(self) -> None:
-        """Connections belong to the process's client, which closes them."""
+        """Do nothing: connections belong to the process's client."""
 
 
 def parse_answer(status: int, body: bytes) -> Receipt:
-    """What the network's answer means."""
+    """Return the receipt of the network's answer."""
     if 200 <= status < 300:
         try:
             answer = _decode_answer(clean_json(body))
@@ -117,19 +117,19 @@ def parse_answer(status: int, body: bytes) -> Receipt:
             return SendUnknown(f"The network answered {status} without a message id")
     refusal = parse_refusal(status, body)
     if refusal is None:
-        return _without_words(status)
+        return _by_status(status)
     entry = errors.find_entry(refusal[0].code)
     return SendRefused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else SendRefused(*refusal)
 
 
 def _wa_id(contacts: Any) -> str | None:
-    """The recipient's number as the network writes it, where it tells one."""
+    """Return the recipient's number as the network writes it, if it is given."""
     first = contacts[0] if isinstance(contacts, list) and contacts else None
     number = first.get("wa_id") if isinstance(first, dict) else None
     return number if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 20 else None
 
 
-def _without_words(status: int) -> Receipt:
+def _by_status(status: int) -> Receipt:
     if status in _MAYBE_TAKEN:
         return SendUnknown(f"The network answered HTTP {status}")
     return SendRefused(NetworkError(status, f"The network answered HTTP {status}"), errors.by_status(status))

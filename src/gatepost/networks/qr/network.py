@@ -1,4 +1,4 @@
-"""A channel that is linked by QR code, as a network: `base.Network` over a link."""
+"""The network of a linked phone: `base.Network` over a link."""
 
 from typing import Any
 
@@ -23,17 +23,17 @@ _read: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any
 
 
 class QrNetwork:
-    """One channel's way to its network, through its link. The link itself is opened and watched elsewhere."""
+    """The network of one linked channel. `inbound/link_keeper.py` opens the link."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
 
     async def send(self, message: Outgoing) -> Receipt:
-        """Hands one message to the network, under our own id: a resend is the same message there."""
+        """Send one message with our own id, so that a resend is not shown twice."""
         try:
             type_, content = link_content(message.type, _read.decode(message.content), message.media)
         except CannotCompose as error:
-            return SendRefused(NetworkError(0, "Not possible on a linked phone", str(error)), ErrorReaction.FINAL)
+            return SendRefused(NetworkError(0, "Not supported on a linked phone", str(error)), ErrorReaction.FINAL)
         return await self._link.send(
             message_id(message.id),
             Person(phone=message.phone),
@@ -44,33 +44,33 @@ class QrNetwork:
         )
 
     async def edit(self, network_id: str, person: Person, type_: str, content: str) -> None:
-        """Changes a message that was sent."""
+        """Change a message that was sent."""
         try:
             composed = link_content(type_, _read.decode(content), {})
         except CannotCompose as error:
-            raise CallFailed(NetworkError(0, "Not possible on a linked phone", str(error)), retry=False) from error
+            raise CallFailed(NetworkError(0, "Not supported on a linked phone", str(error)), retry=False) from error
         await self._link.edit(network_id, person, *composed)
 
     async def delete(self, network_id: str, person: Person) -> None:
-        """Deletes a message that was sent, for everyone."""
+        """Delete a message that was sent, for everyone."""
         await self._link.delete(network_id, person)
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Shows a person that their message was read, and that an answer is being written."""
+        """Mark a person's message as read, and optionally show that a reply is being typed."""
         await self._link.mark_read([network_id], person)
         if typing:
             await self._link.typing(person, True)
 
     async def check(self, phones: list[str]) -> list[Person]:
-        """Who of these is on the network."""
+        """Return the people among these numbers who are on the network."""
         return await self._link.check(phones)
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
-        """Hands a file to the network; returns its name there."""
+        """Upload a file and return its id on the network."""
         return await self._link.put_media(content, mime_type, filename)
 
     async def get_media(self, media: RemoteMedia, most: int) -> bytes:
-        """Fetches a file of the network, of at most `most` bytes."""
+        """Download a file of at most `most` bytes."""
         return await self._link.get_media(media.handle, most)
 
     @property

@@ -41,7 +41,7 @@ def told(trouble: EngineError) -> Problem:
 
 def unfit(text: str) -> Problem:
     """The error of a request that never went further than here, and will not."""
-    return _error(400, "Not possible on a linked phone", text, sure=True)
+    return _error(400, "Not supported on a linked phone", text, sure=True)
 
 
 def not_up(text: str = "The link is not connected.") -> Problem:
