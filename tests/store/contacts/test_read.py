@@ -21,7 +21,7 @@ from gatepost.store.orders import OrderFilter, list_orders
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
-from tests.store.test_desk_plans import rows_of
+from tests.store.test_service_plans import rows_of
 from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, OTHER, LABEL = UUID(int=1), UUID(int=2), UUID(int=3)

@@ -22,7 +22,7 @@ from gatepost.store.pool import Database
 from tests.conftest import PostgresServer
 from tests.inbound.hearing import ANA, contact_of, data, hear, said
 from tests.outbound.stage import NOW, Stage
-from tests.store.test_desk_plans import rows_of
+from tests.store.test_service_plans import rows_of
 from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, STRANGER = UUID(int=1), UUID(int=2)

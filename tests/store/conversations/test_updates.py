@@ -8,7 +8,7 @@ from tests.inbound.hearing import ANA, BOB, hear, said, told
 from tests.outbound.stage import Stage
 
 
-async def talk(stage: Stage, phone: str) -> Any:
+async def conversation_of(stage: Stage, phone: str) -> Any:
     (row,) = await stage.rows("contacts", f"AND phone = '{phone}'")
     (found,) = await stage.rows("conversations", f"AND contact_id = '{row['id']}'")
     return found
@@ -44,18 +44,18 @@ async def test_what_people_write_is_unread_and_what_they_do_to_it_is_not(stage: 
     emoji = {"reaction": {"emoji": "👍"}}
     await hear(stage, said(stage, ANA, "reaction", emoji, target="wamid.first"))
     await hear(stage, said(stage, ANA, "system", {"system": {}}), said(stage, ANA, from_me=True))
-    assert (await talk(stage, ANA.phone or ""))["unread"] == 2
+    assert (await conversation_of(stage, ANA.phone or ""))["unread"] == 2
 
 
 async def test_the_newest_message_either_way_is_noted(stage: Stage) -> None:
     sent = await stage.accept(ANA.phone or "")
-    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == sent
+    assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == sent
     stage.clock.advance(5)
     await hear(stage, said(stage, ANA, id="wamid.1"))
     (incoming,) = await stage.rows("messages", "AND incoming")
-    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
+    assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
     await hear(stage, said(stage, ANA, age=3600))
-    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
+    assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
 
 
 async def test_many_at_once_count_right(stage: Stage) -> None:
@@ -63,9 +63,9 @@ async def test_many_at_once_count_right(stage: Stage) -> None:
     sends = (stage.accept(ANA.phone or "", f"{number}") for number in range(20))
     await asyncio.gather(*reports, *sends)
     for person in (ANA, BOB):
-        assert (await talk(stage, person.phone or ""))["unread"] == 20
+        assert (await conversation_of(stage, person.phone or ""))["unread"] == 20
     newest = max(row["id"] for row in await stage.rows("messages", f"AND phone = '{ANA.phone}'"))
-    assert (await talk(stage, ANA.phone or ""))["last_message_id"] == newest
+    assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == newest
 
 
 async def test_whoever_writes_opens_a_closed_or_archived_conversation_again(stage: Stage) -> None:
@@ -73,7 +73,7 @@ async def test_whoever_writes_opens_a_closed_or_archived_conversation_again(stag
     for fields in ({"status": "closed"}, {"archived": True}, {"status": "closed", "archived": True}):
         await change(stage, **fields)
         await hear(stage, said(stage, ANA), said(stage, ANA))
-        found = await talk(stage, ANA.phone or "")
+        found = await conversation_of(stage, ANA.phone or "")
         assert (found["status"], found["archived"]) == ("open", False)
     events = await told(stage, "chat_notification", "updated")
     assert [event["data"]["status"] for event in events] == ["open"] * 3
@@ -87,5 +87,5 @@ async def test_what_the_business_writes_reopens_nothing(stage: Stage) -> None:
     await change(stage, status="closed")
     await stage.accept(ANA.phone or "")
     await hear(stage, said(stage, ANA, from_me=True))
-    assert (await talk(stage, ANA.phone or ""))["status"] == "closed"
+    assert (await conversation_of(stage, ANA.phone or ""))["status"] == "closed"
     assert await told(stage, "chat_notification") == []

@@ -74,7 +74,7 @@ class _Look(msgspec.Struct):
         return self.channel_id, sorted(self.sought.whole), self.sought.begun
 
     async def take(self, blocks: Iterable[Any]) -> None:
-        """Adds what these blocks hold. Of a block the ids are read only if they are needed."""
+        """Add the matches of these blocks. The ids of a block are read only if they are needed."""
         held = []
         for row in blocks:
             if places := _common(row):
@@ -105,9 +105,9 @@ async def _walk(look: _Look) -> UUID | None:
 
 
 async def _ask_index(look: _Look, span: IdRange) -> UUID | None:
-    """Looks into the blocks that have all words."""
+    """Read the blocks that contain all words."""
     newest = await _newest_blocks(look, span, _LOOKS[-1])
-    # Each block that is named for one word holds at least one message: so many will do as are missing.
+    # Each block that is named for one word holds at least one message: as many blocks as messages are missing suffice.
     sure = 0 if look.sought.whole else min(look.missing, _LOOKS[0])
     for first, end in pairwise((0, *sorted({sure, *_LOOKS} - {0}))):
         if newest[first:end] and look.missing:
@@ -116,9 +116,9 @@ async def _ask_index(look: _Look, span: IdRange) -> UUID | None:
 
 
 async def _newest_blocks(look: _Look, span: IdRange, limit: int) -> list[UUID]:
-    """The ends of blocks that have all words, by the index of words alone: IS TRUE keeps the planner from any other.
+    """Return the ends of blocks that contain all words, by the index of words alone: IS TRUE excludes any other.
 
-    They are found in about the order they were written in, the oldest first. Sorting that way hardly costs anything;
+    They are found in about the order in which they were written, the oldest first. Sorting that way costs little;
     keeping the newest of thousands the other way costs most of a search.
     """
     found: list[UUID] = await look.conn.fetchval(
@@ -138,7 +138,7 @@ async def _newest_blocks(look: _Look, span: IdRange, limit: int) -> list[UUID]:
 
 
 async def _begin(look: _Look, last_id: UUID) -> UUID:
-    """The first message of a block."""
+    """Return the first message of a block."""
     first_id: UUID = await look.conn.fetchval(
         "SELECT first_id FROM search_blocks WHERE channel_id = $1 AND last_id = $2", look.channel_id, last_id
     )
@@ -146,7 +146,7 @@ async def _begin(look: _Look, last_id: UUID) -> UUID:
 
 
 async def _read_newest(look: _Look, span: IdRange, limit: int) -> Sequence[Any]:
-    """The newest blocks that cover a part of the span, with the places of the words, whether they have them or not."""
+    """Return the newest blocks that cover a part of the range, with the positions of the words in them, if any."""
     found: Sequence[Any] = await look.conn.fetch(
         f"""SELECT b.last_id, b.first_id, NULL::bytea AS ids, {_places(look.sought)} FROM (
                 SELECT last_id, first_id, places FROM search_blocks
@@ -164,7 +164,7 @@ async def _read_newest(look: _Look, span: IdRange, limit: int) -> Sequence[Any]:
 
 
 async def _look_into(look: _Look, keys: Sequence[UUID]) -> Sequence[Any]:
-    """The places of the words in each block, in the order of the keys; with the ids where they are needed for sure."""
+    """Return the positions of the words in each block, in the order of the keys; with the ids if they are needed."""
     sent = "NULL::bytea" if look.sought.whole else "array_send(b.ids)"
     found: Sequence[Any] = await look.conn.fetch(
         f"""SELECT wanted.id AS last_id, {sent} AS ids, {_places(look.sought)}
@@ -183,7 +183,7 @@ _UNPACKED = "CROSS JOIN LATERAL (SELECT b.places || '' AS text OFFSET 0) p"
 
 
 def _places(sought: SearchQuery) -> str:
-    """The lists of places of each whole word, and of all words that begin as the last one."""
+    """Return the lists of positions of each whole word, and of all words with the prefix."""
     line = r"split_part(split_part(text, E'\n' || ($2::text[])[{}] || ':', 2), E'\n', 1)"
     whole = ", ".join(line.format(place) for place in range(1, len(sought.whole) + 1))
     return rf"""ARRAY[{whole}]::text[] || ($2::text[])[:0] AS whole,
@@ -192,7 +192,7 @@ def _places(sought: SearchQuery) -> str:
 
 
 def _common(row: Any) -> list[int]:
-    """The places of a block that all lists name, the newest first."""
+    """Return the positions of a block that are in all lists, the newest first."""
     lists = [*row["whole"], ",".join(row["begun"])]
     if not all(lists):
         return []
@@ -200,7 +200,7 @@ def _common(row: Any) -> list[int]:
 
 
 async def _ids_of(look: _Look, blocks: Sequence[Any]) -> list[bytes]:
-    """The ids of each block: as they came with it, or else read now."""
+    """Return the ids of each block: as they came with it, or else read now."""
     sent = [block["ids"] for block in blocks]
     if None not in sent:
         return sent
@@ -216,16 +216,16 @@ async def _ids_of(look: _Look, blocks: Sequence[Any]) -> list[bytes]:
 
 
 def _id_at(sent: bytes, place: int) -> UUID:
-    """One id of an array as PostgreSQL sends it: a head of 20 bytes, then each id behind 4 bytes of its length."""
+    """Return one id of an array in binary form: a header of 20 bytes, then each id after its length in 4 bytes."""
     return UUID(bytes=sent[4 + 20 * place : 20 + 20 * place])
 
 
 def query_text(channel_id: UUID, sought: SearchQuery) -> str:
-    """The search in PostgreSQL's words; ours hold letters and digits only."""
+    """Return the search as PostgreSQL's query text; our words hold letters and digits only."""
     mark = channel_prefix(channel_id)
     return " & ".join([*(f"'{mark}{word}'" for word in sorted(sought.whole)), f"'{mark}{sought.begun}':*"])
 
 
 def channel_prefix(channel_id: UUID) -> str:
-    """What each word of a channel begins with in the index, which knows no other key."""
+    """Return the prefix of a channel's words in the index, which has no other key."""
     return channel_id.hex[-10:] + ":"
