@@ -14,11 +14,11 @@ from rich.console import Console
 
 from bench.accept import Tell, measure_accept
 from bench.channels import measure_channels
-from bench.findings import Findings, Machine
-from bench.folder import data_folder, file_system, fsync_seconds
+from bench.data_folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
 from bench.hostile import measure_hostile
 from bench.life import measure_life
+from bench.measurements import Findings, Machine
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
 from bench.start import measure_start

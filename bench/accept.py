@@ -7,7 +7,7 @@ import msgspec
 import psutil
 
 from bench import measure
-from bench.folder import data_folder, write_config
+from bench.data_folder import data_folder, write_config
 from bench.gateway import Cpu, Gateway, running_gateway
 from bench.load import FIRST, RECIPIENTS
 from bench.measure import Sample
@@ -51,8 +51,8 @@ class Floor(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterator[Floor]:
     """A floor server beside a gateway, on the same database."""
-    async with running("bench.floors", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
-        told = await child.hear()
+    async with running("bench.baseline_servers", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
+        told = await child.receive()
         yield Floor(told["port"], child.process, gateway.postmaster)
 
 

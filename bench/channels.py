@@ -4,7 +4,7 @@ import msgspec
 
 from bench import measure
 from bench.accept import Tell
-from bench.folder import data_folder, write_config
+from bench.data_folder import data_folder, write_config
 from bench.gateway import Gateway, running_gateway
 from bench.measure import Sample
 from bench.tenant import Tenant, add_channels, make_tenant

@@ -18,11 +18,11 @@ from pyreqwest.client import Client
 
 from bench import measure
 from bench.accept import Tell
-from bench.folder import write_config
+from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
+from bench.history_data import Past, fill_past
 from bench.load import FIRST, RECIPIENTS
 from bench.measure import Sample
-from bench.past import Past, fill_past
 from bench.processes import BenchFailed
 from bench.tenant import Tenant, make_tenant
 

@@ -16,9 +16,9 @@ from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError
 
 from bench.accept import Tell
-from bench.folder import write_config
+from bench.data_folder import write_config
+from bench.endpoints import Hooks
 from bench.gateway import Gateway, new_client, running_gateway
-from bench.hooks import Hooks
 from bench.hostile_inputs import (
     PHONE,
     Input,
@@ -70,7 +70,7 @@ async def measure_hostile(folder: Path, tell: Tell) -> HostileFindings:
         new_client() as client,
     ):
         tenant = await make_tenant(gateway, config)
-        port = (await receiver.hear())["port"]
+        port = (await receiver.receive())["port"]
         endpoint = await Hooks(gateway, client, tenant).make(f"http://127.0.0.1:{port}/", batch=100)
         attack = _Attack(gateway, tenant, client, folder / "gateway.log")
         quiet = await attack.run(Input("nothing (GET /healthz)", "GET", "/healthz"))

@@ -1,6 +1,6 @@
 """From an event to the first attempt to tell it, at half load: alone, and beside an endpoint that is dead.
 
-    teller ─► event, a delivery for each endpoint ─► gateway ─┬─► receiver: when did it come?
+    writer ─► event, a delivery for each endpoint ─► gateway ─┬─► receiver: when did it come?
                                                               └─► refused, or never answered; 100,000 wait already
 
 The time runs from the one in the event's id, which is taken before the event's commit begins, to the arrival of its
@@ -15,9 +15,9 @@ import msgspec
 
 from bench import measure
 from bench.accept import Tell
-from bench.folder import data_folder, write_config
+from bench.data_folder import data_folder, write_config
+from bench.endpoints import Hooks, check_delivered, tell_all
 from bench.gateway import Gateway, free_port, new_client, running_gateway
-from bench.hooks import Hooks, check_delivered, tell_all
 from bench.load import quantile
 from bench.measure import Sample
 from bench.processes import BenchFailed, Child, running
@@ -31,7 +31,7 @@ _ROUNDS = (ALONE, REFUSED, SILENT, SILENT, REFUSED, ALONE)
 
 
 class Lag(msgspec.Struct, frozen=True):
-    """From event to first attempt, in seconds; and what the teller got done."""
+    """From event to first attempt, in seconds; and what the writer got done."""
 
     name: str
     told: Sample
@@ -45,7 +45,7 @@ async def measure_lags(load: float, seconds: float, tell: Tell) -> list[Lag]:
     async with AsyncExitStack() as stack:
         receiver = await stack.enter_async_context(running("bench.receiver", "--lag"))
         silent = await stack.enter_async_context(running("bench.receiver", "--silent"))
-        url, unanswered = [f"http://127.0.0.1:{(await child.hear())['port']}/" for child in (receiver, silent)]
+        url, unanswered = [f"http://127.0.0.1:{(await child.receive())['port']}/" for child in (receiver, silent)]
         dead = {REFUSED: f"http://127.0.0.1:{free_port()}/", SILENT: unanswered}
         tell(f"webhooks: {WAITING:,} events for dead endpoints")
         async with _prepared(url, dead) as (gateway, tenant, hooks, endpoints):
@@ -100,11 +100,11 @@ class Stage:
         self._told.setdefault(name, []).append(told)
 
     async def told_at(self, load: float, seconds: float) -> tuple[Sample, list[float]]:
-        """Lets the teller write at a rate; returns what it did, and how late each of its events came."""
+        """Lets the writer write at a rate; returns what it did, and how late each of its events came."""
         wished = ["--dsn", self._gateway.dsn, "--channel", str(self._tenant.channel_id)]
         wished += ["--rate", str(load), "--seconds", str(seconds)]
-        async with running("bench.teller", *wished) as teller:
-            driving = asyncio.create_task(measure.sample(teller, self._gateway.cpu, seconds))
+        async with running("bench.event_writer", *wished) as writer:
+            driving = asyncio.create_task(measure.sample(writer, self._gateway.cpu, seconds))
             lags: list[float] = []
             while not driving.done() or len(lags) < driving.result().count:
                 lags += [lag / 1000 for lag in await self._heard(driving)]
@@ -113,7 +113,7 @@ class Stage:
     async def _heard(self, driving: "asyncio.Task[Sample]") -> list[int]:
         """What the receiver says next; when all was told, all of it has to come."""
         try:
-            lags: list[int] = (await self._receiver.hear(20.0))["lags"]
+            lags: list[int] = (await self._receiver.receive(20.0))["lags"]
         except BenchFailed:
             if driving.done():
                 raise BenchFailed("Webhooks stopped coming before all had come.") from None

@@ -15,8 +15,8 @@ import msgspec
 
 from bench import measure
 from bench.accept import Tell, floor
-from bench.floors import CALLBACK
-from bench.folder import write_config
+from bench.baseline_servers import CALLBACK
+from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
 from bench.measure import Sample
 from bench.memory import MIB, MemoryFindings, Peak
@@ -85,7 +85,7 @@ async def measure_life(
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
         sandbox_url = (await sandbox.hear_text()).split()[-1]
         receiver = await stack.enter_async_context(running("bench.receiver"))
-        port = (await receiver.hear())["port"]
+        port = (await receiver.receive())["port"]
         config = write_config(folder, sandbox_url)
         tell("life: starting a gateway, a sandbox and a receiver")
         gateway = await stack.enter_async_context(running_gateway(folder, config))
@@ -148,7 +148,7 @@ async def _told(receiver: Child, expected: int) -> tuple[int, float]:
     count, last = 0, 0.0
     while count < expected:
         try:
-            heard = await receiver.hear(_QUIET if count > expected * 0.7 else 60)
+            heard = await receiver.receive(_QUIET if count > expected * 0.7 else 60)
         except BenchFailed:
             if count > expected * 0.7:
                 break

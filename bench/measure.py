@@ -46,9 +46,9 @@ def merge(samples: Sequence[Sample]) -> Sample:
 
 async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sample:
     """Follows a driver from its begin to its end."""
-    await driver.hear()
+    await driver.receive()
     before = cpu()
-    found = await driver.hear(seconds + 60)
+    found = await driver.receive(seconds + 60)
     used = cpu() - before
     if found.get("failures"):
         raise BenchFailed(f"{found['failures']} requests failed, the first with:\n{found['first_failure']}")
@@ -73,8 +73,8 @@ async def load(port: int, cpu: Callable[[], Cpu], *, seconds: float, **options: 
 
 
 async def loop(kind: str, cpu: Callable[[], Cpu], seconds: float, **options: object) -> Sample:
-    """Runs one of the bare loops for a while; options are those of `bench.bare`."""
-    async with running("bench.bare", *_arguments({"kind": kind, "seconds": seconds, **options})) as driver:
+    """Runs one of the bare loops for a while; options are those of `bench.baseline_parts`."""
+    async with running("bench.baseline_parts", *_arguments({"kind": kind, "seconds": seconds, **options})) as driver:
         return await sample(driver, cpu, seconds)
 
 

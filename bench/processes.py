@@ -34,7 +34,7 @@ class Child:
         self.name = name
         self.process = psutil.Process(process.pid)
 
-    async def hear(self, seconds: float = _PATIENCE) -> dict[str, Any]:
+    async def receive(self, seconds: float = _PATIENCE) -> dict[str, Any]:
         """The next line that the program says."""
         line = await self.hear_text(seconds)
         found: dict[str, Any] = msgspec.json.decode(line)

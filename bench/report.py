@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench.findings import Findings, aims
+from bench.measurements import Findings, aims
 from bench.tables import Cell, sections
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from bench.accept import Tell
-from bench.folder import write_config
+from bench.data_folder import write_config
 from bench.gateway import running_gateway
 
 

@@ -6,11 +6,11 @@ import msgspec
 
 from bench.accept import AcceptFindings, AcceptRow
 from bench.channels import CONNECTIONS, ChannelsFindings
-from bench.findings import Aim, Findings, aims
 from bench.history import HistoryFindings
 from bench.hostile import HostileFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
+from bench.measurements import Aim, Findings, aims
 from bench.memory import MemoryFindings
 from bench.start import StartFindings
 from bench.throughput import Held, ThroughputFindings

@@ -18,7 +18,7 @@ from pyreqwest.client import Client
 
 from bench import measure
 from bench.accept import Tell
-from bench.folder import write_config
+from bench.data_folder import write_config
 from bench.gateway import Cpu, Gateway, new_client, running_gateway
 from bench.processes import BenchFailed, Child, cpu_of, running
 from bench.tenant import NUMBER, Tenant, limit_tenant, make_tenant

@@ -2,7 +2,7 @@
 
     events beforehand ─► gateway ─► receiver        nothing else happens meanwhile: delivering alone
 
-Events are written by `bench.teller`, so no message is accepted, sent or received. What the gateway and PostgreSQL take
+`bench.event_writer` writes the events: no message is accepted, sent or received. What the gateway and PostgreSQL take
 for a delivery is then all in the figure: reading it, signing, the POST, and the record of the attempt. For how soon
 after the event, see `bench/lag.py`. The floor is the gateway's HTTP client alone, which posts an event with the headers
 of a webhook to the same receiver, as many at once as the gateway has under way.
@@ -14,9 +14,9 @@ import msgspec
 
 from bench import measure
 from bench.accept import Tell
-from bench.folder import data_folder, write_config
+from bench.data_folder import data_folder, write_config
+from bench.endpoints import Hooks, check_delivered, tell_all
 from bench.gateway import Cpu, Gateway, new_client, running_gateway
-from bench.hooks import Hooks, check_delivered, tell_all
 from bench.lag import Lag, measure_lags
 from bench.measure import Sample
 from bench.processes import Child, running
@@ -67,9 +67,9 @@ async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
 async def _floor(seconds: float, tell: Tell) -> Sample:
     tell("webhooks: floor, the HTTP client alone")
     async with running("bench.receiver") as receiver:
-        port = (await receiver.hear())["port"]
+        port = (await receiver.receive())["port"]
         wished = ["--kind", "hooks", "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
-        async with running("bench.bare", *wished) as driver:
+        async with running("bench.baseline_parts", *wished) as driver:
             return await measure.sample(driver, lambda: Cpu(0.0, 0.0), seconds)
 
 
@@ -78,7 +78,7 @@ async def _deliver(events: int, batch: int, tell: Tell) -> Delivered:
     tell(f"webhooks: {events:,} events, {batch} in a POST")
     with data_folder() as folder:
         async with running("bench.receiver") as receiver, new_client() as client:
-            url = f"http://127.0.0.1:{(await receiver.hear())['port']}/hook"
+            url = f"http://127.0.0.1:{(await receiver.receive())['port']}/hook"
             config = write_config(folder)
             async with running_gateway(folder, config, role="api") as gateway:
                 tenant = await make_tenant(gateway, config)
@@ -106,6 +106,6 @@ async def _work_off(gateway: Gateway, receiver: Child, events: int) -> Delivered
 
 
 async def _until(receiver: Child, events: int) -> dict[str, Any]:
-    while (heard := await receiver.hear(60))["events"] < events:
+    while (heard := await receiver.receive(60))["events"] < events:
         pass
     return heard

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.builders import act, create, fetch, pages, remove
-from gatepost_client.records import Attempt
-from gatepost_client.types import NewWebhook, Webhook, WebhookTest, WebhookVerification
+from gatepost_client.types import Attempt, NewWebhook, Webhook, WebhookTest, WebhookVerification
 from gatepost_client.wire import Call, Listing, changed, given
 
 

@@ -5,7 +5,7 @@
     posts    POSTs by the gateway's HTTP client
     hooks    the same with an event and the headers of a webhook, always as many under way
 
-Runs in a process of its own: `python -m bench.bare`.
+Runs in a process of its own: `python -m bench.baseline_parts`.
 """
 
 import argparse
@@ -20,9 +20,9 @@ from uuid import UUID
 import uvloop
 from pyreqwest.client import ClientBuilder
 
+from bench.event_writer import sample_body
 from bench.load import FIRST, RECIPIENTS
 from bench.processes import end_with_parent, say
-from bench.teller import sample_body
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import SendRequest, check_send

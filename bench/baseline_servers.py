@@ -4,7 +4,7 @@
     batch    the same, and a group commit of one plain row per request    (no features)
 
 Each on a plain ASGI handler, as the gateway's hot routes are, or on Litestar, as its other routes are.
-Runs in a process of its own: `python -m bench.floors`.
+Runs in a process of its own: `python -m bench.baseline_servers`.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     batch of events ─► the gateway's own commit (event, deliveries, head) ─► a ring, as another node would ring
 
 So events come at any rate that is wished for, and neither sending nor receiving is in the figures. Runs in a process of
-its own, `python -m bench.teller`: so many events as fast as they go, or at a rate for so many seconds.
+its own, `python -m bench.event_writer`: so many events as fast as they go, or at a rate for so many seconds.
 """
 
 import argparse

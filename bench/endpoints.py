@@ -23,7 +23,7 @@ class Hooks:
         self._headers = {"authorization": f"Bearer {tenant.key}", "content-type": "application/json"}
 
     async def make(self, url: str, batch: int = 1) -> str:
-        """A new endpoint for the events that the teller writes; returns its id."""
+        """A new endpoint for the events that the writer writes; returns its id."""
         wishes: dict[str, Any] = {"url": url, "events": {type_: type_ == MESSAGE for type_ in TYPES}}
         if batch > 1:
             wishes["batch"] = {"most": batch}
@@ -45,8 +45,8 @@ class Hooks:
 async def tell_all(gateway: Gateway, tenant: Tenant, events: int) -> None:
     """Writes so many events to the channel."""
     wished = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id), "--events", str(events)]
-    async with running("bench.teller", *wished) as teller:
-        await measure.sample(teller, gateway.cpu, 300)
+    async with running("bench.event_writer", *wished) as writer:
+        await measure.sample(writer, gateway.cpu, 300)
 
 
 async def check_delivered(gateway: Gateway, tenant: Tenant, url: str) -> None:
