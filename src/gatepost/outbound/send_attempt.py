@@ -178,7 +178,7 @@ class SendAttempt:
     ) -> None:
         """Commits the final result, and removes the message from the queue."""
         alias = end.wa_id if end.wa_id != message.phone else None
-        told = {"held": True} if end.held else None
+        details = {"held": True} if end.held else None
         result = SendResult(
             message.id,
             message.attempt,
@@ -187,7 +187,7 @@ class SendAttempt:
             end.error,
             send_at=message.send_at,
             alias=alias,
-            told=told,
+            told=details,
             unopened=unopened,
             waits=waits,
         )
