@@ -30,7 +30,7 @@ _HEAD = """<!doctype html>
 <header>
   <h1>Gatepost: the events</h1>
   <p>Every change on a channel becomes an event: the same in webhooks, in the feed, in the stream and in the log. Each
-  type has a JSON Schema. What may be left out says so; everything else is always there, and nothing comes besides.</p>
+  type has a JSON Schema. Optional fields are marked; all other fields are always present.</p>
   <p><a href="/docs">The API</a></p>
 </header>
 <div id="columns">
@@ -88,7 +88,7 @@ def _part(type_: str, name: str, part: Schema) -> str:
     required = set(part["required"])
     rows = "".join(
         f"<tr><td><code>{escape(field)}</code></td><td>{_kind(type_, value)}</td>"
-        f"<td>{'' if field in required else 'may be left out. '}{_words(value.get('description', ''))}</td></tr>"
+        f"<td>{'' if field in required else 'optional. '}{_words(value.get('description', ''))}</td></tr>"
         for field, value in part["properties"].items()
     )
     head = "<thead><tr><th>field</th><th>is</th><th></th></tr></thead>"
