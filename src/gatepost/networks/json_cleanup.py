@@ -1,4 +1,4 @@
-"""Mending JSON from strangers: text that PostgreSQL cannot keep is replaced, once, on the bytes."""
+"""Cleaning JSON from the network: text that PostgreSQL cannot store is replaced, once, in the bytes."""
 
 import re
 
@@ -8,13 +8,13 @@ _ESCAPE = re.compile(_PAIR + rb"|(?P<bad>\\u0000|\\u[dD][89a-fA-F]" + _HEX + rb"
 
 
 def clean_json(body: bytes) -> bytes:
-    """The same JSON, with every piece of text that nobody could keep replaced by the sign for that."""
+    """Return the JSON with invalid text (NUL, lone surrogates, broken UTF-8) replaced by U+FFFD."""
     if not body.isascii():
         body = body.decode("utf-8", "replace").encode()
     if b"\\" in body and (b"\\u0000" in body or b"\\ud" in body or b"\\uD" in body):
-        body = _ESCAPE.sub(_mend_escape, body)
+        body = _ESCAPE.sub(_replace_escape, body)
     return body
 
 
-def _mend_escape(found: re.Match[bytes]) -> bytes:
+def _replace_escape(found: re.Match[bytes]) -> bytes:
     return rb"\ufffd" if found["bad"] else found[0]

@@ -1,4 +1,4 @@
-"""The sandbox's clock as a gateway in a test set-up follows it: a request that waits for the next change.
+"""Follows the clock of a sandbox in tests: a request waits for its next change.
 
 GET /control/clock/follow?seen=… ─► now, speed, frozen ─► set ─► the same again
 """

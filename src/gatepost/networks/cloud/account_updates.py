@@ -1,8 +1,8 @@
-"""What the network says about templates, the number and its account.
+"""Updates of templates, the number and its account.
 
 field of the callback ─► reader(field, value) ─► updates
 
-Whom it concerns is told apart in `callback.py`; here every value is taken to be ours.
+`callback.py` selects the values of this number and account.
 """
 
 import re
@@ -29,14 +29,14 @@ _TIMES = {None: 1, "K": 1000, "M": 1_000_000}
 _WORD_MOST = 128
 _BANNED = {"DISABLE": True, "REINSTATE": False}
 _STATUS_AFTER = {"FLAGGED": "FLAGGED", "UNFLAGGED": "CONNECTED"}
-# What these events leave a template as. Of an unarchived one nobody says it: it must be read anew.
+# The status of a template after an event. None: it must be read again.
 _TEMPLATE_STATUS = {"REINSTATED": "APPROVED", "UNARCHIVED": None}
 
 Value = dict[str, Any]
 
 
 def tier(value: Any) -> int | None:
-    """Conversations in 24 hours, from any of the ways to write it; 0 is no limit."""
+    """Return the limit of conversations in 24 hours from any of its forms; 0 is unlimited."""
     if value == -1 or value in ("-1", "TIER_UNLIMITED"):
         return 0
     if isinstance(value, int) and not isinstance(value, bool):
@@ -46,7 +46,7 @@ def tier(value: Any) -> int | None:
 
 
 def parse_errors(value: Value) -> list[Update]:
-    """Troubles of the number or its account that belong to no message."""
+    """Parse errors of the number or its account that belong to no message."""
     found = [parse_error([error]) for error in as_list(value.get("errors"))]
     return [
         NumberUpdate(
@@ -79,7 +79,7 @@ def _template_status(field: str, value: Value) -> list[Update]:
 
 
 def _reason(value: Value) -> str | None:
-    """Why, in the network's words: of a rejection, or the kind of a pause."""
+    """Return the network's reason of a rejection or a pause."""
     rejection, other = as_dict(value.get("rejection_info")), as_dict(value.get("other_info"))
     reason = _word(value.get("reason"))
     told = [
@@ -97,7 +97,7 @@ def _template_quality(field: str, value: Value) -> list[Update]:
 
 
 def _template_category(field: str, value: Value) -> list[Update]:
-    """In both forms `new_category` is what holds now; a change to come is told beside it."""
+    """`new_category` is the current category; an announced change is reported as well."""
     changed: list[Update] = [_template(value, category=_word(value.get("new_category")))]
     coming = [NumberUpdate(field, details=limit_depth(value))] if value.get("correct_category") else []
     return changed + coming
@@ -137,12 +137,12 @@ def _account(field: str, value: Value) -> list[Update]:
 
 
 def _told(field: str, value: Value) -> list[Update]:
-    """What has no consequence here, and is passed on for people to see."""
+    """Return an update without effect here, for users to see."""
     return [NumberUpdate(_word(value.get("event")) or field, details=_details(field, value))]
 
 
 def _preferences(field: str, value: Value) -> list[Update]:
-    """Which kinds of messages people wish to get, or no longer."""
+    """Parse which kinds of messages people have opted in to or out of."""
     found = [_preference(as_dict(one)) for one in as_list(value.get("user_preferences"))]
     wishes = [one for one in found if one["person"] and "value" in one]
     return [NumberUpdate(field, details={"preferences": wishes})] if wishes else []
@@ -167,7 +167,7 @@ def _word(value: Any) -> str | None:
 
 
 Reader = Callable[[str, Value], list[Update]]
-# Whom a field concerns: the whole account; one number, by its written form; one number, by the id in `metadata`.
+# The scope of a field: the whole account; one number, by its phone number; one number, by the id in `metadata`.
 OF_ACCOUNT: dict[str, Reader] = {
     "message_template_status_update": _template_status,
     "message_template_quality_update": _template_quality,

@@ -23,7 +23,7 @@ _PAGES_MOST = 100
 
 
 class CloudTemplate(msgspec.Struct, frozen=True):
-    """A template as the network has it. Its components are the network's own."""
+    """A template on the network, with components in the network's form."""
 
     network_id: str
     name: str
@@ -37,7 +37,7 @@ class CloudTemplate(msgspec.Struct, frozen=True):
 
 
 class NumberState(msgspec.Struct, frozen=True):
-    """How a number stands at the network. What it does not say is None."""
+    """The state of a number on the network; None is unknown."""
 
     phone: str
     verified_name: str | None
@@ -50,13 +50,13 @@ class NumberState(msgspec.Struct, frozen=True):
     details: dict[str, Any]
 
     def news(self) -> NumberUpdate:
-        """The same as an update, for whoever takes those."""
+        """Return the state as an update."""
         banned = self.status == "BANNED" if self.status else None
         return NumberUpdate("number_read", self.throughput, self.tier, self.quality, self.status, banned, self.details)
 
 
 class CloudAccount:
-    """The management side of one number and of the business account that it belongs to."""
+    """The management API of one number and its business account."""
 
     def __init__(
         self, client: Client, base_url: str, version: str, phone_number_id: str, waba_id: str, token: str
@@ -68,7 +68,7 @@ class CloudAccount:
     # -- templates ----------------------------------------------------------------------------------------------------
 
     async def list_templates(self, name: str | None = None) -> list[CloudTemplate]:
-        """Every template of the account, page by page; or those of one name."""
+        """Return all templates of the account, or those with one name."""
         query = {"fields": _TEMPLATE_FIELDS, "limit": _PAGE} | ({"name": name} if name else {})
         found: list[CloudTemplate] = []
         for _ in range(_PAGES_MOST):
@@ -81,7 +81,7 @@ class CloudAccount:
         return found
 
     async def get_template(self, network_id: str) -> CloudTemplate:
-        """One template."""
+        """Return one template."""
         return parse_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
 
     async def create_template(
@@ -94,7 +94,7 @@ class CloudAccount:
         named: bool = False,
         ttl: int | None = None,
     ) -> CloudTemplate:
-        """Hands in a new template; its status says whether it waits for review."""
+        """Submit a new template; its status says whether it is in review."""
         body: dict[str, Any] = {"name": name, "language": language, "category": category}
         body |= {"parameter_format": "named" if named else "positional", "components": components}
         if ttl is not None:
@@ -112,35 +112,35 @@ class CloudAccount:
         components: list[dict[str, Any]] | None = None,
         ttl: int | None = None,
     ) -> None:
-        """Changes a template; components are replaced whole."""
+        """Change a template; components are replaced as a whole."""
         changes = {"category": category, "components": components, "message_send_ttl_seconds": ttl}
         await self._graph.post(network_id, body={key: value for key, value in changes.items() if value is not None})
 
     async def delete_template(self, name: str, network_id: str | None = None) -> None:
-        """Deletes a template in one language, or without its id in all of them."""
+        """Delete a template in one language, or without an id in all languages."""
         query = {"name": name} | ({"hsm_id": network_id} if network_id else {})
         await self._graph.delete(self._waba, "message_templates", query=query)
 
     # -- the number ---------------------------------------------------------------------------------------------------
 
     async def read_number(self) -> NumberState:
-        """How the number stands."""
+        """Return the state of the number."""
         return parse_number(await self._graph.get(self._number, query={"fields": _NUMBER_FIELDS}))
 
     async def read_profile(self) -> dict[str, Any]:
-        """The business profile that people see."""
+        """Return the public business profile."""
         answer = await self._graph.get(self._number, "whatsapp_business_profile", query={"fields": _PROFILE_FIELDS})
         found = as_dict(next(iter(as_list(answer.get("data"))), None))
         return {key: value for key, value in found.items() if key != "messaging_product"}
 
     async def update_profile(self, changes: Mapping[str, Any]) -> None:
-        """Changes what people see of the business; what is not named stays."""
+        """Change fields of the business profile."""
         body = {"messaging_product": "whatsapp"} | dict(changes)
         await self._graph.post(self._number, "whatsapp_business_profile", body=body)
 
 
 def parse_template(found: Mapping[str, Any]) -> CloudTemplate:
-    """A template from the network's own form."""
+    """Parse a template of the network."""
     network_id, name = as_id(found.get("id")), as_str(found.get("name"), 512)
     if network_id is None or name is None:
         raise CallFailed(NetworkError(0, "The network answered with a template without id or name"), retry=False)
@@ -159,7 +159,7 @@ def parse_template(found: Mapping[str, Any]) -> CloudTemplate:
 
 
 def parse_number(found: Mapping[str, Any]) -> NumberState:
-    """A number's state from the network's own form."""
+    """Parse the state of a number."""
     return NumberState(
         phone=digits(found.get("display_phone_number")),
         verified_name=as_str(found.get("verified_name"), 512),
@@ -174,5 +174,5 @@ def parse_number(found: Mapping[str, Any]) -> NumberState:
 
 
 def _next_page(paging: Mapping[str, Any]) -> str | None:
-    """The cursor of the next page, if there is one."""
+    """Return the cursor of the next page, or None."""
     return as_str(as_dict(paging.get("cursors")).get("after"), 4096) if paging.get("next") else None

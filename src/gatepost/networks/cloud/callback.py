@@ -1,10 +1,10 @@
-"""What the Cloud API posts to us: checking its signature, and reading its updates one by one.
+"""The callbacks of the Cloud API: their signature and their updates.
 
-    body ─► entry (an account) ─► change (a field) ─► statuses ─► Status
-                                                    ─► messages, message_echoes ─► Incoming, ContactNews
-                                                    ─► errors, other fields ─► TemplateNews, NumberNews
+    body ─► entry (an account) ─► change (a field) ─► statuses ─► StatusUpdate
+                                                    ─► messages, message_echoes ─► Incoming, ContactUpdate
+                                                    ─► errors, other fields ─► TemplateUpdate, NumberUpdate
 
-Each update is read on its own, so that one that makes no sense does not spoil its batch.
+Each update is parsed separately, so that an invalid one does not affect the others.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowEr
 
 
 class BadCallback(Exception):
-    """The body is not a callback at all."""
+    """The body is not a callback."""
 
 
 _NONE = msgspec.Raw(b"[]")
@@ -82,12 +82,12 @@ _decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def signature_possible(header: str | None) -> bool:
-    """Whether `X-Hub-Signature-256` has the form of a signature: to be known before a body is read."""
+    """Return whether `X-Hub-Signature-256` has the form of a signature. It is checked before the body is read."""
     return header is not None and _SIGNATURE.fullmatch(header) is not None
 
 
 def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
-    """Whether `X-Hub-Signature-256` is the HMAC of these very bytes."""
+    """Return whether `X-Hub-Signature-256` is the HMAC of the body."""
     if header is None or not signature_possible(header):
         return False
     wanted = hmac.digest(app_secret.encode(), body, hashlib.sha256).hex()
@@ -95,16 +95,16 @@ def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
 
 
 def token_ok(verify_token: str, given: str | None) -> bool:
-    """Whether the handshake's token is the channel's."""
+    """Return whether the token of the handshake is the channel's."""
     return hmac.compare_digest(verify_token.encode(), (given or "").encode("utf-8", "replace"))
 
 
 def parse_updates(
     body: bytes, phone_number_id: str, waba_id: str | None = None, phone: str | None = None
 ) -> tuple[list[Update], int]:
-    """The updates that concern this number or its account, and how many could not be read.
+    """Return the updates of this number or its account, and how many could not be parsed.
 
-    Without `waba_id` news of any account is taken to be ours; without `phone` so is news of any number.
+    Without `waba_id`, updates of any account are returned; without `phone`, those of any number.
     """
     if not parts_within(body, PARTS_MAX, _DEPTH):
         raise BadCallback(f"it has more than {PARTS_MAX:,} entries and updates")
@@ -116,7 +116,7 @@ def parse_updates(
 
 
 class _Reading:
-    """Whose updates are looked for, and what was found so far."""
+    """The number whose updates are parsed, and the updates so far."""
 
     def __init__(self, phone_number_id: str, waba_id: str | None, phone: str | None) -> None:
         self.phone_number_id = phone_number_id
@@ -126,7 +126,7 @@ class _Reading:
         self.unread = 0
 
     def attempt(self, read: Callable[..., Iterable[Update]], *args: Any) -> None:
-        """Takes what can be read; counts what cannot."""
+        """Add the updates that can be parsed; count those that cannot."""
         try:
             self.updates.extend(read(*args))
         except _UNREADABLE:
@@ -151,7 +151,7 @@ def _decode(reading: _Reading, body: bytes) -> list[_Entry]:
 
 
 def _salvaged(reading: _Reading, raw: msgspec.Raw) -> _Entry:
-    """An entry of which some changes may make no sense."""
+    """Return the valid changes of an entry."""
     entry = _Entry()
     try:
         odd = _decode_odd_entry(raw)
@@ -180,7 +180,7 @@ def _read_change(reading: _Reading, waba_id: str, change: _Change) -> Iterable[U
 
 
 def _salvaged_value(reading: _Reading, parts: dict[str, msgspec.Raw]) -> _Value:
-    """A value of which some lists may be none."""
+    """Return the valid lists of a value."""
     value = _Value()
     for name in ("metadata", "messages", "statuses", "message_echoes"):
         alone = {name: parts[name]} if name in parts else {}
@@ -212,7 +212,7 @@ def _read_value(reading: _Reading, value: _Value) -> None:
 
 
 def _contacts(raw: msgspec.Raw) -> CallbackContacts:
-    """The people introduced; names are not worth losing a message for."""
+    """Return the contacts; an invalid list must not cost a message."""
     try:
         return CallbackContacts(parse(bytes(raw)))
     except _UNREADABLE:

@@ -1,4 +1,4 @@
-"""Who wrote: the several names that the network gives to one person."""
+"""The contacts of a callback: the numbers, ids and names of people."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _NAME_MOST = 256
 
 
 class CallbackContacts:
-    """The people that a callback introduces, by their phone number and by their user id."""
+    """The contacts of a callback, by phone number and by user id."""
 
     def __init__(self, found: Any) -> None:
         self._all = [contact for contact in as_list(found) if isinstance(contact, dict)]
@@ -17,7 +17,7 @@ class CallbackContacts:
         self._by_user = {contact["user_id"]: contact for contact in self._all if as_str(contact.get("user_id"))}
 
     def person(self, wa_id: Any, user_id: Any) -> Person:
-        """Somebody with all that is known of them. One without number and id can only be the sole one introduced."""
+        """Return a person with all known names. Without number and id, it is the only contact of the callback."""
         number, user = as_phone(wa_id), as_id(user_id) if isinstance(user_id, str) else None
         contact = self._by_phone.get(number or "") or self._by_user.get(user or "") or {}
         if not (number or user or wa_id) and len(self._all) == 1:
@@ -26,7 +26,7 @@ class CallbackContacts:
 
 
 def known(contact: dict[str, Any], number: str | None, user: str | None) -> Person:
-    """A person with at least one name to find them by."""
+    """Return a person with a phone number or user id."""
     told = contact.get("user_id")
     profile = as_dict(contact.get("profile"))
     person = Person(
@@ -36,5 +36,5 @@ def known(contact: dict[str, Any], number: str | None, user: str | None) -> Pers
         username=as_str(profile.get("username"), _NAME_MOST),
     )
     if not (person.phone or person.user_id):
-        raise ValueError("nobody that could be found again")
+        raise ValueError("a person must have a phone number or a user id")
     return person

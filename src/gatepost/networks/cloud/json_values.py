@@ -1,9 +1,9 @@
-"""Reading what a stranger wrote: each value is taken only if it is what it should be, and can be kept by PostgreSQL.
+"""Values of JSON from the network: each is used only if it has the right type and PostgreSQL can store it.
 
-    bytes ─► mended (no NUL, no half surrogate pairs, no broken UTF-8) ─► values
-    nested too deep to be read ─► flattened (what lies too deep becomes null)
+    bytes ─► cleaned (no NUL, no half surrogate pairs, no broken UTF-8) ─► values
+    nested too deep to be read ─► flattened (values nested too deep become null)
 
-Mending happens once, on the bytes, so that nothing behind it has to think of it.
+Cleaning happens once, on the bytes.
 """
 
 import base64
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-DEEP = 64  # how far what is kept may nest
+DEEP = 64  # the depth to which values are kept
 _ID_MOST = 256
 _WHOLE = 2**63
 _NESTING = (dict, list)
@@ -24,7 +24,7 @@ _BRACKETS = re.compile(rb'(?:[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+")?+)*?(?:
 
 
 def flatten(body: bytes) -> bytes:
-    """The same JSON, with null for every list or object that lies deeper than anything sensible."""
+    """Return the JSON with null for every list or object below the maximum depth."""
     kept_, start, depth, at = bytearray(), 0, 0, 0
     while mark := _BRACKETS.match(body, at):
         at, opened, closed = mark.end(), mark.end(1) - mark.start(1), mark.end(2) - mark.start(2)
@@ -37,12 +37,12 @@ def flatten(body: bytes) -> bytes:
 
 
 def parse(raw: bytes | str) -> Any:
-    """Any JSON as plain values. A number too large to be one is kept as the text that it came as."""
+    """Parse JSON. A number out of range is kept as text."""
     return json.loads(raw, parse_float=_float, parse_int=_int)
 
 
 def parse_exactly(raw: bytes | str) -> Any:
-    """Any JSON, with numbers as the text that they came as: prices stay what they are."""
+    """Parse JSON with numbers as text, so that prices stay exact."""
     return json.loads(raw, parse_float=str, parse_int=str)
 
 
@@ -59,7 +59,7 @@ def _int(text: str) -> int | str:
 
 
 def limit_depth(value: Any, deep: int = DEEP) -> Any:
-    """A value as it came, as far as it nests sensibly."""
+    """Return a value down to the maximum depth."""
     if isinstance(value, dict):
         return (
             {key: limit_depth(v, deep - 1) if type(v) in _NESTING else v for key, v in value.items()} if deep else None
@@ -73,22 +73,22 @@ def limit_depth(value: Any, deep: int = DEEP) -> Any:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object; an empty one where there is none."""
+    """Return an object; an empty one if the value is not one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list; an empty one where there is none."""
+    """Return a list; an empty one if the value is not one."""
     return value if isinstance(value, list) else []
 
 
 def as_str(value: Any, most: int = 65_536) -> str | None:
-    """Text that says something, cut where it is too long."""
+    """Return a string that is not empty, cut to the maximum length."""
     return value[:most] if isinstance(value, str) and value else None
 
 
 def as_id(value: Any, most: int = _ID_MOST) -> str | None:
-    """An id of the network: text, or a number where it writes one. Never cut, since half an id is another one."""
+    """Return an id of the network, which may be a number. It is never cut: half an id is another id."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     return value if isinstance(value, str) and 0 < len(value) <= most else None
@@ -101,12 +101,12 @@ def as_phone(value: Any) -> str | None:
 
 
 def digits(value: Any) -> str:
-    """The digits of a number that was written to be read."""
+    """Return the digits of a formatted number."""
     return "".join(c for c in value if c.isascii() and c.isdigit()) if isinstance(value, str) else ""
 
 
 def as_number(value: Any) -> float | int | None:
-    """A number, also where it was written as text."""
+    """Return a number, also if it is written as text."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -117,7 +117,7 @@ def as_number(value: Any) -> float | int | None:
 
 
 def as_decimal(value: Any) -> str | None:
-    """A decimal of sensible size as the text that it came as; written out where it came with an exponent."""
+    """Return a decimal of limited size as text, without an exponent."""
     try:
         found = Decimal(value) if isinstance(value, str) and len(value) <= 32 else None
     except InvalidOperation:
@@ -128,7 +128,7 @@ def as_decimal(value: Any) -> str | None:
 
 
 def hex_digest(value: Any) -> str | None:
-    """A SHA-256 in hex, which some callbacks write in base64."""
+    """Return a SHA-256 in hex; some callbacks have it in base64."""
     if not isinstance(value, str) or len(value) > 64:
         return None
     if re.fullmatch("[0-9a-fA-F]{64}", value):
@@ -144,14 +144,14 @@ def hex_digest(value: Any) -> str | None:
 
 
 def require_id(value: Any) -> str:
-    """An id that must be there."""
+    """Return a required id."""
     if not isinstance(value, str) or not 0 < len(value) <= _ID_MOST:
         raise ValueError("an id is missing")
     return value
 
 
 def as_time(value: Any) -> datetime:
-    """Seconds since 1970, as text or number."""
+    """Return a time from seconds since 1970, given as text or number."""
     seconds = int(str(value)[:20])
     if not 0 <= seconds < 2**35:
         raise ValueError("not a time")
@@ -159,5 +159,5 @@ def as_time(value: Any) -> datetime:
 
 
 def without_none(**values: Any) -> dict[str, Any]:
-    """What is there, without what is not."""
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}

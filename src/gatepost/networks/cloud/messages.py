@@ -1,4 +1,4 @@
-"""Messages from people, echoes of what the business wrote on its own phone, and news of people's names."""
+"""Messages from people, echoes of messages sent from the business's phone, and changes of people's names."""
 
 from datetime import datetime
 from typing import Any
@@ -10,13 +10,13 @@ from gatepost.networks.cloud.callback_contacts import CallbackContacts
 from gatepost.networks.cloud.incoming_content import IncomingContent, parse_content
 from gatepost.networks.cloud.json_values import as_dict, as_id, as_time, limit_depth, parse, require_id, without_none
 
-MESSAGE_MAX = 512 * 1024  # bytes of a message that is read; of a larger one only its head is
+MESSAGE_MAX = 512 * 1024  # bytes; of a larger message only these fields are parsed
 _TOO_LARGE = [{"code": 0, "title": "The message is too large to be read"}]
 _encode = msgspec.json.Encoder().encode
 
 
 def parse_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
-    """One message; with news of the person, when their number or id has changed."""
+    """Parse one message, and an update of the contact if their number or id changed."""
     message = _object(raw)
     person = contacts.person(message.get("from"), message.get("from_user_id"))
     read = parse_content(message, raw)
@@ -26,7 +26,7 @@ def parse_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
 
 
 def parse_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
-    """One message that the business sent from its own phone."""
+    """Parse one message that the business sent from its own phone."""
     message = _object(raw)
     person = contacts.person(message.get("to"), message.get("to_user_id"))
     incoming = _incoming(message, person, parse_content(message, raw))
@@ -34,7 +34,7 @@ def parse_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
 
 
 class _Head(msgspec.Struct, omit_defaults=True, rename={"sender": "from", "recipient": "to"}):
-    """What a message has whatever it says."""
+    """The fields that every message has."""
 
     id: Any
     timestamp: Any
@@ -90,7 +90,7 @@ def _product(product: dict[str, Any]) -> dict[str, Any]:
 
 
 def _news(old: Person, at: datetime, system: dict[str, Any]) -> ContactUpdate | None:
-    """Whose number it was before, and what they are called now."""
+    """Return the change of a person's number or id."""
     number, user_id = system.get("phone"), system.get("user_id")
     if system["kind"] == "number_changed" and number:
         # An id of the old number may not outlive it; it is only kept where nothing else tells who this was.

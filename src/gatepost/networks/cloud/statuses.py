@@ -1,4 +1,4 @@
-"""Reports about messages that we sent. Nine of ten updates are these, so each is decoded straight into its shape."""
+"""Statuses of messages that we sent. Most updates are statuses, so each is decoded directly into a struct."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ _decode = msgspec.json.Decoder(_Status).decode
 
 
 def parse_status(raw: msgspec.Raw) -> StatusUpdate:
-    """One status; what is odd about its extras costs only them."""
+    """Parse one status; invalid optional fields are dropped."""
     try:
         status = _decode(raw)
-    except msgspec.ValidationError:  # a number beyond all numbers in some extra, perhaps
+    except msgspec.ValidationError:  # for example a number out of range in an optional field
         status = msgspec.convert(parse(bytes(raw)), _Status)
     data = status.biz_opaque_callback_data
     ours = unpack(data) if isinstance(data, str) else None
@@ -46,7 +46,7 @@ def parse_status(raw: msgspec.Raw) -> StatusUpdate:
 
 
 def parse_error(found: Any) -> NetworkError | None:
-    """The first of the errors that the network lists, with our advice."""
+    """Return the first error in a list of errors, with our advice."""
     error = next((error for error in as_list(found) if isinstance(error, dict)), None)
     if error is None:
         return None

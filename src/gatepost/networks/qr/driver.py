@@ -1,6 +1,6 @@
-"""Keeps a driver of links going: connects, notices its end, connects again after a wait.
+"""Keeps a driver of links running: connects, notices its end, and reconnects after a wait.
 
-connect ─► line ─► … ─► gone ─► every link hears of it ─► wait 1, 2, 4 … 60 s ─► connect
+connect ─► connection ─► … ─► gone ─► every link ends ─► wait 1, 2, 4 … 60 s ─► connect
                                                            (1 s again after 60 s of health)
 """
 
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 class DriverTimeouts(msgspec.Struct, frozen=True):
-    """Seconds: how a driver is watched, and how soon it is connected again."""
+    """When a driver is checked and reconnected, in seconds."""
 
     first_wait: float = 1
     longest_wait: float = 60
@@ -29,14 +29,14 @@ class DriverTimeouts(msgspec.Struct, frozen=True):
 
 
 def next_wait(last: float | None, lived: float, health: DriverTimeouts) -> float:
-    """How long to wait before the next try, after a life that lasted `lived` seconds."""
+    """Return how long to wait before reconnecting, after a connection of `lived` seconds."""
     if last is None or lived >= health.healthy_after:
         return health.first_wait
     return min(last * 2, health.longest_wait)
 
 
 class Driver:
-    """A driver of links, kept going from `start` to `close`."""
+    """A driver of links, kept running from `start` to `close`."""
 
     def __init__(
         self,
@@ -58,21 +58,21 @@ class Driver:
         self._waited: float | None = None
 
     async def start(self) -> None:
-        """Begins; returns at once."""
+        """Start the driver; returns immediately."""
         self._loop = self._start_loop("driver of links", self._turn)
 
     async def close(self) -> None:
-        """Ends the connection and all links over it."""
+        """Close the connection and all its links."""
         if self._loop:
             await self._loop.stop()
             self._loop = None
 
     def link(self, session: str) -> Link:
-        """A link for one channel; it has one life, from `open` until its updates end."""
+        """Return a new link for one channel. It can be opened once."""
         return Link(session, self.line, self._deadlines)
 
     async def line(self) -> DriverConnection:
-        """The connection as it is now; waits for one where there is none."""
+        """Return the current connection; wait for one if there is none."""
         while self._line is None or self._line.gone:
             await self._up.wait()
             if self._line is None or self._line.gone:
@@ -80,7 +80,7 @@ class Driver:
         return self._line
 
     async def _turn(self) -> None:
-        """One life of the connection, and the wait before the next."""
+        """Run one connection, and wait before the next."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
@@ -104,7 +104,7 @@ class Driver:
                 await reading
 
     async def _watch(self, line: DriverConnection, reading: asyncio.Task[None]) -> None:
-        """Returns when the driver is gone, or when it no longer answers."""
+        """Return when the driver is gone or no longer answers."""
         while not line.gone:
             await asyncio.wait({reading}, timeout=self._health.ping_every)
             if line.gone:

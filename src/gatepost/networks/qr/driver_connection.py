@@ -1,9 +1,9 @@
-"""One life of the connection to a driver: requests out, answers and news in, for all the links that share it.
+"""A connection to a driver: requests out, answers and events in, for all links that share it.
 
 request ──ref──► driver            every request has a number; its answers carry it
         ◄─re───
 events  ◄─session── ─► that link   an event goes to the link of its session
-the end ─► every request ends, every link hears of it
+the end ─► every request fails, every link is notified
 """
 
 import asyncio
@@ -20,7 +20,7 @@ log = structlog.get_logger()
 
 
 class ConnectionLost(Exception):
-    """The other end is gone. `handed` tells whether what was being sent may have reached it."""
+    """The connection was lost. `handed`: whether the frame may have reached the driver."""
 
     def __init__(self, reason: str = "The driver of the link went away.", *, handed: bool = False) -> None:
         super().__init__(reason)
@@ -28,26 +28,26 @@ class ConnectionLost(Exception):
 
 
 class Transport(Protocol):
-    """A way to carry frames to a driver and back."""
+    """Transports frames to a driver and back."""
 
     async def send(self, frame: bytes) -> None:
-        """Sends one frame; raises WireGone."""
+        """Send one frame; raises ConnectionLost."""
 
     def frames(self) -> AsyncIterator[bytes | str]:
-        """What the driver says, until it is gone."""
+        """Yield the frames of the driver until it is gone."""
 
     async def close(self) -> None:
-        """Ends the connection, and what is at its other end where that is ours."""
+        """Close the connection, and end the driver if it is our child process."""
 
 
 class FrameReceiver(Protocol):
-    """What a link is to its line."""
+    """A link, as its connection sees it."""
 
     def take(self, event: frames.Event) -> None:
-        """Takes news of its session."""
+        """Receive an event of its session."""
 
     def lose(self) -> None:
-        """Hears that the line is gone."""
+        """The connection to the driver was lost."""
 
 
 class PendingCall:
@@ -60,11 +60,11 @@ class PendingCall:
         self.handed = False
 
     async def send(self, op: str, **fields: Any) -> None:
-        """Sends a frame of the request."""
+        """Send a frame of the request."""
         await self._line.put({"op": op, "ref": self._ref, **fields}, self)
 
     async def answer(self) -> frames.FrameAnswer:
-        """The next answer."""
+        """Return the next answer."""
         answer = await self.answers.get()
         if answer is None:
             raise ConnectionLost(handed=self.handed)
@@ -72,7 +72,7 @@ class PendingCall:
 
 
 class DriverConnection:
-    """Routes what travels over one wire."""
+    """Routes the frames of one transport."""
 
     def __init__(self, wire: Transport) -> None:
         self._wire = wire
@@ -80,11 +80,11 @@ class DriverConnection:
         self._calls: dict[int, PendingCall] = {}
         self._links: dict[str, FrameReceiver] = {}
         self.gone = False
-        self.unreadable = 0  # frames that were passed over
+        self.unreadable = 0  # frames that were skipped
 
     @contextmanager
     def call(self) -> Iterator[PendingCall]:
-        """A request that is under way inside the block."""
+        """Return a request that is open inside the block."""
         if self.gone:
             raise ConnectionLost
         ref = next(self._refs)
@@ -95,7 +95,7 @@ class DriverConnection:
             del self._calls[ref]
 
     async def put(self, frame: dict[str, Any], call: PendingCall | None = None) -> None:
-        """Sends one frame; notes on its call whether it may have arrived."""
+        """Send one frame, and note on its call that it may have arrived."""
         raw = frames.encode_frame(frame)
         if len(raw) > frames.MAX_FRAME:
             raise ValueError(f"A frame of {len(raw)} bytes is more than the {frames.MAX_FRAME} that a link carries.")
@@ -106,7 +106,7 @@ class DriverConnection:
             call.handed = True
 
     def attach(self, session: str, link: FrameReceiver) -> None:
-        """Makes a link the receiver of its session's news; one that had it before has lost it."""
+        """Make a link the receiver of its session's events; it replaces a previous link."""
         before = self._links.get(session)
         self._links[session] = link
         if before is not None and before is not link:
@@ -117,7 +117,7 @@ class DriverConnection:
             del self._links[session]
 
     async def run(self) -> None:
-        """Reads until the driver is gone, then tells everybody."""
+        """Read until the driver is gone, then notify every call and link."""
         try:
             async for raw in self._wire.frames():
                 self._route(raw)
@@ -144,7 +144,7 @@ class DriverConnection:
             except Exception:  # one session's frame must not end the links of all others
                 self.unreadable += 1
                 log.exception("frame not taken", session=frame.session, passed_over=self.unreadable)
-                link.lose()  # what it did not acknowledge comes again with its next life
+                link.lose()  # unacknowledged events are sent again to the next link
 
     def _end(self) -> None:
         self.gone = True

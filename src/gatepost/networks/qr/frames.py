@@ -1,10 +1,10 @@
-"""The link protocol as values: what a driver may say, and how a frame is read and written.
+"""The frames of the link protocol between the gateway and a driver.
 
 gateway ── {"op", "ref", "session", …} ──► driver
 gateway ◄─ {"re": ref, …}                  one answer to a request (several, where it brings a file)
-gateway ◄─ {"event", "session", "seq", …}  news
+gateway ◄─ {"event", "session", "seq", …}  an update
 
-Fields and events that are not known here are passed over: a driver may be newer than its gateway.
+Unknown fields and events are ignored: a driver may be newer than its gateway.
 """
 
 from typing import Any, Literal
@@ -13,12 +13,12 @@ import msgspec
 
 from gatepost.networks.json_cleanup import clean_json
 
-MAX_FRAME = 1 << 20  # bytes, in both directions; a file goes in pieces
+MAX_FRAME = 1 << 20  # bytes, in both directions; files are sent in parts
 MAX_PIECE = 256 << 10  # bytes of a file in one frame, before base64
 
 
 class FramePerson(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Somebody, by any of the names that the network gives them."""
+    """A person, by any of their names on the network."""
 
     phone: str | None = None
     lid: str | None = None
@@ -34,12 +34,12 @@ class FrameError(msgspec.Struct, frozen=True):
 
 
 class FrameAnswer(msgspec.Struct, frozen=True):
-    """What a driver says to one request."""
+    """The answer of a driver to one request."""
 
     re: int
     ok: bool = False
     error: FrameError | None = None
-    sure: bool | None = None  # whether a message certainly did not leave; older drivers say so inside `error`
+    sure: bool | None = None  # whether the message was certainly not sent; older drivers set it in `error`
     code: str | None = None
     id: str | None = None
     at: float | None = None
@@ -48,17 +48,17 @@ class FrameAnswer(msgspec.Struct, frozen=True):
     data: str | None = None
     last: bool = True
     mime: str | None = None
-    own_ids: bool = True  # whether messages go under the ids that we choose
+    own_ids: bool = True  # whether messages are sent with the ids that we choose
 
     @property
     def did_not_leave(self) -> bool:
-        """A refusal by the network itself is sure; a trouble of the driver is so only where it says so."""
+        """Whether it was certainly not sent: after a rejection by the network, or if the driver says so."""
         said = self.sure if self.sure is not None or self.error is None else self.error.sure
         return said if said is not None else self.error is not None and self.error.code != 0
 
 
 def _event_name(class_name: str) -> str:
-    """What the protocol calls an event: `MessageFrame` is a `message`."""
+    """Return the protocol's name of an event: `MessageFrame` is a `message`."""
     return class_name.removesuffix("Frame").lower()
 
 
@@ -158,7 +158,7 @@ encode_frame = msgspec.json.Encoder().encode
 
 
 def parse_frame(raw: bytes | str) -> FrameAnswer | Event | None:
-    """Reads what a driver said; None is an event of a kind that is not known here."""
+    """Parse a frame of a driver; None is an unknown event."""
     raw = clean_json(raw if isinstance(raw, bytes) else raw.encode("utf-8", "replace"))
     try:
         head = _read_head(raw)

@@ -1,19 +1,19 @@
-"""Frames as lines on a stream of bytes, with a limit: a line that is too long is passed over, not kept in memory."""
+"""Frames as lines of a byte stream. A line over the limit is skipped, not kept in memory."""
 
 from gatepost.networks.qr.frames import MAX_FRAME
 
 
 class LineReader:
-    """Cuts what arrives into lines."""
+    """Splits incoming data into lines."""
 
     def __init__(self, most: int = MAX_FRAME) -> None:
         self._most = most
         self._rest = bytearray()
         self._skipping = False
-        self.too_long = 0  # lines that were passed over
+        self.too_long = 0  # lines that were skipped
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Takes what arrived; returns the lines that it completed."""
+        """Add data and return the lines that it completes."""
         *whole, rest = data.split(b"\n")
         lines = [line for piece in whole if (line := self._end(piece)) is not None]
         self._keep(rest)

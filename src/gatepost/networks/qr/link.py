@@ -1,10 +1,10 @@
-"""One channel's link, through whichever driver holds it.
+"""The link of one channel, held by a driver.
 
 driver.link(session) ─► open ─► updates … ack … ─► close (the phone stays linked) | logout
                           │
                           ╰─► send, edit, delete, mark_read, typing, check, put_media, get_media
 
-A link lives as long as its line: when the driver goes, every request ends, and `updates` ends with the news of it.
+A link ends with its connection to the driver: every request fails, and `updates` ends with a disconnection.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from gatepost.networks.qr.reasons import reason_of, refused
 from gatepost.networks.qr.translate import Numbered, updates_of
 
 T = TypeVar("T")
-MAX_WAITING = 10_000  # updates that wait for their reader; the driver keeps what was not acknowledged
+MAX_WAITING = 10_000  # updates in memory; the driver keeps those that were not acknowledged
 
 
 class Deadlines(msgspec.Struct, frozen=True):
-    """Seconds that a request may take."""
+    """Time limits of requests, in seconds."""
 
     open: float = 90
     send: float = 60
@@ -53,8 +53,8 @@ class Link:
     ) -> None:
         self.session = session
         self.state = "disconnected"
-        self.device: str | None = None  # what to hand to `open` the next time, once a phone is linked
-        self.own_ids = True  # whether a resend under the same id is recognised by the network
+        self.device: str | None = None  # to be passed to `open` the next time, once a phone is linked
+        self.own_ids = True  # whether the network recognises a resend with the same id
         self._find_line = find_line
         self._deadlines = deadlines
         self._line: DriverConnection | None = None
@@ -64,7 +64,7 @@ class Link:
     # -- its life --------------------------------------------------------------------------------------------------
 
     async def open(self, phone: str, device: str | None = None) -> None:
-        """Begins: a device that was linked connects, without one there will be codes to scan."""
+        """Open the link: a linked device connects; without one, the driver sends codes to scan."""
         self.device = device
         try:
             async with asyncio.timeout(self._deadlines.open):
@@ -76,18 +76,18 @@ class Link:
         self.own_ids = answer.own_ids
 
     async def pair(self, phone: str) -> str:
-        """Asks for a code to type on the phone instead of one to scan."""
+        """Request a code to type on the phone instead of scanning one."""
         answer = await self._call("pair", phone=phone)
         if not answer.code:
             raise _failed("The driver of the link gave no code.")
         return answer.code
 
     async def logout(self) -> None:
-        """Unlinks the phone."""
+        """Unlink the phone."""
         await self._call("logout")
 
     async def close(self) -> None:
-        """Ends the connection; the phone stays linked."""
+        """Close the connection; the phone stays linked."""
         with suppress(CallFailed):
             await self._call("close")
         if self._line:
@@ -97,22 +97,22 @@ class Link:
     # -- news ------------------------------------------------------------------------------------------------------
 
     async def updates(self) -> AsyncIterator[Numbered]:
-        """What happens on the link, each with the number to acknowledge where it has one."""
+        """Yield the updates of the link, each with its number to acknowledge, if it has one."""
         while (update := await self._waiting.get()) is not None:
             yield update
 
     async def ack(self, seq: int) -> None:
-        """Tells the driver that everything up to this number is kept here for good."""
+        """Acknowledge everything up to this number: it is stored."""
         if self._line and not self._ended:
             with suppress(ConnectionLost):
                 await self._line.put({"op": "ack", "session": self.session, "seq": seq})
 
     def take(self, event: frames.Event) -> None:
-        """Takes news from the line."""
+        """Receive an event from the connection."""
         if self._ended:
             return
         if self._waiting.qsize() >= MAX_WAITING:
-            self._fall("More news arrived than was read; what was not acknowledged comes again.")
+            self._fall("More updates arrived than were read; those not acknowledged are sent again.")
             return
         if isinstance(event, frames.LinkedFrame) and event.device:
             self.device = event.device
@@ -123,11 +123,11 @@ class Link:
 
     def _stand(self, state: str) -> None:
         self.state = state
-        if state == "logged_out":  # the device is no more; the next one has to be scanned
+        if state == "logged_out":  # the device no longer exists; a new one has to be linked
             self.device = None
 
     def lose(self) -> None:
-        """Hears that the line is gone."""
+        """The connection to the driver was lost."""
         self._fall(reason_of("driver_gone").says)
 
     def _fall(self, details: str) -> None:
@@ -155,7 +155,7 @@ class Link:
         quote: QuotedRef | None = None,
         target: QuotedRef | None = None,
     ) -> Receipt:
-        """Sends a message under an id of ours; never raises."""
+        """Send a message with an id of ours; never raises."""
         fields = {"id": id_, "to": frame_person(to), "type": type_, "content": content}
         fields["quote"] = _key(quote) | {"text": quote.text} if quote else None
         fields["target"] = _key(target) if target else None
@@ -174,30 +174,30 @@ class Link:
             return SendUnknown(str(gone)) if gone.handed else SendNotMade(str(gone))
 
     async def edit(self, network_id: str, to: Person, type_: str, content: dict[str, Any]) -> None:
-        """Changes a message that was sent."""
+        """Change a message that was sent."""
         await self._call("edit", id=network_id, to=frame_person(to), type=type_, content=content)
 
     async def delete(self, network_id: str, to: Person) -> None:
-        """Deletes a message that was sent, for everyone."""
+        """Delete a message that was sent, for everyone."""
         await self._call("delete", id=network_id, to=frame_person(to))
 
     async def mark_read(self, network_ids: list[str], person: Person) -> None:
-        """Shows a person that their messages were read."""
+        """Mark a person's messages as read."""
         await self._call("read", ids=network_ids, **{"from": frame_person(person)})
 
     async def typing(self, person: Person, on: bool) -> None:
-        """Shows a person that an answer is being written, or no longer."""
+        """Show a person that a reply is being typed, or no longer."""
         await self._call("typing", to=frame_person(person), on=on)
 
     async def check(self, phones: list[str]) -> list[Person]:
-        """Who of these is on the network."""
+        """Return the people among these numbers who are on the network."""
         answer = await self._call("check", phones=phones)
         return [Person(phone=one.phone, lid=one.lid, name=one.name) for one in answer.known]
 
     # -- files -----------------------------------------------------------------------------------------------------
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
-        """Hands a file over in pieces; returns its handle."""
+        """Upload a file in parts and return its handle."""
         named = {"filename": filename} if filename else {}
         head = {"session": self.session, "mime": mime_type, "size": len(content), **named}
 
@@ -214,7 +214,7 @@ class Link:
         return answer.handle
 
     async def get_media(self, handle: str, most: int) -> bytes:
-        """Fetches a file in pieces, of at most `most` bytes."""
+        """Download a file in parts, of at most `most` bytes."""
 
         async def download(call: PendingCall) -> bytes:
             await call.send("get", session=self.session, handle=handle, most=most)
@@ -260,7 +260,7 @@ class Link:
 
 
 def frame_person(person: Person) -> frames.FramePerson:
-    """Somebody, as the protocol names them."""
+    """Return a person in the form of the protocol."""
     return frames.FramePerson(phone=person.phone, lid=person.lid)
 
 

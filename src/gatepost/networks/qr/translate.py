@@ -1,6 +1,6 @@
-"""What a driver said, as the values that every network gives. Pure; one event may become several values.
+"""Translates the events of a driver into updates. One event may become several.
 
-Only the last value of an event carries its number: whoever acknowledges that one has them all.
+Only the last update of an event has its number, so acknowledging it acknowledges all of them.
 """
 
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ _write = msgspec.json.Encoder().encode
 
 
 def updates_of(event: frames.Event, state: str) -> list[Numbered]:
-    """The values of one event; `state` is how the link stood before it."""
+    """Return the updates of one event; `state` is the link's state before it."""
     match event:
         case frames.ConnectionFrame() | frames.QrFrame() | frames.LinkedFrame():
             return [(None, connection_update(event, state))]
@@ -45,7 +45,7 @@ def updates_of(event: frames.Event, state: str) -> list[Numbered]:
 def connection_update(
     event: frames.ConnectionFrame | frames.QrFrame | frames.LinkedFrame, state: str
 ) -> ConnectionUpdate:
-    """How the link stands after an event."""
+    """Return the state of the link after an event."""
     match event:
         case frames.ConnectionFrame():
             until = as_time(event.until) if event.until is not None else None
@@ -53,7 +53,7 @@ def connection_update(
         case frames.QrFrame():
             return ConnectionUpdate("waiting_for_scan", qr=event.code, qr_seconds=event.seconds)
         case frames.LinkedFrame():
-            # The phone's names may come before or after the link is up; they never take a link that is up down.
+            # It may arrive before or after the link is connected, and does not disconnect it.
             now = "connected" if state in ("connected", "limited") else "connecting"
             return ConnectionUpdate(now if state != "limited" else state, "linked", phone=event.phone, lid=event.lid)
 
@@ -63,7 +63,7 @@ def person(who: frames.FramePerson) -> Person:
 
 
 def as_time(at: float) -> datetime:
-    """A time of the network; one that no calendar has becomes the nearest that it has."""
+    """Return a time of the network, limited to the range of dates."""
     return datetime.fromtimestamp(min(max(at, 0), 253402300799), UTC)
 
 
@@ -91,10 +91,7 @@ def _incoming(event: frames.MessageFrame) -> Incoming:
 
 
 def _context(event: frames.MessageFrame) -> dict[str, Any] | None:
-    """What came with a message, as far as events have a place for it.
-
-    `chat` tells of one that is no conversation with one person.
-    """
+    """Return the context of a message for events. `chat` is set for a group."""
     told = event.context or {}
     context: dict[str, Any] = {name: True for name in _FLAGS if told.get(name) is True}
     if isinstance(told.get("referral"), dict):
@@ -105,7 +102,7 @@ def _context(event: frames.MessageFrame) -> dict[str, Any] | None:
 
 
 def _with_file(content: dict[str, Any], file: frames.MediaFrame | None) -> dict[str, Any]:
-    """What is known of the file; it has no id until it has one of ours, and its handle is nobody's business."""
+    """Return the content with the file's metadata. Its id is added when it is stored; its handle stays internal."""
     if file is None:
         return {**content, "media": {}} if "media" in content else content
     known = {"mime_type": file.mime_type, "sha256": file.sha256, "size": file.size}

@@ -1,4 +1,4 @@
-"""A driver of links at an address: the sandbox's network, or any other program that speaks the protocol."""
+"""A driver of links at a WebSocket address: the sandbox, or another program with the same protocol."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -40,7 +40,7 @@ class WebSocketTransport:
 
 
 async def dial(url: str) -> WebSocketTransport:
-    """Opens a WebSocket, straight to its address: no proxy of the environment is asked."""
+    """Open a WebSocket without a proxy."""
     try:
         socket = await connect(
             url, proxy=None, compression=None, max_size=MAX_FRAME, open_timeout=CONNECT_WITHIN, close_timeout=1
