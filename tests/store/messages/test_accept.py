@@ -59,7 +59,7 @@ async def test_free_text_needs_a_message_of_the_last_day(stage: Stage, age: int,
 
 
 async def test_the_refusal_names_the_way_out(stage: Stage) -> None:
-    with pytest.raises(GatepostError, match=r"has not written yet.*type template") as refused:
+    with pytest.raises(GatepostError, match=r"has not written to you yet.*type template") as refused:
         await stage.acceptor.accept(windowed(stage), SendRequest(PHONE, "Hi"))
     assert refused.value.code == "window_closed"
     await hear(stage, said(stage, Person(PHONE), age=DAY))
