@@ -158,7 +158,7 @@ class Gatepost:
             trials=MinuteLimit(TRIALS, self._clock),
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._networks.limits_view,
-            doorsteps=TimedCache(self._doorstep, self._settings.security.key_cache_seconds),
+            callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
             figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
@@ -183,7 +183,7 @@ class Gatepost:
     async def _check_link(self, link: str) -> None:
         check_link(self._guard, link)
 
-    async def _doorstep(self, channel_id: UUID) -> CallbackConfig | None:
+    async def _callback_config(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
         secrets = open_channel_secrets(self.vault, config) if config else None
         if config is None or secrets is None:

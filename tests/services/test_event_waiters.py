@@ -13,7 +13,7 @@ from gatepost.model import ids
 from gatepost.model.errors import LimitReached, Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.services.event_waiters import EventWaiters
-from gatepost.services.feed import FeedQuery, follow, next_piece
+from gatepost.services.feed import FeedQuery, follow, next_page
 from gatepost.store.channels import save_connection
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -55,7 +55,7 @@ async def test_what_nobody_rang_for_is_found_by_looking(stage: Stage) -> None:
     with waiters.watching(stage.channel_id, KEY) as watcher:
         await waiters.look()
         waiting = asyncio.create_task(
-            next_piece(stage.db, FeedQuery(stage.channel_id, ids.ZERO), watcher, most=10, seconds=10 * PATIENCE)
+            next_page(stage.db, FeedQuery(stage.channel_id, ids.ZERO), watcher, limit=10, seconds=10 * PATIENCE)
         )
         await asyncio.sleep(0.05)
         await waiters.look()
@@ -75,7 +75,7 @@ async def test_the_loop_looks_while_somebody_watches(stage: Stage) -> None:
         for _ in range(2):  # and again after nobody did
             with waiters.watching(stage.channel_id, KEY) as watcher:
                 wanted = FeedQuery(stage.channel_id, last)
-                waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=10 * PATIENCE))
+                waiting = asyncio.create_task(next_page(stage.db, wanted, watcher, limit=10, seconds=10 * PATIENCE))
                 await write(stage)
                 async with asyncio.timeout(PATIENCE):
                     last = (await waiting).reached
@@ -118,7 +118,7 @@ async def test_an_end_wakes_all_and_lets_nobody_in(stage: Stage) -> None:
     waiters = EventWaiters(stage.db, 10)
     with waiters.watching(stage.channel_id, KEY) as watcher:
         wanted = FeedQuery(stage.channel_id, ids.ZERO)
-        waiting = asyncio.create_task(next_piece(stage.db, wanted, watcher, most=10, seconds=10 * PATIENCE))
+        waiting = asyncio.create_task(next_page(stage.db, wanted, watcher, limit=10, seconds=10 * PATIENCE))
         await asyncio.sleep(0.05)
         waiters.end()
         async with asyncio.timeout(PATIENCE):
@@ -147,5 +147,5 @@ async def test_a_ring_right_after_the_read_is_heard(stage: Stage) -> None:
     with waiters.watching(stage.channel_id, KEY) as watcher:
         db = _Meanwhile(stage.db, watcher.wake, watcher.end)
         async with asyncio.timeout(PATIENCE):
-            piece = await next_piece(db, FeedQuery(stage.channel_id, ids.ZERO), watcher, 10, 10 * PATIENCE)
+            piece = await next_page(db, FeedQuery(stage.channel_id, ids.ZERO), watcher, 10, 10 * PATIENCE)
         assert piece.events == []

@@ -1,4 +1,4 @@
-"""The REST door as one ASGI app: routes, the gate in front of them, and the errors behind."""
+"""The REST API as one ASGI app: routes, authentication, and errors."""
 
 from functools import cache
 from typing import Any
@@ -124,7 +124,7 @@ ROUTES: list[Any] = [
     templates.preview_template,
 ]
 HEALTH: list[Any] = [health.healthz, health.readyz]
-FIGURES: list[Any] = [metrics.show_metrics]  # for the operator: no part of what the reference tells customers
+FIGURES: list[Any] = [metrics.show_metrics]  # for the operator: not in the reference
 REFERENCE: list[Any] = [
     reference.show_openapi,
     reference.show_docs,
@@ -178,7 +178,7 @@ async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
     """Every route names the scope that it needs, or says that it is public."""
     scope: Any = connection.scope
-    if scope["state"].get("head"):  # the way is found: from here on it counts that nobody wants a body
+    if scope["state"].get("head"):  # the route is found: from here on it is a HEAD request again
         scope["method"] = "HEAD"
     if not handler.opt.get("public") and connection.scope.get("method") != "OPTIONS":  # which only names the methods
         gate, authorization = _gateway(connection.scope).gate, connection.headers.get("authorization")

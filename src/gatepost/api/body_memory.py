@@ -20,7 +20,7 @@ class BodyMemory:
         return HeldBody(self, owner)
 
     def take(self, owner: Hashable, size: int) -> None:
-        """Counts bytes that have arrived; refuses them where there is no room."""
+        """Count bytes that have arrived, or reject them if there is no memory left."""
         of_owner = self._of.get(owner, 0)
         if self._held + size > self._most or of_owner + size > self._most // _SHARE:
             raise Unavailable("Too many large requests are arriving at once. Try again shortly.", retry_after=2)
@@ -56,7 +56,7 @@ class HeldBody:
             self._memory.give_back(self._owner, self._size)
 
     def take(self, size: int) -> None:
-        """Counts a piece."""
+        """Count a chunk."""
         if size:
             self._memory.take(self._owner, size)
             self._size += size

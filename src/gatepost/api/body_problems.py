@@ -1,6 +1,6 @@
 """What is wrong with a JSON body, in JSON's own words: all wrong fields at once, and the byte where JSON ends.
 
-Reading a body stops at its first problem. Only when there is one, the body is read once more here, field by field.
+Reading a body stops at its first problem. Only then the body is read again here, field by field.
 """
 
 import difflib
@@ -41,7 +41,7 @@ _USUAL = {
     "content": "body",
 }
 _NEAR = 0.75
-_LOOKED_AT = 1000  # items of a list or an object: somebody waits for the answer, and others for their turn
+_LOOKED_AT = 1000  # items of a list or an object: more would block other requests
 
 
 def malformed(error: Exception, body: bytes) -> BadRequest:

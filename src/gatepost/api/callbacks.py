@@ -16,41 +16,41 @@ log = structlog.get_logger("gatepost.callbacks")
 
 
 async def verify_callback(gateway: ApiContext, channel: str, query: bytes) -> str:
-    """The challenge, echoed to whoever knows the verify token."""
-    doorstep = await _doorstep(gateway, channel)
+    """Return the challenge, if the request has the verify token."""
+    config = await _config(gateway, channel)
     asked = {name: values[0] for name, values in parse_qs(query.decode("latin-1")).items()}
-    if asked.get("hub.mode") != "subscribe" or not token_ok(doorstep.verify_token, asked.get("hub.verify_token")):
+    if asked.get("hub.mode") != "subscribe" or not token_ok(config.verify_token, asked.get("hub.verify_token")):
         raise NotAuthenticated("The verify token is not the one of this channel.", "invalid_signature")
     return asked.get("hub.challenge", "")
 
 
 async def find_callback(gateway: ApiContext, channel: str, signature: str | None) -> CallbackConfig:
     """The channel that a callback is for. Both it and the form of the signature are checked before a body is read."""
-    doorstep = await _doorstep(gateway, channel)
+    config = await _config(gateway, channel)
     if not signature_possible(signature):
         raise NotAuthenticated("The header X-Hub-Signature-256 is missing or malformed.", "invalid_signature")
-    return doorstep
+    return config
 
 
 async def receive_callback(gateway: ApiContext, channel: str, body: bytes, signature: str | None) -> None:
-    """Takes in statuses and messages. The network hears yes only when they are stored."""
-    doorstep = await _doorstep(gateway, channel)  # its secret may have changed while the body arrived
-    if not signature_ok(doorstep.app_secret, body, signature):
+    """Store statuses and messages. The network gets a success only when they are stored."""
+    config = await _config(gateway, channel)  # its secret may have changed while the body arrived
+    if not signature_ok(config.app_secret, body, signature):
         raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
     try:
-        ours = doorstep.phone_number_id, doorstep.waba_id, doorstep.channel.phone
+        ours = config.phone_number_id, config.waba_id, config.channel.phone
         large = len(body) > _LARGE
         updates, unread = await compute(parse_updates, body, *ours) if large else parse_updates(body, *ours)
     except BadCallback as error:
         raise BadRequest(f"This is not a callback of the network: {error}") from None
     if unread:
         log.warning("updates not understood", channel=channel, count=unread)
-    await gateway.receiver.receive(doorstep.id, doorstep.channel, updates)
+    await gateway.receiver.receive(config.id, config.channel, updates)
 
 
-async def _doorstep(gateway: ApiContext, channel: str) -> CallbackConfig:
+async def _config(gateway: ApiContext, channel: str) -> CallbackConfig:
     channel_id: UUID | None = ids.read("ch", channel)
-    doorstep = await gateway.doorsteps.get(channel_id) if channel_id else None
-    if doorstep is None:
+    config = await gateway.callback_configs.get(channel_id) if channel_id else None
+    if config is None:
         raise NotFound("There is no such official channel.")
-    return doorstep
+    return config

@@ -69,24 +69,24 @@ async def post_selection(body: CancelRequest, gateway: Context, caller: CurrentC
     return Reply(canceled, f"{result.canceled:,} messages canceled")
 
 
-async def _select(gateway: ApiContext, caller: Caller, asked: CancelRequest) -> CancelSelection | None:
-    """The selection behind a request; None where it can be told beforehand that nothing fits."""
-    zone = read_zone(asked.tz)
-    created = _range("created", asked.created_from, asked.created_to, zone)
-    send_from, send_to = _range("send", asked.send_from, asked.send_to, zone)
-    prefix = None if asked.client_ref_prefix is None else check_client_ref("client_ref_prefix", asked.client_ref_prefix)
+async def _select(gateway: ApiContext, caller: Caller, body: CancelRequest) -> CancelSelection | None:
+    """Return the selection of a request; None if nothing can fit."""
+    zone = read_zone(body.tz)
+    created = _range("created", body.created_from, body.created_to, zone)
+    send_from, send_to = _range("send", body.send_from, body.send_to, zone)
+    prefix = None if body.client_ref_prefix is None else check_client_ref("client_ref_prefix", body.client_ref_prefix)
     person = HistoryQuery(
-        phone=None if asked.phone is None else check_phone(asked.phone),
-        conversation=None if asked.conversation is None else read_conversation(asked.conversation),
+        phone=None if body.phone is None else check_phone(body.phone),
+        conversation=None if body.conversation is None else read_conversation(body.conversation),
     )
-    label = await access_label(gateway.db, caller.channel_id, asked.label) if asked.label is not None else None
-    ranges = await _batch(gateway, caller, asked.batch_id) if asked.batch_id is not None else None
-    wanted = await resolve(gateway.db, caller.channel_id, person)
-    if wanted is None:
+    label = await access_label(gateway.db, caller.channel_id, body.label) if body.label is not None else None
+    ranges = await _batch(gateway, caller, body.batch_id) if body.batch_id is not None else None
+    filter_ = await resolve(gateway.db, caller.channel_id, person)
+    if filter_ is None:
         return None
     start, end = (None if at is None else first_id(at) for at in created)
     span = IdRange(start or ids.ZERO, end or LAST_ID)
-    return CancelSelection(span, send_from, send_to, ranges, prefix, wanted.contact_id, label.id if label else None)
+    return CancelSelection(span, send_from, send_to, ranges, prefix, filter_.contact_id, label.id if label else None)
 
 
 def _range(name: str, from_: str | None, to: str | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:

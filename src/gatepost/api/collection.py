@@ -45,7 +45,7 @@ async def get_collection(request: Request[Any, Any, Any], gateway: Context, call
 def build_collection(
     operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime
 ) -> dict[str, Any]:
-    """The collection of one caller. What the caller's kind of channel cannot do stands in a folder of its own."""
+    """Return the collection of one caller. What its kind of channel cannot do is in a separate folder."""
     kept = {name for operation in operations for name in _kept(operation.docs)}
     folders: dict[str, list[Any]] = {}
     for operation in _in_order([one for one in operations if one.scope]):

@@ -30,7 +30,7 @@ look({tries});"""
 
 
 def skip_always(reason: str) -> str:
-    """Leaves a request out of a run; sent alone by hand it is skipped too, and says why."""
+    """Skip a request in a run, and also when it is sent alone; the console says why."""
     return f'console.log("Skipped: {reason}.");\npm.execution.skipRequest();'
 
 

@@ -1,4 +1,4 @@
-"""Large answers in gzip, for whoever takes it.
+"""Large responses in gzip, for clients that accept it.
 
 start ─► text, and nothing speaks against it? ─► held until the first piece
 piece ─► all of it, and short ─► as it is

@@ -202,9 +202,9 @@ async def check_contacts(body: CheckRequest, gateway: Context, caller: CurrentCa
 )
 async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
     """Imports a CSV table, and reports the result of each line."""
-    key, pieces = read_key(request, b""), BodyHash((await open_upload(request)).pieces)
-    table = await open_table(aiter(pieces))
-    once: IdempotentRequest[bytes] = IdempotentRequest(caller.channel_id, pieces.known_by(key), bytes)
+    key, chunks = read_key(request, b""), BodyHash((await open_upload(request)).chunks)
+    table = await open_table(aiter(chunks))
+    once: IdempotentRequest[bytes] = IdempotentRequest(caller.channel_id, chunks.known_by(key), bytes)
     importer = Importer(gateway.db, gateway.clock, _ref(caller), caller.channel_id)
     try:
         await importer.begin(table, once)

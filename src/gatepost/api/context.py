@@ -1,4 +1,4 @@
-"""What the REST door needs of the rest of the house. Put together by `app.py`."""
+"""What the REST API needs of the other parts. Assembled by `app.py`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -58,7 +58,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     trials: MinuteLimit  # test events to one endpoint
     costly: CostlyRequests
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
-    doorsteps: TimedCache[UUID, CallbackConfig | None]
+    callback_configs: TimedCache[UUID, CallbackConfig | None]
     ready: Callable[[], Awaitable[dict[str, bool]]]
     figures: MetricsSource
     public_url: str  # empty: as the caller reached it

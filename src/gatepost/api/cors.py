@@ -43,7 +43,7 @@ class CorsPolicy:
         return _VARY, (b"access-control-allow-origin", origin), _EXPOSED
 
     def preflight(self, scope: HTTPScope) -> HttpAnswer | None:
-        """The answer to a browser that asks beforehand; None where nobody asks, or nobody who may."""
+        """Return the response to a preflight request; None if it is none, or from a forbidden origin."""
         if scope["method"] != "OPTIONS" or _find(scope, b"access-control-request-method") is None:
             return None
         return HttpAnswer(204, b"", headers=_ALLOWED) if _find(scope, b"origin") in self._known else None

@@ -1,6 +1,6 @@
-"""Routes that will end: what their answers say of it, and who still uses them.
+"""Deprecated routes: the headers of their responses, and who still uses them.
 
-A line in ENDINGS is all that it takes. From then on the route answers with `Deprecation` (RFC 9745), `Sunset`
+A line in DEPRECATIONS is enough. From then on the route answers with `Deprecation` (RFC 9745), `Sunset`
 (RFC 8594) and a link to what to use instead, the reference marks it, and its use is logged once an hour per key.
 """
 
@@ -36,32 +36,32 @@ class Deprecation(msgspec.Struct, frozen=True):
 DEPRECATIONS: dict[str, Deprecation] = {}  # "GET /api/v1/things/{thing_id}" → its end
 
 
-def check_deprecations(endings: Mapping[str, Deprecation], routes: Container[str]) -> None:
+def check_deprecations(deprecations: Mapping[str, Deprecation], routes: Container[str]) -> None:
     """Refuses a table that would break the promise of the contract, or speaks of nothing."""
-    for route, ending in endings.items():
+    for route, deprecation in deprecations.items():
         if route not in routes:
             raise ValueError(f"{route} is to end, but there is no such route")
-        if ending.sunset - ending.since < NOTICE:
+        if deprecation.sunset - deprecation.since < NOTICE:
             raise ValueError(f"{route} must be announced at least {NOTICE.days} days before its end")
 
 
-def show_deprecation(ending: Deprecation) -> Headers:
+def show_deprecation(deprecation: Deprecation) -> Headers:
     """What every answer of the route says."""
     return (
-        (b"deprecation", b"@%d" % int(ending.since.timestamp())),
-        (b"sunset", format_datetime(ending.sunset, usegmt=True).encode()),
-        (b"link", f'<{ending.docs}>; rel="deprecation"'.encode()),
+        (b"deprecation", b"@%d" % int(deprecation.since.timestamp())),
+        (b"sunset", format_datetime(deprecation.sunset, usegmt=True).encode()),
+        (b"link", f'<{deprecation.docs}>; rel="deprecation"'.encode()),
     )
 
 
 class Deprecations:
-    """Tells whoever uses a route that ends, in every answer, and the log, now and then."""
+    """Announces the end of a route in every response, and from time to time in the log."""
 
-    def __init__(self, endings: Mapping[str, Deprecation], clock: Clock) -> None:
-        self._endings = endings
-        self._headers = {route: show_deprecation(ending) for route, ending in endings.items()}
+    def __init__(self, deprecations: Mapping[str, Deprecation], clock: Clock) -> None:
+        self._deprecations = deprecations
+        self._headers = {route: show_deprecation(deprecation) for route, deprecation in deprecations.items()}
         self._clock = clock
-        self._told: dict[tuple[str, UUID], datetime] = {}
+        self._logged: dict[tuple[str, UUID], datetime] = {}
 
     def headers(self, scope: HTTPScope) -> Headers:
         """For the answer to a request that has found its route; nothing for all others."""
@@ -76,15 +76,15 @@ class Deprecations:
 
     def _note(self, route: str, caller: Caller) -> None:
         now, place = self._clock.now(), (route, caller.principal.id)
-        told = self._told.get(place)
-        if told is None or now - told >= _AGAIN:
-            if len(self._told) >= _MOST:
-                self._told.clear()
-            self._told[place] = now
+        logged = self._logged.get(place)
+        if logged is None or now - logged >= _AGAIN:
+            if len(self._logged) >= _MOST:
+                self._logged.clear()
+            self._logged[place] = now
             log.warning(
                 "deprecated route used",
                 route=route,
                 channel=ids.show("ch", caller.channel_id),
                 key=ids.show("key", caller.principal.id),
-                sunset=times.show(self._endings[route].sunset),
+                sunset=times.show(self._deprecations[route].sunset),
             )

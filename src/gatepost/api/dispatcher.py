@@ -1,8 +1,8 @@
-"""The front of the door: gives every request an id, and leads it to a hot route or to the framework.
+"""The ASGI entry point: gives every request an id, and passes it to a hot route or to the framework.
 
-On the way out every answer gets what the route itself does not know of: the request's id, what the key has left of its
-rate, who may read it in a browser (`origins.py`), and that the route will end (`endings.py`). Answers of the framework,
-which may be large, go through `compress.py`. HEAD is led to where GET goes, and hears everything but the body.
+Every response gets headers that the route does not know of: the request's id, the rate limit of the key, CORS
+(`cors.py`) and deprecations (`deprecations.py`). Responses of the framework, which may be large, go through
+`compress.py`. HEAD is handled as GET, without the body.
 """
 
 import itertools
@@ -36,8 +36,8 @@ class Dispatcher:
         self._gateway = gateway
         self._hot = hot
         self._origins = CorsPolicy(gateway.cors_origins) if gateway.cors_origins else None
-        self._farewell = Deprecations(dict(DEPRECATIONS), gateway.clock) if DEPRECATIONS else None
-        self._plain = not (self._origins or self._farewell)
+        self._deprecations = Deprecations(dict(DEPRECATIONS), gateway.clock) if DEPRECATIONS else None
+        self._plain = not (self._origins or self._deprecations)
         self._process = "req_" + os.urandom(8).hex()
         self._numbers = itertools.count(1)
 
@@ -86,9 +86,9 @@ class Dispatcher:
                 self._gateway.costly.end(costly)
 
     def _more(self, scope: HTTPScope) -> Headers:
-        """Nothing, as long as nothing is set and no route ends."""
-        farewell = self._farewell.headers(scope) if self._farewell else ()
-        return (*farewell, *self._origins.headers(scope)) if self._origins else farewell
+        """Return the headers of CORS and deprecations, if any."""
+        deprecated = self._deprecations.headers(scope) if self._deprecations else ()
+        return (*deprecated, *self._origins.headers(scope)) if self._origins else deprecated
 
 
 def _log_cut_off(error: LitestarException, request_id: str, path: str) -> None:

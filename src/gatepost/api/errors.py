@@ -56,12 +56,12 @@ _FRAMEWORK = {
     405: ("method_not_allowed", "This address does not take that method."),
     413: ("body_too_large", "The body is larger than this gateway takes."),
 }
-_MISSED = {404, 405}  # somebody may have meant another address
+_MISSED = {404, 405}  # the caller may have meant another address
 _encode = msgspec.json.Encoder().encode
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """The framework's door to the one shape of failures."""
+    """Return the error response for an exception in the framework."""
     near = _near(request) if isinstance(error, HTTPException) and error.status_code in _MISSED else None
     answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"], near)
     headers = {name.decode(): value.decode() for name, value in answer.headers}
@@ -96,7 +96,7 @@ def name_methods(methods: Iterable[str]) -> str:
 
 
 def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> HttpAnswer:
-    told: dict[str, Any] = {
+    view: dict[str, Any] = {
         "code": error.code,
         "fields": error.fields,
         "retryable": error.retryable,
@@ -104,8 +104,8 @@ def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, 
         "docs": f"/docs/reference/errors#{error.code}",
     }
     if error.network is not None:
-        told["network"] = error.network
-    body = {"success": False, "message": error.message, "error": told}
+        view["network"] = error.network
+    body = {"success": False, "message": error.message, "error": view}
     headers = tuple((name.encode(), value.encode()) for name, value in (_headers(error) | (more or {})).items())
     return HttpAnswer(status, _encode(body), headers=headers)
 

@@ -97,7 +97,7 @@ def _part(type_: str, name: str, part: Schema) -> str:
 
 
 def _words(text: str) -> str:
-    """A description, with what stands between backticks as code."""
+    """Return a description with the text between backticks as code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 

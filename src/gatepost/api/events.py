@@ -24,7 +24,7 @@ from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.event import ALL_TYPES
 from gatepost.services.event_waiters import EventWaiter
-from gatepost.services.feed import FeedQuery, next_piece
+from gatepost.services.feed import FeedQuery, next_page
 from gatepost.store.events import FeedPage, newest_event, read_feed_page
 
 _PATH = "/api/v1/events"
@@ -80,7 +80,7 @@ async def list_events(
     if query.wait and not page.events and request.method != "HEAD":
         onward = msgspec.structs.replace(start, after=page.reached)
         with gateway.waiters.watching(caller.channel_id, caller.principal.id) as watcher:
-            page = await _wait_for_piece(request, gateway, onward, watcher, query.limit, query.wait)
+            page = await _wait_for_page(request, gateway, onward, watcher, query.limit, query.wait)
     following = query.after if page.reached == start.after else ids.show("evt", page.reached)
     return Page(Event.all_of(page), following, old_cursor(gateway, start.after) or "OK")
 
@@ -111,23 +111,23 @@ async def stream_events(
     return StreamResponse(pieces, media_type=KIND, headers=_STREAM_HEADERS, background=done)
 
 
-async def _wait_for_piece(
-    request: Request[Any, Any, Any], gateway: ApiContext, wanted: FeedQuery, watcher: EventWaiter, limit: int, wait: int
+async def _wait_for_page(
+    request: Request[Any, Any, Any], gateway: ApiContext, feed: FeedQuery, watcher: EventWaiter, limit: int, wait: int
 ) -> FeedPage:
-    """The next events, for somebody who is still there and whose key is still good."""
+    """Return the next events, if the client is still connected and its key still valid."""
     with _ending_with(request, watcher):
-        piece = await next_piece(gateway.db, wanted, watcher, limit, wait)
+        page = await next_page(gateway.db, feed, watcher, limit, wait)
     await recheck_access(request.scope)
-    return piece
+    return page
 
 
 @contextmanager
 def _ending_with(request: Request[Any, Any, Any], watcher: EventWaiter) -> Iterator[None]:
-    """Ends the waiting of somebody who hangs up: what they no longer wait for would count against their key."""
+    """End the wait when the client disconnects: it would count against the limit of its key."""
 
     async def heed() -> None:
         while (await request.receive())["type"] != "http.disconnect":
-            pass  # a body that nobody asked for
+            pass  # a body, which this route ignores
         watcher.end()
 
     task = asyncio.create_task(heed())
@@ -153,8 +153,8 @@ def _cursor(name: str, text: str | None) -> UUID | None:
 def _types(text: str | None) -> list[str] | None:
     if text is None:
         return None
-    wanted = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    unknown = [name for name in wanted if name not in ALL_TYPES]
+    feed = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    unknown = [name for name in feed if name not in ALL_TYPES]
     if unknown:
         raise invalid_field("types", f"'{unknown[0]}' is not an event type; there are: {', '.join(ALL_TYPES)}")
-    return wanted
+    return feed

@@ -90,10 +90,10 @@ async def export_messages(query: ExportQuery, gateway: Context, caller: CurrentC
     asked, now = read_history_query(query.given()), gateway.clock.now()
     filter_ = await resolve(gateway.db, caller.channel_id, asked)
     render: Render = as_csv if query.format == "csv" else as_ndjson
-    pieces = await open_export(gateway.db, caller.channel_id, filter_, asked.sought, render, now)
+    chunks = await open_export(gateway.db, caller.channel_id, filter_, asked.sought, render, now)
     name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{query.format}"'
     headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
-    return StreamResponse(pieces, media_type=FORMATS[query.format], headers=headers)
+    return StreamResponse(chunks, media_type=FORMATS[query.format], headers=headers)
 
 
 def as_ndjson(rows: Sequence[StoredMessage], now: datetime) -> bytes:

@@ -70,11 +70,11 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
 
 
 async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
-    """Signed updates of the official network. It hears yes only when they are stored."""
+    """Signed updates of the official network. The answer comes once they are stored."""
     headers, channel = read_headers(scope), _channel(scope)
     signature = headers.get(b"x-hub-signature-256")
-    doorstep = await find_callback(gateway, channel, signature)
-    with gateway.callback_memory.open(doorstep.id) as held:
+    config = await find_callback(gateway, channel, signature)
+    with gateway.callback_memory.open(config.id) as held:
         body = await read_all(headers, receive, gateway.callback_limit, held.take)
         await receive_callback(gateway, channel, body, signature)
     return HttpAnswer(200, b"", _TEXT)
@@ -104,24 +104,24 @@ def read_headers(scope: HTTPScope) -> dict[bytes, str]:
 async def read_all(
     headers: dict[bytes, str], receive: Receive, limit: int, count: Callable[[int], None] = lambda _: None
 ) -> bytes:
-    """The body, and no more of it than the limit. Each piece is counted before it is kept."""
+    """Read the body up to the limit. Each chunk is counted before it is kept."""
     length = headers.get(b"content-length", "0")
     if not (length.isascii() and length.isdigit()) or int(length) > limit:
         raise _too_large(limit)
-    pieces: list[bytes] = []
+    chunks: list[bytes] = []
     size, more = 0, True
     while more:
         message: Any = await receive()
         if message["type"] == "http.disconnect":
             raise BadRequest("The request broke off.", "malformed_request")
-        piece: bytes = message.get("body", b"")
-        size += len(piece)
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
         if size > limit:
             raise _too_large(limit)
-        count(len(piece))
-        pieces.append(piece)
+        count(len(chunk))
+        chunks.append(chunk)
         more = message.get("more_body", False)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def _too_large(limit: int) -> TooLarge:

@@ -66,17 +66,17 @@ def _seal(vault: Vault, caller: Caller, key: IdempotencyKey) -> AnswerSeal:
 
 
 class BodyHash:
-    """Pieces of a body, and in the end what they are known by."""
+    """The chunks of a body, and the hash of all of them."""
 
-    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
         self._hash = hashlib.sha256()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._pieces:
-            self._hash.update(piece)
-            yield piece
+        async for chunk in self._chunks:
+            self._hash.update(chunk)
+            yield chunk
 
     def known_by(self, key: IdempotencyKey | None) -> IdempotencyKey | None:
-        """The key for exactly these pieces."""
+        """Return the key for exactly these chunks."""
         return key and msgspec.structs.replace(key, body_hash=self._hash.digest())

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """An HTTP answer, whoever gives it."""
+    """An HTTP response."""
 
     status: int
     body: bytes

@@ -66,7 +66,7 @@ async def upload_media(
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
     upload = await open_upload(request, query.filename)
     new = _new_file(upload, key, gateway, caller, once.encoder(Media.of))
-    stored = await gateway.media.upload(new, upload.pieces)
+    stored = await gateway.media.upload(new, upload.chunks)
     return Encoded(stored.answer, REPLAYED if stored.replayed else {})
 
 
@@ -118,8 +118,8 @@ async def get_content(
     if _known_already(request, media):
         return Response(b"", status_code=304, headers={"ETag": _etag(media)})
     span = read_range(_wanted_range(request, media), size)
-    pieces = await gateway.media.content(media, span.start, span.end)
-    return StreamResponse(pieces, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
+    chunks = await gateway.media.content(media, span.start, span.end)
+    return StreamResponse(chunks, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
 
 
 @delete(

@@ -18,7 +18,7 @@ async def show_metrics(request: Request[Any, Any, Any], gateway: Context) -> Res
 
 
 def check_reader(authorization: str, token: str) -> None:
-    """Lets in who has the token, and nobody where there is none."""
+    """Raise unless the request has the token; without a configured token there is no such route."""
     if not token:
         raise NotFound("There is nothing at this address.")
     if not hmac.compare_digest(authorization.encode(), f"Bearer {token}".encode()):

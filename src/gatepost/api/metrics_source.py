@@ -1,4 +1,4 @@
-"""The figures of a process, with what has to be counted in the database when somebody asks for them."""
+"""The figures of a process, with what is counted in the database on request."""
 
 import contextlib
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from gatepost.model.errors import GatepostError
 from gatepost.store.endpoints import count_retries
 from gatepost.store.pool import Database
 
-COUNT_EVERY = 10.0  # seconds between looks into the database, however often somebody asks
+COUNT_EVERY = 10.0  # seconds between queries, however often it is asked for
 
 
 class MetricsSource:

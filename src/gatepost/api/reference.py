@@ -1,4 +1,4 @@
-"""The reference at the door: the document for machines, and a page for people that reads it."""
+"""The API reference: the OpenAPI document, and a page that shows it."""
 
 from importlib import resources
 from typing import Any

@@ -3,11 +3,11 @@
 retry: 2000                    how long to wait before coming back after a cut
 id: evt_…                      where the stream begins, so that a cut before the first event loses nothing
 
-id: evt_…                      an event: whoever comes back says this id as Last-Event-ID
+id: evt_…                      an event: a client that reconnects sends this id as Last-Event-ID
 event: message_notification
 data: {…}
 
-:                              nothing happened for a while; with an id where others than the wanted types did
+:                              nothing happened for a while; with an id where others than the query types did
 """
 
 from collections.abc import AsyncIterator
@@ -25,16 +25,16 @@ _RETRY = 2_000  # milliseconds
 
 
 async def write_stream(
-    gateway: ApiContext, wanted: FeedQuery, watcher: EventWaiter, note: str = ""
+    gateway: ApiContext, query: FeedQuery, watcher: EventWaiter, note: str = ""
 ) -> AsyncIterator[bytes]:
     """The stream, until the reader leaves, the key ends (`access/access_recheck.py`), or this node stops."""
     try:
-        yield _opening(wanted.after, note)
-        told = wanted.after
-        async for piece in follow(gateway.db, wanted, watcher, gateway.heartbeat):
-            yield _written(piece, told)
-            told = piece.reached
-    except GatepostError as error:  # too late for a status: the reader comes back, and hears it then
+        yield _opening(query.after, note)
+        sent = query.after
+        async for page in follow(gateway.db, query, watcher, gateway.heartbeat):
+            yield _written(page, sent)
+            sent = page.reached
+    except GatepostError as error:  # too late for a status: the client gets it when it reconnects
         yield f": {error.message}\n\n".encode()
     finally:
         gateway.waiters.close(watcher)
@@ -45,10 +45,10 @@ def _opening(after: UUID, note: str) -> bytes:
     return f"{comment}retry: {_RETRY}\nid: {ids.show('evt', after)}\n\n".encode()
 
 
-def _written(piece: FeedPage, told: UUID) -> bytes:
-    if piece.events:
-        return b"".join(map(frame, piece.events))
-    moved = f"id: {ids.show('evt', piece.reached)}\n" if piece.reached != told else ""
+def _written(page: FeedPage, sent: UUID) -> bytes:
+    if page.events:
+        return b"".join(map(frame, page.events))
+    moved = f"id: {ids.show('evt', page.reached)}\n" if page.reached != sent else ""
     return f":\n{moved}\n".encode()
 
 

@@ -23,7 +23,7 @@ from gatepost.model.file import too_large
 FIELD_MAX = 1024  # bytes of a field beside the file
 _SLACK = 16 * 1024  # bytes that a form may have around its file
 _FIELDS = ("type", "filename")
-_PARTS = 10  # more than any form of ours has: what is wrong with the first of them is told by name
+_PARTS = 10  # more than any form has: an error names the first wrong one
 
 Event = Any  # the head of a part, bytes of it, or None at its end
 
@@ -33,9 +33,9 @@ class Upload(msgspec.Struct, frozen=True):
 
     mime_type: str | None
     filename: str | None
-    least: int  # bytes that it has at least, if the request tells its length truly
-    announced: int  # bytes that it has at most, if the request tells its length; 0 otherwise
-    pieces: AsyncIterator[bytes]
+    least: int  # bytes that it has at least, if the request states its length
+    announced: int  # bytes that it has at most, if the request states its length; 0 otherwise
+    chunks: AsyncIterator[bytes]
 
     def check_announced(self, limit: int) -> None:
         """Refuses at once what says of itself that it is too large."""

@@ -174,7 +174,7 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: Chang
         before.channel_id,
         before.id,
         url=request.url,
-        # What is not named is not written either: somebody else may be changing it at the same moment.
+        # What is not named is not written: another request may be changing it at the same time.
         events=None
         if request.events is None and request.operational is None
         else _switched(before.events, request.events or {}, operational=request.operational),
@@ -186,7 +186,7 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: Chang
 
 
 def read_endpoint_id(text: str) -> UUID:
-    """The id of an endpoint, as it stands in an address."""
+    """Return the id of an endpoint in a path."""
     endpoint_id = ids.read("we", text)
     if endpoint_id is None:
         raise NotFound("There is no such webhook on this channel.")

@@ -55,9 +55,9 @@ class Importer(msgspec.Struct, frozen=True):
             raise
 
     async def run(self, table: ContactTable, once: IdempotentRequest[bytes] = NEVER) -> AsyncIterator[bytes]:
-        """Writes a table batch by batch, and tells of each as JSON lines. What was told of is committed.
+        """Write a table batch by batch, and yield the results as JSON lines. What was reported is committed.
 
-        One that is left halfway and asked for again begins anew: lines that are written already change nothing.
+        A repeated request starts from the beginning: lines that are already written change nothing.
         """
         counts, report = Counter(dict.fromkeys(RESULTS, 0)), ImportReport(kept=once.keyed)
         rows = table.rows(_ROWS)
@@ -65,16 +65,16 @@ class Importer(msgspec.Struct, frozen=True):
             async for batch in rows:
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
-                yield report.tell(b"".join(_json(_told(row, one)) for row, one in zip(batch, results, strict=True)))
-                yield report.tell(_json({"progress": {"done": counts.total(), "total": table.total}}))
+                yield report.add(b"".join(_json(_line(row, one)) for row, one in zip(batch, results, strict=True)))
+                yield report.add(_json({"progress": {"done": counts.total(), "total": table.total}}))
                 await once.renew(self.db, self.clock.now())
-            summary = report.tell(_json({"summary": {"lines": table.total, **counts}}))
+            summary = report.add(_json({"summary": {"lines": table.total, **counts}}))
             await self._keep(report, once)
             yield summary
         except GatepostError as error:  # the answer has begun: this is its last line
             await self._forget(once)
-            told = {"code": error.code, "message": error.message, "retryable": error.retryable}
-            yield _json({"error": told, "summary": {"lines": table.total, **counts}})
+            line = {"code": error.code, "message": error.message, "retryable": error.retryable}
+            yield _json({"error": line, "summary": {"lines": table.total, **counts}})
         finally:
             await rows.aclose()  # before the file that it reads
             table.close()
@@ -97,13 +97,13 @@ class Importer(msgspec.Struct, frozen=True):
         ]
 
 
-def _told(row: TableRow, written: ImportResult) -> dict[str, Any]:
-    told: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
+def _line(row: TableRow, written: ImportResult) -> dict[str, Any]:
+    line: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
     if written.contact_id is not None:
-        told["id"] = ids.show("ct", written.contact_id)
+        line["id"] = ids.show("ct", written.contact_id)
     if written.refusal is not None:
-        told |= {"code": written.refusal.code, "reason": written.refusal.message}
-    return told
+        line |= {"code": written.refusal.code, "reason": written.refusal.message}
+    return line
 
 
 def _json(value: Any) -> bytes:

@@ -1,34 +1,34 @@
-"""The report of an import, packed: it is kept with the request's key, and its lines say much the same."""
+"""The report of an import, compressed: it is kept with the request's key, and its lines are alike."""
 
 import zlib
 from collections.abc import AsyncIterator
 
-_GZIP = 31  # zlib's word for a whole gzip file
-_PIECE = 64 * 1024
+_GZIP = 31  # zlib's number for a whole gzip file
+_CHUNK = 64 * 1024
 
 
 class ImportReport:
-    """Lines on their way to whoever imports, and packed beside for whoever asks again."""
+    """The lines of a report, which are sent and also kept for a repeated request."""
 
     def __init__(self, *, kept: bool) -> None:
         self._packer = zlib.compressobj(wbits=_GZIP) if kept else None
         self._packed: list[bytes] = []
 
-    def tell(self, lines: bytes) -> bytes:
-        """The lines, once they are noted."""
+    def add(self, lines: bytes) -> bytes:
+        """Keep lines, and return them."""
         if self._packer is not None:
             self._packed.append(self._packer.compress(lines))
         return lines
 
     def pack(self) -> bytes:
-        """All that was told."""
+        """Return all lines, compressed."""
         end = self._packer.flush() if self._packer is not None else b""
         return b"".join(self._packed) + end
 
 
 async def unpack_report(packed: bytes) -> AsyncIterator[bytes]:
-    """What was told, a piece at a time."""
+    """Yield the lines of a report, chunk by chunk."""
     unpacker, rest = zlib.decompressobj(wbits=_GZIP), packed
-    while piece := unpacker.decompress(rest, _PIECE):
-        yield piece
+    while chunk := unpacker.decompress(rest, _CHUNK):
+        yield chunk
         rest = unpacker.unconsumed_tail

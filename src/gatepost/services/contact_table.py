@@ -1,6 +1,6 @@
-"""A table of contacts as somebody uploads it: read whole and checked before anything is written, then line by line.
+"""An uploaded table of contacts: read whole and checked before anything is written, then line by line.
 
-pieces ─► a file of its own, in memory while small ─► header, encoding, quotes, count ─► rows with their line numbers
+chunks ─► a file of its own, in memory while small ─► header, encoding, quotes, count ─► rows with their line numbers
 
 Parsing runs in the worker thread, some thousand lines at a time (`contact_records.py` has the limits).
 
@@ -69,11 +69,11 @@ class ContactTable(msgspec.Struct, frozen=True):
         self.file.close()
 
 
-async def open_table(pieces: AsyncIterator[bytes]) -> ContactTable:
+async def open_table(chunks: AsyncIterator[bytes]) -> ContactTable:
     """Takes a table in, and refuses it whole where it cannot be read."""
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the table closes it
     try:
-        await _take_in(file, pieces)
+        await _take_in(file, chunks)
         delimiter = find_delimiter(file)
         columns = _columns(await _header(file, delimiter))
         return ContactTable(file, delimiter, columns, await _count(file, delimiter))
@@ -88,15 +88,15 @@ async def open_table(pieces: AsyncIterator[bytes]) -> ContactTable:
         raise
 
 
-async def _take_in(file: IO[bytes], pieces: AsyncIterator[bytes]) -> None:
+async def _take_in(file: IO[bytes], chunks: AsyncIterator[bytes]) -> None:
     size = 0
     try:
         async with asyncio.timeout(_SECONDS):
-            async for piece in pieces:
-                size += len(piece)
+            async for chunk in chunks:
+                size += len(chunk)
                 if size > BYTES_MOST:
                     raise TooLarge(f"A table may have up to {BYTES_MOST:,} bytes. Import it in parts.")
-                file.write(piece)
+                file.write(chunk)
     except TimeoutError:
         raise BadRequest("The upload took too long. Nothing was kept.", "malformed_upload") from None
 

@@ -1,4 +1,4 @@
-"""Contacts: who they are, what people note of them, and whether a number is on the network."""
+"""Contacts: their names and notes, and whether a number is on the network."""
 
 from datetime import datetime
 from uuid import UUID
@@ -23,7 +23,7 @@ from gatepost.store.pool import Database
 
 
 class NewContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A contact to be made."""
+    """A new contact."""
 
     phone: str
     name: str | None = None
@@ -40,7 +40,7 @@ class ContactChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MergeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"other": "with"}):
-    """Who is the same person."""
+    """The contact to merge."""
 
     other: str
 
@@ -52,7 +52,7 @@ class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ContactService(msgspec.Struct, frozen=True):
-    """Where the contacts of one channel are kept."""
+    """The contacts of one channel."""
 
     db: Database
     channel: ChannelRef
@@ -64,7 +64,7 @@ class ContactService(msgspec.Struct, frozen=True):
         return await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
 
     async def access(self, text: str) -> ContactRow:
-        """The contact behind an id, if it is this channel's."""
+        """Return the contact of the channel with that id."""
         contact_id = ids.read("ct", text)
         row = await read_contact(self.db, self.channel_id, contact_id) if contact_id else None
         if row is None:
@@ -72,34 +72,36 @@ class ContactService(msgspec.Struct, frozen=True):
         return row
 
     async def at(self, phone: str) -> ContactRow | None:
-        """Who goes by a number, if anybody does."""
+        """Return the contact with a phone number."""
         async with self.db.connection() as conn:
             return (await find_people(conn, self.channel_id, [phone])).get(phone)
 
     async def create(self, new: NewContact, once: IdempotentRequest[ContactRow] = NEVER) -> ContactRow:
-        """Makes a contact."""
+        """Create a contact."""
         problems = ProblemCollector()
         phone = problems.read(check_phone, new.phone)
-        wish = problems.read(_wish, new.name or msgspec.UNSET, new.custom, new.opted_out)
+        fields = problems.read(_fields, new.name or msgspec.UNSET, new.custom, new.opted_out)
         problems.check()
         assert phone
-        assert wish
-        return await store.add_contact(self.db, self.channel, self.channel_id, ImportLine(phone, wish), self.now, once)
+        assert fields
+        return await store.add_contact(
+            self.db, self.channel, self.channel_id, ImportLine(phone, fields), self.now, once
+        )
 
     async def change(self, text: str, change: ContactChange) -> ContactRow:
-        """Changes what people note of a contact."""
+        """Change the notes about a contact."""
         if change == ContactChange():
             raise invalid_field("body", "names nothing to change; give name, custom or opted_out")
-        wish = _wish(change.name, change.custom, None if change.opted_out is msgspec.UNSET else change.opted_out)
-        return _there(await store.change_contact(self.db, self.channel, self.channel_id, _id(text), wish, self.now))
+        fields = _fields(change.name, change.custom, None if change.opted_out is msgspec.UNSET else change.opted_out)
+        return _there(await store.change_contact(self.db, self.channel, self.channel_id, _id(text), fields, self.now))
 
     async def delete(self, text: str) -> None:
-        """Deletes a contact; its messages stay."""
+        """Delete a contact; its messages stay."""
         if not await store.delete_contact(self.db, self.channel, self.channel_id, _id(text), self.now):
             raise no_contact()
 
     async def merge(self, text: str, other: str) -> ContactRow:
-        """Makes one person of two; the first stays."""
+        """Merge the second contact into the first."""
         stays, goes = _id(text), ids.read("ct", other)
         if stays == goes:
             raise invalid_field("with", "is the very same contact")
@@ -148,7 +150,9 @@ def _id(text: str) -> UUID:
     return contact_id
 
 
-def _wish(name: str | msgspec.UnsetType | None, custom: dict[str, str | None], opted_out: bool | None) -> ContactFields:
+def _fields(
+    name: str | msgspec.UnsetType | None, custom: dict[str, str | None], opted_out: bool | None
+) -> ContactFields:
     problems = ProblemCollector()
     problems.read(check_custom, custom)
     read = problems.read(read_name, name) if isinstance(name, str) else name

@@ -44,65 +44,65 @@ async def access_conversation(db: Database, channel_id: UUID, text: str) -> Conv
 
 
 async def list_history(
-    db: Database, channel_id: UUID, text: str, before: UUID | None, most: int, now: datetime
+    db: Database, channel_id: UUID, text: str, before: UUID | None, limit: int, now: datetime
 ) -> HistoryPage:
     """A page of a conversation's messages, the newest first."""
     contact_id = read_conversation_id(text)
     if not await has_conversation(db, channel_id, contact_id):
         raise no_conversation()
-    wanted = HistoryFilter(IdRange(end=before) if before else IdRange(), contact_id)
-    return await read_history_page(db, channel_id, wanted, now, scan=most, limit=most)
+    filter_ = HistoryFilter(IdRange(end=before) if before else IdRange(), contact_id)
+    return await read_history_page(db, channel_id, filter_, now, scan=limit, limit=limit)
 
 
 async def change_conversation(
-    db: Database, channel: ChannelRef, channel_id: UUID, text: str, wishes: ConversationChange, now: datetime
+    db: Database, channel: ChannelRef, channel_id: UUID, text: str, body: ConversationChange, now: datetime
 ) -> None:
-    """Sets what is given; one event names what is new."""
-    given = check_wishes(wishes)
+    """Set the given fields; one event names what changed."""
+    given = check_change(body)
     async with channel_transaction(db, channel, channel_id, now) as change:
         if not await store.change_conversation(change, read_conversation_id(text), given):
             raise no_conversation()
 
 
-def check_wishes(wishes: ConversationChange) -> dict[str, Any]:
-    """The given fields, each as it may be."""
-    given = {name: value for name, value in msgspec.structs.asdict(wishes).items() if value is not msgspec.UNSET}
+def check_change(body: ConversationChange) -> dict[str, Any]:
+    """Return the given fields, if each is valid."""
+    given = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET}
     if "status" in given:
         read_choice("status", given["status"], store.STATUSES)
-    for name, most in LENGTHS.items():
+    for name, limit in LENGTHS.items():
         if given.get(name) is not None:
-            _check_words(name, given[name], most)
+            _check_words(name, given[name], limit)
     return given
 
 
-def _check_words(field: str, text: str, most: int) -> None:
+def _check_words(field: str, text: str, limit: int) -> None:
     check_storable(field, text)
     if not text.strip():
         raise invalid_field(field, "is empty; null takes it away")
-    if len(text) > most:
-        raise invalid_field(field, f"may have 1 to {most:,} characters, but has {len(text):,}")
+    if len(text) > limit:
+        raise invalid_field(field, f"may have 1 to {limit:,} characters, but has {len(text):,}")
 
 
 async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, text: str, now: datetime) -> bool:
-    """Nothing of a conversation is unread any more; tells whether the person was shown that."""
+    """Mark all messages of a conversation as read; return whether the person was shown that."""
     ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
     async with channel_transaction(db, ref, channel.id, now) as change:
-        heard = await store.mark_read(change, read_conversation_id(text), now - MEMORY)
-        if heard is None:
+        incoming = await store.mark_read(change, read_conversation_id(text), now - MEMORY)
+        if incoming is None:
             raise no_conversation()
-    return await _show_read(speak, channel, heard)
+    return await _show_read(speak, channel, incoming)
 
 
-async def _show_read(speak: Speak, channel: ChannelConfig, heard: LastIncoming) -> bool:
+async def _show_read(speak: Speak, channel: ChannelConfig, incoming: LastIncoming) -> bool:
     """What people have read is read, whatever the network says: its no is for the log."""
-    if heard.network_id is None or heard.address is None:
+    if incoming.network_id is None or incoming.address is None:
         return False
     network = await speak(channel)
     if network is None:
         return False
     try:
         with network_call():
-            await network.mark_read(heard.network_id, person_at(heard.address))
+            await network.mark_read(incoming.network_id, person_at(incoming.address))
     except GatepostError as error:
         log.info("read mark refused", channel=ids.show("ch", channel.id), reason=str(error))
         return False

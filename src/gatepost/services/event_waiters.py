@@ -1,10 +1,10 @@
 """Whoever waits for a channel's events: open streams and long polls of this node.
 
-what this node wrote (a ring) ─────────────┐
+what this node wrote (notify) ────────────┐
 what others wrote (heads, each 250 ms) ────┴─► wakes the channel's watchers ─► each reads on after its own cursor
 
-A wake-up carries nothing and may come for nothing: what counts are the rows, read in the order of their ids. So nobody
-misses one, nobody gets one twice, and a slow reader takes no memory: what it has not read yet is in the table.
+A wake-up carries nothing and may come for nothing: what counts are the rows, read in the order of their ids. So no
+event is missed or read twice, and a slow reader takes no memory: what it has not read yet is in the table.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class EventWaiter:
         self._news.set()
 
     def end(self) -> None:
-        """Nobody waits any longer, or nobody may."""
+        """End the wait."""
         self.ended = True
         self.wake()
 
@@ -104,14 +104,14 @@ class EventWaiters:
             watcher.wake()
 
     def end(self) -> None:
-        """Lets all of them come to their end, and nobody new in."""
+        """End all waits and reject new ones."""
         self._closed = True
         for waiters in self._of.values():
             for watcher in waiters:
                 watcher.end()
 
     async def step(self) -> None:
-        """Looks once for what other nodes wrote, as soon as somebody waits for it."""
+        """Look for what other nodes wrote, if there is a waiter."""
         await self._somebody.wait()
         if self._of:
             await self.look()
@@ -120,7 +120,7 @@ class EventWaiters:
             self._somebody.clear()
 
     async def look(self) -> None:
-        """Wakes whoever watches a channel that has gone on since the last look."""
+        """Wake the waiters of channels with new events since the last look."""
         for channel_id, end in (await read_log_ends(self._db, list(self._of))).items():
             if channel_id in self._of and self._seen.get(channel_id) != end.seq:
                 self._seen[channel_id] = end.seq

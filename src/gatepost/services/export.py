@@ -23,7 +23,7 @@ from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMe
 from gatepost.store.pool import Database
 
 PAGE = 200  # messages at once: few enough that other requests hardly wait
-FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # of text the door says utf-8 itself
+FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # the framework adds utf-8 to text types
 COLUMNS = (
     "id",
     "direction",
@@ -51,40 +51,40 @@ Render = Callable[[Sequence[StoredMessage], datetime], bytes]
 async def open_export(
     db: Database,
     channel_id: UUID,
-    wanted: HistoryFilter | None,
+    filter_: HistoryFilter | None,
     sought: SearchQuery | None,
     render: Render,
     now: datetime,
 ) -> AsyncIterator[bytes]:
-    """The pieces of the file. The first page is read at once, so that trouble is told before anything is sent."""
-    if wanted is None:
-        return _pieces(db, channel_id, HistoryFilter(), sought, render, now, HistoryPage([], None))
-    first = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
-    return _pieces(db, channel_id, wanted, sought, render, now, first)
+    """Return the chunks of the file. The first page is read at once, so that errors come before the response starts."""
+    if filter_ is None:
+        return _chunks(db, channel_id, HistoryFilter(), sought, render, now, HistoryPage([], None))
+    first = await find_page(db, channel_id, filter_, sought, now, most=PAGE)
+    return _chunks(db, channel_id, filter_, sought, render, now, first)
 
 
-async def _pieces(
+async def _chunks(
     db: Database,
     channel_id: UUID,
-    wanted: HistoryFilter,
+    filter_: HistoryFilter,
     sought: SearchQuery | None,
     render: Render,
     now: datetime,
-    piece: HistoryPage,
+    page: HistoryPage,
 ) -> AsyncIterator[bytes]:
     if render is as_csv:
         yield csv_lines([COLUMNS])
     while True:
-        if piece.messages:
-            yield await compute(render, piece.messages, now)
-        if piece.reached is None:
+        if page.messages:
+            yield await compute(render, page.messages, now)
+        if page.reached is None:
             return
-        wanted = msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, piece.reached))
-        piece = await find_page(db, channel_id, wanted, sought, now, most=PAGE)
+        filter_ = msgspec.structs.replace(filter_, span=IdRange(filter_.span.start, page.reached))
+        page = await find_page(db, channel_id, filter_, sought, now, most=PAGE)
 
 
 def as_csv(messages: Sequence[StoredMessage], now: datetime) -> bytes:
-    """A message a row."""
+    """Return messages as rows."""
     return csv_lines([_row(message, now) for message in messages])
 
 

@@ -1,4 +1,4 @@
-"""The feed for whoever waits: the next piece as soon as there is one. The same rows as in the feed without waiting."""
+"""The event feed with waiting: the next page as soon as there is one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -14,32 +14,32 @@ _PAGE = 100  # rows that a stream holds at once, however slow its reader is
 
 
 class FeedQuery(msgspec.Struct, frozen=True):
-    """Which events somebody reads: those behind a cursor, all or of some types."""
+    """Which events to read: those after a cursor, all or of some types."""
 
     channel_id: UUID
     after: UUID
     types: Sequence[str] | None = None
 
 
-async def next_piece(db: Database, wanted: FeedQuery, watcher: EventWaiter, most: int, seconds: float) -> FeedPage:
-    """What is there, or what comes within so many seconds; empty where nothing did."""
-    loop, after = asyncio.get_running_loop(), wanted.after
+async def next_page(db: Database, query: FeedQuery, watcher: EventWaiter, limit: int, seconds: float) -> FeedPage:
+    """Return the next events, waiting at limit that many seconds; without events if there were none."""
+    loop, after = asyncio.get_running_loop(), query.after
     until = loop.time() + seconds
     while True:
         watcher.expect()
-        piece = await read_feed_page(db, wanted.channel_id, after, wanted.types, most)
+        page = await read_feed_page(db, query.channel_id, after, query.types, limit)
         left = until - loop.time()
-        if piece.events or left <= 0 or watcher.ended:
-            return piece
-        after = piece.reached
-        if not piece.more:
+        if page.events or left <= 0 or watcher.ended:
+            return page
+        after = page.reached
+        if not page.more:
             await watcher.wait(left)
 
 
-async def follow(db: Database, wanted: FeedQuery, watcher: EventWaiter, beat: float) -> AsyncIterator[FeedPage]:
-    """Piece after piece until the watcher is to end; where nothing came for a beat, one with no events."""
-    after = wanted.after
+async def follow(db: Database, query: FeedQuery, watcher: EventWaiter, beat: float) -> AsyncIterator[FeedPage]:
+    """Yield page after page until the watcher ends; one without events if there was none for a heartbeat."""
+    after = query.after
     while not watcher.ended:
-        piece = await next_piece(db, msgspec.structs.replace(wanted, after=after), watcher, _PAGE, beat)
-        after = piece.reached
-        yield piece
+        page = await next_page(db, msgspec.structs.replace(query, after=after), watcher, _PAGE, beat)
+        after = page.reached
+        yield page

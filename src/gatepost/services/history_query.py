@@ -1,4 +1,4 @@
-"""What somebody asks of the history: the filters as they are written, read and checked."""
+"""The filters of the history, read and checked."""
 
 import re
 from uuid import UUID
@@ -22,7 +22,7 @@ _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """A question to the history."""
+    """A query of the history."""
 
     span: IdRange = IdRange()
     phone: str | None = None
@@ -34,7 +34,7 @@ class HistoryQuery(msgspec.Struct, frozen=True):
 
 
 def read_history_query(found: dict[str, str]) -> HistoryQuery:
-    """The filters among the parameters."""
+    """Return the query for the given filters."""
     phone, conversation, query = found.get("phone"), found.get("conversation"), found.get("q")
     return HistoryQuery(
         read_span(found.get("from"), found.get("to"), found.get("tz")),
@@ -48,7 +48,7 @@ def read_history_query(found: dict[str, str]) -> HistoryQuery:
 
 
 async def resolve(db: Database, channel_id: UUID, asked: HistoryQuery) -> HistoryFilter | None:
-    """What to read for a question; None where it can be told beforehand that nothing fits."""
+    """Return what to read for a query; None if nothing can fit."""
     contact_id = asked.conversation
     if contact_id is not None and not await has_conversation(db, channel_id, contact_id):
         raise NotFound("There is no such conversation on this channel.")
@@ -61,7 +61,7 @@ async def resolve(db: Database, channel_id: UUID, asked: HistoryQuery) -> Histor
 
 
 def read_conversation(text: str) -> UUID:
-    """The contact behind a conversation's id."""
+    """Return the contact of a conversation's id."""
     found = ids.read("cv", text)
     if found is None:
         raise invalid_field("conversation", "is not the id of a conversation; these begin with cv_")

@@ -1,4 +1,4 @@
-"""Labels as people manage them: made, changed, deleted, put on conversations and contacts, taken off."""
+"""Labels: create, change, delete; put on conversations and contacts, and taken off."""
 
 from datetime import datetime
 from uuid import UUID
@@ -52,19 +52,19 @@ async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
     return label
 
 
-async def create_label(desk: LabelService, new: NewLabel, once: IdempotentRequest[LabelRow] = NEVER) -> LabelRow:
+async def create_label(service: LabelService, new: NewLabel, once: IdempotentRequest[LabelRow] = NEVER) -> LabelRow:
     """Makes a label, unless its name is taken or there are too many."""
     name, color = _checked(new.name, new.color)
     assert name
-    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
-        await once.check(change.conn, desk.now)
+    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+        await once.check(change.conn, service.now)
         labels = ChannelLabels.of(change)
         await _check_free(labels, name, None)
         number = await labels.count()
         if number >= LABELS_MOST:
             raise Conflict(f"This channel has {number} labels, and {LABELS_MOST} is the most. Delete one first.")
         made = await labels.add(name, color or usual_color(number))
-        await once.keep(change.conn, made, desk.now)
+        await once.keep(change.conn, made, service.now)
         return made
 
 
@@ -79,12 +79,12 @@ def _checked(name: str | None, color: str | None) -> tuple[str | None, str | Non
     return read
 
 
-async def change_label(desk: LabelService, text: str, wishes: LabelChange) -> LabelRow:
+async def change_label(service: LabelService, text: str, body: LabelChange) -> LabelRow:
     """Renames or recolours a label."""
     name, color = _checked(
-        None if wishes.name is msgspec.UNSET else wishes.name, None if wishes.color is msgspec.UNSET else wishes.color
+        None if body.name is msgspec.UNSET else body.name, None if body.color is msgspec.UNSET else body.color
     )
-    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
         label = await _find(labels, text)
         if name is not None:
@@ -92,25 +92,25 @@ async def change_label(desk: LabelService, text: str, wishes: LabelChange) -> La
         return await labels.change(label, name or label.name, color or label.color)
 
 
-async def delete_label(desk: LabelService, text: str) -> None:
+async def delete_label(service: LabelService, text: str) -> None:
     """Takes a label off everything, and away."""
-    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
         await labels.delete(await _find(labels, text))
 
 
-async def put_label(desk: LabelService, target: str, whom: str, text: str) -> None:
+async def put_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Puts a label on a conversation or a contact; it may be there already."""
-    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
-        await labels.assign(await _find(labels, text), await _person(labels, target, whom), target)
+        await labels.assign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 
-async def take_label(desk: LabelService, target: str, whom: str, text: str) -> None:
+async def take_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Takes a label off a conversation or a contact; it may be off already."""
-    async with channel_transaction(desk.db, desk.channel, desk.channel_id, desk.now) as change:
+    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
-        await labels.unassign(await _find(labels, text), await _person(labels, target, whom), target)
+        await labels.unassign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 
 async def _check_free(labels: ChannelLabels, name: str, label_id: UUID | None) -> None:
@@ -127,8 +127,8 @@ async def _find(labels: ChannelLabels, text: str) -> LabelRow:
     return label
 
 
-async def _person(labels: ChannelLabels, target: str, whom: str) -> KnownContact:
-    contact_id = ids.read(_PREFIX[target], whom)
+async def _person(labels: ChannelLabels, target: str, target_id: str) -> KnownContact:
+    contact_id = ids.read(_PREFIX[target], target_id)
     contact = await labels.find_person(contact_id) if contact_id else None
     if contact is None:
         raise NotFound(f"There is no such {target} on this channel.")

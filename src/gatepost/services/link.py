@@ -1,7 +1,7 @@
 """Linking a phone to a QR channel: what people ask for, and what there is to show them.
 
 connect ─► wanted ─► the owner opens the link ─► codes to scan, one after the other, or a code to type
-logout  ─► the phone is unlinked, and nothing connects until somebody asks again
+logout  ─► the phone is unlinked, and nothing connects until the next request
 """
 
 import asyncio

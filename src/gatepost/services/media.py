@@ -1,6 +1,6 @@
-"""Files that people upload, look at and delete.
+"""Files: upload, get and delete.
 
-pieces ─► sha256, size against the limit ─► object storage, whole ─► row in `media` ─► med_…
+chunks ─► sha256, size against the limit ─► object storage, whole ─► row in `media` ─► med_…
             │ too large, broken off, too slow: nothing is left, neither object nor row
 """
 
@@ -25,7 +25,7 @@ from gatepost.store.media.storage import StorageAllowance, StorageReservation, r
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.pool import Database
 
-STORING = timedelta(minutes=10)  # how long after its last byte a file keeps its reserved room at most
+STORING = timedelta(minutes=10)  # how long a file keeps its reserved space after its last byte
 ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
 _encode = msgspec.json.Encoder().encode
 
@@ -42,7 +42,7 @@ class NewFile(msgspec.Struct, frozen=True):
     account_id: UUID | None = None
     storage: int | None = None  # bytes that the files of the account may take; None: no limit
     least: int = 0  # bytes that it has at least, as announced
-    announced: int = 0  # bytes that it has at most, as announced; 0: nobody knows
+    announced: int = 0  # bytes that it has at most, as announced; 0: unknown
 
 
 class MediaService:
@@ -55,15 +55,15 @@ class MediaService:
         self._most = most
         self._timeout = timeout
 
-    async def upload(self, new: NewFile, pieces: AsyncIterator[bytes]) -> AcceptResult:
-        """Stores a file as its pieces come. The answer is the envelope's bytes, fresh or replayed."""
+    async def upload(self, new: NewFile, chunks: AsyncIterator[bytes]) -> AcceptResult:
+        """Store a file as its chunks arrive. The answer is new or replayed."""
         now = self._clock.now()
         media = MediaRow(new.channel_id, ids.new_id(now), "ready", new.mime_type, now, filename=new.filename)
         limit = min(new.limit, self._most)
-        async with room_for(self._db, self._clock, self._space(new, media)) as room:
-            await room.cover(max(1, min(new.least, limit)), min(new.announced, limit))
-            tally = _Tally(_in_time(pieces, self._timeout), limit, new.mime_type, room)
-            await self._objects.put(media.key, tally.pieces())
+        async with room_for(self._db, self._clock, self._space(new, media)) as space:
+            await space.cover(max(1, min(new.least, limit)), min(new.announced, limit))
+            tally = _Tally(_in_time(chunks, self._timeout), limit, new.mime_type, space)
+            await self._objects.put(media.key, tally.chunks())
             media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
             return await self._insert(media, new)
 
@@ -114,46 +114,46 @@ class MediaService:
 
 
 class _Tally:
-    """Counts and hashes the pieces of a file on their way."""
+    """Counts and hashes the chunks of a file."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], limit: int, mime_type: str, room: StorageReservation) -> None:
+    def __init__(self, chunks: AsyncIterator[bytes], limit: int, mime_type: str, space: StorageReservation) -> None:
         self.size = 0
-        self._pieces = pieces
+        self._chunks = chunks
         self._limit = limit
         self._mime_type = mime_type
-        self._room = room
+        self._room = space
         self._hash = hashlib.sha256()
 
     @property
     def sha256(self) -> str:
         return self._hash.hexdigest()
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        async for piece in self._pieces:
-            self.size += len(piece)
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in self._chunks:
+            self.size += len(chunk)
             if self.size > self._limit:
                 raise too_large(self._limit, f"A file of type {self._mime_type}")
             await self._room.cover(self.size)
-            self._hash.update(piece)
-            yield piece
+            self._hash.update(chunk)
+            yield chunk
         if not self.size:
             raise invalid_field("file", "is empty")
 
 
-async def _in_time(pieces: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
-    """The pieces, as long as they come in time. An error among them ends the upload cleanly; cancelling it may not."""
+async def _in_time(chunks: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
+    """Yield the chunks until the deadline. An error among them ends the upload cleanly; cancelling it may not."""
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
         try:
             async with asyncio.timeout_at(deadline):
-                piece = await anext(pieces)
+                chunk = await anext(chunks)
         except StopAsyncIteration:
             return
         except TimeoutError:
             raise BadRequest(
                 f"The upload took longer than {seconds:g} seconds. Nothing was kept.", "malformed_upload"
             ) from None
-        yield piece
+        yield chunk
 
 
 async def _nothing() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Calls to the network on somebody's behalf: its no becomes a refusal of ours that carries the network's own words."""
+"""Calls to the network on behalf of a caller: its errors become ours, with the network's own text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

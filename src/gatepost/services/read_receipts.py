@@ -30,15 +30,15 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
     """Shows 'typing…' in a conversation: under the person's newest message, which the network marks as read by it."""
-    heard = await read_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
-    if heard is None:
+    incoming = await read_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
+    if incoming is None:
         raise no_conversation()
-    if heard.network_id is None or heard.address is None:
+    if incoming.network_id is None or incoming.address is None:
         days = MEMORY.days
         raise Conflict(f"Typing is shown under a message of the person, and none has come within {days} days.")
     network = await connected(speak, channel)
     with network_call():
-        await network.mark_read(heard.network_id, person_at(heard.address), typing=True)
+        await network.mark_read(incoming.network_id, person_at(incoming.address), typing=True)
 
 
 def person_at(address: str) -> Person:
@@ -55,7 +55,7 @@ async def connected(speak: Speak, channel: ChannelConfig) -> Network:
     network = await speak(channel)
     if network is None:
         raise Conflict(
-            "The channel is not connected to its network at the moment. GET /api/v1/channel says how it stands.",
+            "The channel is not connected to its network at the moment. GET /api/v1/channel shows its state.",
             "channel_not_connected",
         )
     return network

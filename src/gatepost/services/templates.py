@@ -1,7 +1,7 @@
-"""Templates as people manage them: the network decides, and each channel keeps a copy of what it decided.
+"""Templates: the network decides, and each channel keeps a copy.
 
-create ─► checked ─► written as PENDING ─► the network ─► confirmed       its news come by callback
-                       └ left here, with a key: whoever asks again looks first whether the network has it
+create ─► checked ─► written as PENDING ─► the network ─► confirmed       its updates come by callback
+                       └ failed here, with a key: the repeated request first asks whether the network has it
 edit   ─► checked ─────────────────────► the network ─► read back
 delete ────────────────────────────────► the network ─► removed
 sync   ◄───────────────────────────────  the network's whole set
@@ -60,16 +60,16 @@ async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTe
     template_id = ids.read("tpl", text)
     template = await store.get_template(db, channel_id, template_id) if template_id else None
     if template is None:
-        raise NotFound("There is no such template on this channel. POST /api/v1/templates/sync reads them anew.")
+        raise NotFound("There is no such template on this channel. POST /api/v1/templates/sync reads them again.")
     return template
 
 
 async def create_template(
-    desk: TemplateService, new: NewTemplate, once: IdempotentRequest[StoredTemplate] = NEVER
+    service: TemplateService, new: NewTemplate, once: IdempotentRequest[StoredTemplate] = NEVER
 ) -> StoredTemplate:
     """Asks the network for a new template, which it then reviews."""
-    wanted = check_new_template(new)
-    reserved = await store.reserve_template(desk.db, desk.channel_id, wanted, desk.clock.now(), once)
+    template = check_new_template(new)
+    reserved = await store.reserve_template(service.db, service.channel_id, template, service.clock.now(), once)
     if reserved is None:
         raise Conflict(
             f"There is a template '{new.name}' in {new.language} on this channel already. Edit it; or, if the network "
@@ -77,62 +77,64 @@ async def create_template(
         )
     try:
         with network_call():
-            made = await _made_before(desk.business, reserved) or await _hand_in(desk.business, wanted)
+            made = await _made_before(service.business, reserved) or await _hand_in(service.business, template)
     except GatepostError:
-        await store.delete_template(desk.db, desk.channel_id, reserved.template.id)
-        await once.forget(desk.db)
+        await store.delete_template(service.db, service.channel_id, reserved.template.id)
+        await once.forget(service.db)
         raise
-    return await store.confirm_template(desk.db, desk.channel_id, reserved.template, made, desk.clock.now(), once)
+    return await store.confirm_template(
+        service.db, service.channel_id, reserved.template, made, service.clock.now(), once
+    )
 
 
-async def edit_template(desk: TemplateService, text: str, change: TemplateChange) -> StoredTemplate:
-    """Asks the network to change a template, which it then reviews anew."""
-    before = await access_template(desk.db, desk.channel_id, text)
+async def edit_template(service: TemplateService, text: str, change: TemplateChange) -> StoredTemplate:
+    """Ask the network to change a template, which it then reviews again."""
+    before = await access_template(service.db, service.channel_id, text)
     fields = _check_change(before, change)
-    asked_at, network_id = desk.clock.now(), _known_there(before)
+    asked_at, network_id = service.clock.now(), _known_there(before)
     with network_call():
-        await desk.business.edit_template(
+        await service.business.edit_template(
             network_id,
             category=fields.get("category"),
             components=fields.get("components"),
             ttl=fields.get("message_send_ttl_seconds"),
         )
     changed = msgspec.structs.replace(before.as_template(), **_kept(fields), status="PENDING", reason=None)
-    await store.put_template(desk.db, desk.channel_id, changed, asked_at, desk.clock.now())
+    await store.put_template(service.db, service.channel_id, changed, asked_at, service.clock.now())
     try:
-        await reread_template(desk, network_id)
+        await reread_template(service, network_id)
     except CallFailed as failed:
-        log.warning("template not read back", channel=ids.show("ch", desk.channel_id), reason=str(failed))
-    return await access_template(desk.db, desk.channel_id, text)
+        log.warning("template not read back", channel=ids.show("ch", service.channel_id), reason=str(failed))
+    return await access_template(service.db, service.channel_id, text)
 
 
-async def delete_template(desk: TemplateService, text: str) -> None:
+async def delete_template(service: TemplateService, text: str) -> None:
     """Deletes a template on the network and here, in its one language."""
-    template = await access_template(desk.db, desk.channel_id, text)
+    template = await access_template(service.db, service.channel_id, text)
     if template.network_id is not None:
         with network_call():
-            await desk.business.delete_template(template.name, template.network_id)
-    await store.delete_template(desk.db, desk.channel_id, template.id)
+            await service.business.delete_template(template.name, template.network_id)
+    await store.delete_template(service.db, service.channel_id, template.id)
 
 
-async def sync_templates(desk: TemplateService) -> Synced:
-    """Reads all templates of the business account anew; what is gone there goes here."""
-    asked_at = desk.clock.now()
+async def sync_templates(service: TemplateService) -> Synced:
+    """Read all templates of the business account, and delete those that the network does not have any more."""
+    asked_at = service.clock.now()
     with network_call():
-        found = [_read(template) for template in await desk.business.list_templates()]
-    return await store.sync_templates(desk.db, desk.channel_id, found, asked_at, desk.clock.now())
+        found = [_read(template) for template in await service.business.list_templates()]
+    return await store.sync_templates(service.db, service.channel_id, found, asked_at, service.clock.now())
 
 
-async def reread_template(desk: TemplateService, network_id: str) -> None:
-    """Reads one template anew, after news that do not tell all. Raises CallFailed."""
-    asked_at = desk.clock.now()
-    found = _read(await desk.business.get_template(network_id))
-    await store.put_template(desk.db, desk.channel_id, found, asked_at, desk.clock.now())
+async def reread_template(service: TemplateService, network_id: str) -> None:
+    """Read one template again after an incomplete update. Raises CallFailed."""
+    asked_at = service.clock.now()
+    found = _read(await service.business.get_template(network_id))
+    await store.put_template(service.db, service.channel_id, found, asked_at, service.clock.now())
 
 
-def preview_template(template: StoredTemplate, wish: PreviewRequest) -> dict[str, Any]:
+def preview_template(template: StoredTemplate, request: PreviewRequest) -> dict[str, Any]:
     """What the person will see."""
-    return preview(template.as_template(), wish.variables, wish.header)
+    return preview(template.as_template(), request.variables, request.header)
 
 
 async def _made_before(business: CloudAccount, reserved: TemplateDraft) -> Template | None:

@@ -115,7 +115,7 @@ def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Sc
 
 
 _FORM: Schema = {
-    "type": {"type": "string", "description": "The MIME type, where the file's own part does not tell it."},
+    "type": {"type": "string", "description": "The MIME type, if the file's own part does not name it."},
     "filename": {"type": "string"},
     "file": {"type": "string", "format": "binary"},
 }
@@ -126,13 +126,13 @@ def _responses(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) 
     for status, data in docs.extra.items():
         answers[str(status)] = _success(operation, docs, data, known, status)
     for status, codes in codes_of(operation).items():
-        refusal = answer_of(status, codes)
-        if str(status) in answers:  # a status that tells of a state as well as of a refusal
-            (told,) = answers[str(status)]["content"].values()
-            refusal["content"]["application/json"]["schema"] = {
-                "anyOf": [told["schema"], refusal["content"]["application/json"]["schema"]]
+        error = answer_of(status, codes)
+        if str(status) in answers:  # a status of both a success and an error
+            (success,) = answers[str(status)]["content"].values()
+            error["content"]["application/json"]["schema"] = {
+                "anyOf": [success["schema"], error["content"]["application/json"]["schema"]]
             }
-        answers[str(status)] = refusal
+        answers[str(status)] = error
     return dict(sorted(answers.items()))
 
 

@@ -53,7 +53,7 @@ REASONS = {
     404: "There is no such thing on this channel.",
     405: "The address does not take that method.",
     408: "The request took too long to arrive.",
-    409: "Not as things stand.",
+    409: "Not possible in the current state.",
     413: "Too large.",
     415: "The body is of the wrong type.",
     416: "The file does not have those bytes.",

@@ -1,4 +1,4 @@
-"""The body of a send, field by field: what the type of the request alone does not tell."""
+"""The body of a send, field by field: what the type of the request does not say."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ _FIELDS: dict[str, Schema] = {
         "buttons.count",
         object_of("id title", "A button.", id=text("buttons.id"), title=text("buttons.title")),
     ),
-    "header": _ANY | {"description": "What stands above the text: `type`, and `text` or `media`."},
+    "header": _ANY | {"description": "Shown above the text: `type`, and `text` or `media`."},
     "footer": text("interactive.footer"),
     "button": text("list.button"),
     "sections": {
@@ -135,7 +135,7 @@ _PLAIN: dict[str, Schema] = {
 
 
 def describe_batch(schema: Schema) -> Schema:
-    """The schema of many sends: the type alone does not tell what is in the list."""
+    """Return the schema of many sends, whose items the type does not describe."""
     sends = {"type": "array", "items": {"$ref": "#/components/schemas/SendRequest"}, "minItems": 1, "maxItems": 1000}
     return schema | {"properties": {"messages": sends}}
 
