@@ -163,6 +163,14 @@ def test_the_owner_of_the_database_is_chosen(place: Path) -> None:
     assert privileges.choose_account(load(environ={}, overrides={"data": str(place)})) == NOBODY
 
 
+def test_with_another_database_the_folders_own_does_not_count(place: Path) -> None:
+    (place / "postgres").mkdir()
+    (place / "postgres" / "PG_VERSION").write_text("18\n")
+    os.chown(place / "postgres", NOBODY.uid, -1)
+    elsewhere = {"data": str(place), "database.url": "postgresql://127.0.0.1/gatepost"}
+    assert privileges.choose_account(load(environ={}, overrides=elsewhere)) == service_account() != NOBODY
+
+
 def test_an_owner_without_a_name_is_a_reason(place: Path) -> None:
     (place / "postgres").mkdir()
     (place / "postgres" / "PG_VERSION").write_text("18\n")
