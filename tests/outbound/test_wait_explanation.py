@@ -87,7 +87,7 @@ async def test_the_pair_limit_is_named_with_its_end_and_kept(stage: Stage) -> No
         found = await why(stage, id_)
         assert found is not None
         assert (found["rule"], found["until"], found["message_id"]) == ("pair_limit", 24.0, None)
-        assert "one message in 6 s; up to 4" in found["because"]
+        assert "one message every 6 s; up to 4" in found["because"]
     await stage.drive(30)
     assert stage.network.times[4:] == [24, 24], "a burst of n costs n times 6 s"
     assert await why(stage, ids[4]) is None
