@@ -243,7 +243,7 @@ async def test_the_throughput_is_named_with_how_many_are_ahead(stage: Stage) -> 
     found = await why(stage, ids[39])
     assert found is not None
     assert found["rule"] == "throughput"
-    assert found["because"].startswith(f"{ahead} messages of the number are ahead of it")
+    assert found["because"].startswith(f"{ahead} messages of this number are ahead of it")
     assert found["until"] == pytest.approx(1 + ahead / 2, abs=0.6)
     await stage.drive(40)
     ((rule, start, end, _),) = await waited(stage, ids[39])
