@@ -70,7 +70,8 @@ class Parameter(msgspec.Struct, frozen=True):
         least, most = self.meta.ge, self.meta.le
         assert least is not None
         assert most is not None
-        if not (text.isascii() and text.isdigit() and len(text) < 6 and least <= int(text) <= most):
+        short = len(text) <= len(str(most)) + 1  # a leading zero is accepted, a long row of them is not
+        if not (text.isascii() and text.isdigit() and short and least <= int(text) <= most):
             unit = (self.meta.extra or {}).get("unit")
             number = f"whole number of {unit}" if unit else "whole number"
             raise invalid_field(self.name, f"must be a {number} from {least} to {most}")
