@@ -91,8 +91,8 @@ async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) 
         shelf.clock.advance(FULL_DELAY)
     waiting = await shelf.get(media.id)
     assert (waiting.state, waiting.attempts) == ("waiting", 0)
-    assert "no room" in str(Media.of(waiting).error)
-    with pytest.raises(Conflict, match="no room for this file"):
+    assert "storage of this account is full" in str(Media.of(waiting).error)
+    with pytest.raises(Conflict, match=r"not fetched from the network yet\. The storage of this account is full"):
         check_ready(waiting, shelf.clock.now())
     assert shelf.network.asked == []
     await shelf.files.delete(shelf.channel_id, ids.show("med", old.id))
@@ -100,7 +100,7 @@ async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) 
     assert (await shelf.get(media.id)).state == "ready"
     told = changes(await shelf.events())
     assert [change for change, _ in told] == ["media_waiting", "media_ready"]
-    assert "no room" in (told[0][1] or "")
+    assert "storage of this account is full" in (told[0][1] or "")
 
 
 async def test_a_file_of_unknown_size_that_turns_out_too_large_waits_too(shelf: Shelf) -> None:
@@ -118,5 +118,5 @@ async def test_when_the_network_forgets_the_file_it_has_failed(shelf: Shelf) -> 
     shelf.clock.advance(NETWORK_MEMORY.total_seconds() - FULL_DELAY)
     assert await step(shelf, lease) is None
     failed = await shelf.get(media.id)
-    assert (failed.state, "no room" in (failed.error or "")) == ("failed", True)
+    assert (failed.state, "storage of this account is full" in (failed.error or "")) == ("failed", True)
     assert [change for change, _ in changes(await shelf.events())] == ["media_waiting", "media_failed"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.api.contract.messages import Message
+from gatepost.api.contract.messages import Message, Reaction
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
 from tests.inbound.hearing import ANA, BOB, contact_of, content_of, data, hear, row_of, said, shown, told
@@ -135,12 +135,12 @@ async def test_one_reaction_per_person_stands_and_an_empty_one_takes_it_back(sta
     await hear(stage, touch(stage, BOB, "reaction", target.network_id, "👀"))
     ana, bob = [ids.show("ct", (await contact_of(stage, p.phone or ""))["id"]) for p in (ANA, BOB)]
     assert await reactions(stage, target) == [
-        {"emoji": "❤️", "from": ana},
-        {"emoji": "😀", "from": "me"},
-        {"emoji": "👀", "from": bob},
+        Reaction("❤️", ana),
+        Reaction("😀", "me"),
+        Reaction("👀", bob),
     ]
     await hear(stage, touch(stage, ANA, "reaction", target.network_id, ""))
-    assert [r["from"] for r in await reactions(stage, target)] == ["me", bob]
+    assert [r.sender for r in await reactions(stage, target)] == ["me", bob]
     assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": ana}
 
 
@@ -155,7 +155,7 @@ async def test_an_edit_and_a_reaction_do_not_undo_each_other(stage: Stage, toget
             await hear(stage, *report)
         row = await row_of(stage, target)
         assert await content_of(stage, target) == {"body": "new"}
-        assert [r["emoji"] for r in await reactions(stage, target)] == ["new"]
+        assert [r.emoji for r in await reactions(stage, target)] == ["new"]
         assert row["edited_at"]
         assert row["deleted_at"]
         assert len(row["event_ids"]) == 4
@@ -171,7 +171,7 @@ async def test_what_comes_late_does_not_undo_what_came_after(stage: Stage) -> No
             for change in (new, old) if late_first else (old, new):
                 await hear(stage, change)
         assert await content_of(stage, target) == {"body": "new"}
-        assert [r["emoji"] for r in await reactions(stage, target)] == ["new"]
+        assert [r.emoji for r in await reactions(stage, target)] == ["new"]
 
 
 async def test_a_reaction_that_was_taken_back_does_not_return_with_a_late_report(stage: Stage) -> None:

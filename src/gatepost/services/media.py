@@ -162,13 +162,14 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def check_ready(media: MediaRow, now: datetime) -> int:
-    """The size of a file whose bytes are here; a refusal that says when or why not."""
+    """Return the size of a stored file. Raise an error that says why it is missing, and when to try again."""
     if media.state == "waiting":
         wait = max(1.0, ((media.next_at or now) - now).total_seconds())
-        why = f": {media.error}" if media.error else ""
-        raise Conflict(f"The file is still to be fetched from the network{why}. Try again later.", retry_after=wait)
+        reason = f" {media.error.rstrip('.')}." if media.error else ""
+        text = f"The file is not fetched from the network yet.{reason} Try again later."
+        raise Conflict(text, retry_after=wait)
     if media.state == "failed":
-        raise NotFound(f"The file could not be fetched from the network: {media.error}")
+        raise NotFound(f"The file could not be fetched from the network: {(media.error or '').rstrip('.')}.")
     return media.size or 0
 
 

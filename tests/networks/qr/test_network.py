@@ -78,5 +78,5 @@ async def test_what_cannot_go_over_a_link_is_refused_for_good(link: Link) -> Non
     assert isinstance(receipt, SendRefused)
     assert receipt.reaction is ErrorReaction.FINAL
     assert isinstance(receipt.error, NetworkError)
-    with pytest.raises(CallFailed, match="Not possible"):
+    with pytest.raises(CallFailed, match="Not supported"):
         await network.edit("3EB0", ANA, "buttons", "{}")

@@ -67,7 +67,7 @@ class ConversationRef(Result, frozen=True, kw_only=True):
 
 
 class Reaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
-    """An emoji on a message, and the phone number or id of its author."""
+    """An emoji on a message, and who added it: the id of a contact, or `me`."""
 
     emoji: str
     sender: str

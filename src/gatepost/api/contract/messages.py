@@ -111,10 +111,10 @@ class Waiting(ApiObject, frozen=True):
 
 
 class Reaction(ApiObject, frozen=True, rename={"sender": "from"}):
-    """An emoji on a message, and the phone number or id of its author."""
+    """An emoji on a message, and who added it: the id of a contact, or `me`."""
 
     emoji: Annotated[str, Meta(examples=["👍"])]
-    sender: Phone
+    sender: Annotated[str, Meta(examples=["me"])]
 
 
 class Message(msgspec.Struct, frozen=True):
