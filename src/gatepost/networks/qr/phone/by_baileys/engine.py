@@ -254,7 +254,7 @@ class Baileys:
 
 
 def _understood(make: Callable[[Any], Any], said: Any) -> Any:
-    """Convert a message or receipts; skip what cannot be read. Unacknowledged, it would be sent again without end."""
+    """Convert a message or receipts; skip invalid ones. Without an acknowledgement they would be sent again forever."""
     try:
         return make(said)
     except Exception as error:
