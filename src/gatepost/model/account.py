@@ -30,7 +30,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """What a request authenticates with, and its scopes. The operator at the command line has no credential."""
+    """The credential of a request, and its scopes. The operator at the command line has no credential."""
 
     kind: Literal["key", "session", "mcp_key", "operator"]
     id: UUID
@@ -51,7 +51,7 @@ class Caller(msgspec.Struct, frozen=True):
     suspended: bool
     api_access: bool
     trial_ends_at: datetime
-    window: bool = True  # False where the operator lifted the limit of free text to the customer-service window
+    window: bool = True  # False if the operator allows free text outside the customer-service window
 
 
 def new_key() -> str:

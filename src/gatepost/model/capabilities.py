@@ -1,10 +1,10 @@
-"""What the channels of a network support."""
+"""The capabilities of a network's channels."""
 
 import msgspec
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What a channel can send, and what can be done with a message that was sent. Anything else is rejected."""
+    """The message types that a channel can send, and the operations on sent messages. Anything else is rejected."""
 
     types: frozenset[str]
     as_text: frozenset[str] = frozenset()  # types that are sent as numbered text if the request allows it

@@ -1,4 +1,4 @@
-"""Days and times as a caller writes them, and the half-open range of ids that they stand for.
+"""Parses the dates and times of a request into a half-open range of ids.
 
 from ≤ message < to        2026-11-15 is its midnight in `tz`; 2026-11-15T10:00:00Z is itself
 """
@@ -16,21 +16,21 @@ from gatepost.model.errors import invalid_field
 
 LAST_ID = UUID(int=(1 << 128) - 1)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-# A plus that nobody encoded arrives as a space.
+# A plus sign that is not URL-encoded arrives as a space.
 _TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)([Zz]|[+ -]\d{2}:\d{2})", re.ASCII)
 _ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,2}", re.ASCII)
 _FORM = "must be a date like 2026-11-15, or a time with its zone like 2026-11-15T10:00:00Z"
 
 
 class IdRange(msgspec.Struct, frozen=True):
-    """All ids from `start` up to, and without, `end`."""
+    """All ids from `start` to `end`, without `end`."""
 
     start: UUID = ids.ZERO
     end: UUID = LAST_ID
 
 
 def read_span(from_: str | None, to: str | None, tz: str | None) -> IdRange:
-    """The ids of the messages between two dates or times; an end that is not given is open."""
+    """Return the ids of the messages between two dates or times; a missing end is open."""
     zone = read_zone(tz)
     start = None if from_ is None else read_moment("from", from_, zone)
     end = None if to is None else read_moment("to", to, zone)
@@ -40,8 +40,8 @@ def read_span(from_: str | None, to: str | None, tz: str | None) -> IdRange:
 
 
 def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
-    """The moment behind a date or a time, in UTC."""
-    if text.startswith("9999-"):  # the last year that Python counts: a little later, or in another zone, is too much
+    """Parse a date or a time; return it in UTC."""
+    if text.startswith("9999-"):  # the last year of Python's datetime: converting the time zone could overflow
         raise invalid_field(field, "must be before the year 9999")
     try:
         if _DATE.fullmatch(text):
@@ -59,7 +59,7 @@ def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
 
 @lru_cache(64)
 def read_zone(text: str | None) -> ZoneInfo:
-    """A time zone by its name in the IANA list; UTC where none is given."""
+    """Return a time zone by its IANA name; UTC if none is given."""
     if text is None:
         return ZoneInfo("UTC")
     try:
@@ -71,6 +71,6 @@ def read_zone(text: str | None) -> ZoneInfo:
 
 
 def first_id(at: datetime) -> UUID:
-    """The smallest id that is not before this moment; ids count whole milliseconds."""
+    """Return the smallest id that is not before this time. Ids have whole milliseconds."""
     whole = at.replace(microsecond=at.microsecond // 1000 * 1000)
     return ids.floor_id(whole if whole == at else whole + timedelta(milliseconds=1))

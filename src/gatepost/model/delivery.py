@@ -32,9 +32,9 @@ _CREDENTIAL = re.compile(
 
 
 def state_now(state: int, *, deleted: bool) -> int:
-    """Return the state of a delivery as it is shown: what was pending when its endpoint was deleted is canceled.
+    """Return the public state of a delivery: one that was pending when its endpoint was deleted is canceled.
 
-    `canceled` is not stored: so no delivery stays pending, whatever is recorded while the endpoint is being deleted.
+    `canceled` is not stored, so that no delivery stays pending if it is recorded while the endpoint is being deleted.
     """
     return CANCELED if deleted and state == PENDING else state
 

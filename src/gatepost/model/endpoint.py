@@ -15,7 +15,7 @@ VERSIONS = (1,)  # payload versions
 
 
 class DeliveryOptions(msgspec.Struct, frozen=True):
-    """How events are delivered. The default: each event in its own POST, at once, in parallel."""
+    """The delivery options of an endpoint. By default each event is sent in its own POST, immediately, in parallel."""
 
     ordered: bool = False  # within a conversation, one event after another
     batch: int = 1  # maximum number of events in one POST

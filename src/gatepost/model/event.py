@@ -1,4 +1,4 @@
-"""Events: the six types, and the JSON that webhook, feed and log all carry."""
+"""Events: their types, and the JSON that is used in webhooks, the feed and the log."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,12 +19,12 @@ LABEL = "label_notifications"
 CONTACT = "contact_notifications"
 ORDER = "order_notifications"
 TYPES = (MESSAGE, ACKNOWLEDGE, CHAT, LABEL, CONTACT, ORDER)
-OPERATIONAL = "endpoint_notification"  # how the channel's own endpoints fare; beside the six, and off unless asked for
+OPERATIONAL = "endpoint_notification"  # the health of the channel's own endpoints; not sent unless subscribed to
 ALL_TYPES = (*TYPES, OPERATIONAL)
 
 
 class ChannelRef(msgspec.Struct, frozen=True):
-    """How an event names its channel."""
+    """The channel of an event."""
 
     id: str
     kind: str
@@ -32,13 +32,13 @@ class ChannelRef(msgspec.Struct, frozen=True):
 
 
 class NewEvent(msgspec.Struct, frozen=True):
-    """An event before it has its place in the channel's order."""
+    """An event that has no sequence number in its channel yet."""
 
     id: UUID
     type: str
     action: str
     data: dict[str, Any]
-    conversation_id: UUID | None = None  # None: the channel as a whole
+    conversation_id: UUID | None = None  # None: the event is about the whole channel
     message_id: UUID | None = None  # of a `message_notification`
 
 
@@ -60,19 +60,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 def render(event: NewEvent, sequence: int, channel: ChannelRef, at: datetime) -> str:
-    """The event as the world sees it. Rendered once, inside the commit that it tells of."""
+    """Return the public JSON of an event. It is rendered once, in the transaction that it reports."""
     body = _Event(ids.show("evt", event.id), event.type, event.action, times.show(at), sequence, channel, event.data)
     return _encode(body).decode()
 
 
 def render_test(event: NewEvent, channel: ChannelRef, at: datetime) -> str:
-    """An event that happened nowhere, to try an endpoint with: it says so itself, and has no place in the order."""
+    """Return the JSON of a test event for an endpoint. It is marked as a test and has no sequence number."""
     body = _TestEvent(ids.show("evt", event.id), event.type, event.action, times.show(at), 0, channel, event.data)
     return _encode(body).decode()
 
 
 def message_key(phone: str, id_: UUID, *, incoming: bool) -> dict[str, Any]:
-    """The seed's key: chat, direction, id."""
+    """Return the key of a message in the seed's format: chat, direction, id."""
     return {"remoteJid": jid(phone), "fromMe": not incoming, "id": ids.message_id(id_)}
 
 
@@ -92,7 +92,7 @@ def message_data(
     status: State = State.QUEUED,
     context: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of `message_notification`."""
+    """Return the data of `message_notification`."""
     data: dict[str, Any] = {
         "key": message_key(phone, id_, incoming=incoming),
         "direction": "in" if incoming else "out",
@@ -110,31 +110,31 @@ def message_data(
 
 
 def change_data(change: str, **more: Any) -> dict[str, Any]:
-    """What `updated` says besides the message as it is now: how it changed, and by whom or why."""
+    """Return the extra fields of action `updated`: what changed, and by whom or why."""
     return {"change": change, **more}
 
 
 def contact_ref(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
-    """How an event names a contact. Somebody who is known by another id only has no phone."""
+    """Return the contact of an event. Its phone is null if only another address is known."""
     return {"id": ids.show("ct", contact_id), "phone": shown_phone(address), "name": name}
 
 
 def contact_data(
     contact_id: UUID, address: str, name: str | None, at: datetime, noted: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The data of `contact_notifications` for a contact that is new; `noted` is what people wrote down of them."""
+    """Return the data of `contact_notifications` for a new contact. `noted` holds the fields that were set for it."""
     return {**_contact(contact_id, address, name), "created_at": times.show(at), **(noted or {})}
 
 
 def contact_change_data(
     contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any], *, joined: tuple[UUID, ...] = ()
 ) -> dict[str, Any]:
-    """The data of `contact_notifications` for a contact that changed; `fields` say how it is now."""
+    """Return the data of `contact_notifications` for a changed contact. `fields` holds the new values."""
     return {**_contact(contact_id, address, name), **fields, "joined": [ids.show("ct", id_) for id_ in joined]}
 
 
 def contact_gone_data(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
-    """The data of `contact_notifications` for a contact that was deleted."""
+    """Return the data of `contact_notifications` for a deleted contact."""
     return _contact(contact_id, address, name)
 
 
@@ -143,25 +143,25 @@ def _contact(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]
 
 
 def chat_data(contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of `chat_notification`: a conversation, with the fields that it is told for."""
+    """Return the data of `chat_notification`: a conversation with the fields that the event reports."""
     return {"id": ids.show("cv", contact_id), "contact": contact_ref(contact_id, address, name), **fields}
 
 
 def label_data(label_id: UUID, name: str, color: str) -> dict[str, Any]:
-    """The data of `label_notifications`, and how everything else names a label."""
+    """Return the data of `label_notifications`, which is also the form of a label elsewhere."""
     return {"id": ids.show("lb", label_id), "name": name, "color": shown_color(color)}
 
 
 def label_use_data(
     label: Mapping[str, Any], target: str, contact_id: UUID, address: str, name: str | None
 ) -> dict[str, Any]:
-    """The same for a label that is put on somebody or taken off."""
+    """Return the data of `label_notifications` for a label that was added or removed."""
     on = {"target": target, "contact": contact_ref(contact_id, address, name)}
     return {**label, **on, "conversation": {"id": ids.show("cv", contact_id)}}
 
 
 def context_shown(reply_to: UUID | None, context: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What a message answers, and where it came from: forwarded, an advertisement, a product."""
+    """Return the context of a message: the message it replies to, and its origin (forwarded, an ad, a product)."""
     shown = {"reply_to": ids.message_id(reply_to)} if reply_to else {}
     return {**shown, **(context or {})} or None
 
@@ -176,7 +176,7 @@ def ack_data(
     error: dict[str, Any] | None = None,
     told: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of `ack_notification` for a message; `told` is what the network said besides: pricing, conversation."""
+    """Return the data of `ack_notification` for a message. `told` holds the network's extras: pricing, conversation."""
     data: dict[str, Any] = {
         "key": message_key(phone, id_, incoming=False),
         "status": STATUS[state],
@@ -192,14 +192,14 @@ def ack_data(
 def connection_data(
     state: str, previous: str, reason: str | None, details: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The data of `ack_notification` for a channel's connection."""
+    """Return the data of `ack_notification` for a channel's connection."""
     return {"state": state, "previous": previous, "reason": reason, **(details or {})}
 
 
 def order_data(
     id_: UUID, contact: dict[str, Any], contact_id: UUID, order: Mapping[str, Any], at: datetime
 ) -> dict[str, Any]:
-    """The data of `order_notifications`."""
+    """Return the data of `order_notifications`."""
     return {
         "id": ids.show("ord", id_),
         "message": ids.message_id(id_),
@@ -222,7 +222,7 @@ def endpoint_data(
     exhausted: int | None = None,
     event_id: UUID | None = None,
 ) -> dict[str, Any]:
-    """The data of `endpoint_notification`; `exhausted` deliveries were given up, the last that of `event_id`."""
+    """Return the data of `endpoint_notification`. `exhausted` deliveries have failed, the last one for `event_id`."""
     data = {
         "id": ids.show("we", endpoint_id),
         "url": url,

@@ -20,7 +20,7 @@ class FetchedFile(msgspec.Struct, frozen=True):
 
 
 class FetchFailure(msgspec.Struct, frozen=True):
-    """Why a link could not be fetched, and whether a retry may succeed."""
+    """The reason why a link could not be fetched, and whether a retry may succeed."""
 
     reason: str
     retry: bool

@@ -1,8 +1,8 @@
-"""Time-ordered ids (UUIDv7), and how they are shown to the outside.
+"""Time-ordered ids (UUIDv7), and their public form.
 
     48 bits: milliseconds | 4: version | 12 + 62: random, or one more than the last id
 
-A range of ids is a range of time: partitions, cursors and retention all lean on that.
+A range of ids is a range of time. Partitions, cursors and retention rely on this.
 """
 
 import hashlib
@@ -12,29 +12,29 @@ from uuid import UUID
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
-_RANDOM_MASK = ((1 << 12) - 1) << 64 | ((1 << 61) - 1)  # one bit spare, so that counting on never spills over
-_LATE_BITS, _PLACE_BITS, _RANDOM_BITS = 32, 12, 29  # together the 73 that are free
+_RANDOM_MASK = ((1 << 12) - 1) << 64 | ((1 << 61) - 1)  # one bit stays free, so that counting up does not overflow
+_LATE_BITS, _PLACE_BITS, _RANDOM_BITS = 32, 12, 29  # in total the 73 free bits
 ZERO = UUID(int=0)
 
 
 def milliseconds(at: datetime) -> int:
-    """Whole milliseconds since 1970."""
+    """Return the whole milliseconds since 1970."""
     return (at - _EPOCH) // timedelta(milliseconds=1)
 
 
 def new_id(at: datetime) -> UUID:
-    """A fresh id of that moment."""
+    """Return a new random id for a time."""
     random = int.from_bytes(os.urandom(10), "big") & _RANDOM_MASK
     return UUID(int=milliseconds(at) << 80 | _VERSION_AND_VARIANT | random)
 
 
 def floor_id(at: datetime) -> UUID:
-    """The smallest id of that moment: where its partition or range begins."""
+    """Return the smallest id of a time, where its partition or range begins."""
     return UUID(int=max(0, milliseconds(at)) << 80)
 
 
 def next_ids(last: UUID, at: datetime, count: int) -> list[UUID]:
-    """Ids that follow `last` and one another, whatever the clock did meanwhile."""
+    """Return increasing ids that are all greater than `last`, even if the clock went back."""
     first = new_id(at).int
     if first <= last.int:
         first = last.int + 1
@@ -42,17 +42,17 @@ def next_ids(last: UUID, at: datetime, count: int) -> list[UUID]:
 
 
 def derived_id(at: datetime, name: str) -> UUID:
-    """The same id for the same moment and name: a message reported twice lands on its own row."""
+    """Return the same id for the same time and name, so that a message that is reported twice has one row."""
     random = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=10).digest(), "big") & _RANDOM_MASK
     return UUID(int=milliseconds(at) << 80 | _VERSION_AND_VARIANT | random)
 
 
 def arrival_id(at: datetime, now: datetime, place: int) -> UUID:
-    """An id in the second that the network names, behind whatever of that second arrived before.
+    """Return an id in the second that the network states, after all messages of that second that arrived earlier.
 
-        milliseconds: now, or that end of the second which is nearer | how late it came | place in the batch | random
+        milliseconds: now, limited to the second | delay of the arrival | position in the batch | random
 
-    The network tells whole seconds only, and people write faster than that.
+    The network states whole seconds only, and several messages may arrive within one.
     """
     second = milliseconds(at) // 1000 * 1000
     moment = min(max(milliseconds(now), second), second + 999)
@@ -64,33 +64,33 @@ def arrival_id(at: datetime, now: datetime, place: int) -> UUID:
 
 
 def second_of(at: datetime) -> tuple[UUID, UUID]:
-    """Between what an id of this second lies: from the first of it to the first of the next."""
+    """Return the range of the ids of this second: its first id, and the first id of the next second."""
     second = milliseconds(at) // 1000 * 1000
     return UUID(int=second << 80), UUID(int=(second + 1000) << 80)
 
 
 def time_of(id_: UUID) -> datetime:
-    """The moment that an id was made for."""
+    """Return the time of an id."""
     return _EPOCH + timedelta(milliseconds=milliseconds_of(id_))
 
 
 def milliseconds_of(id_: UUID) -> int:
-    """The same moment, in milliseconds since 1970."""
+    """Return the time of an id in milliseconds since 1970."""
     return id_.int >> 80
 
 
 def message_id(id_: UUID) -> str:
-    """A message's id as the outside sees it: 32 capital hex digits, as these networks write theirs."""
+    """Return the public id of a message: 32 uppercase hex digits, in the style of the networks."""
     return id_.hex.upper()
 
 
 def show(prefix: str, id_: UUID) -> str:
-    """Any other id as the outside sees it, with a prefix that tells what it is of."""
+    """Return the public form of any other id, with a prefix for its kind."""
     return f"{prefix}_{id_.hex}"
 
 
 def read(prefix: str, text: str) -> UUID | None:
-    """The id behind `show`; None when it is not one."""
+    """Parse an id in the form of `show`, or of `message_id` if the prefix is empty; None if it is invalid."""
     if prefix:
         if not text.startswith(prefix + "_"):
             return None

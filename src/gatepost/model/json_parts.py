@@ -1,16 +1,16 @@
-"""Counting the parts of JSON before it is decoded: a decoder makes a value of each, however many there are."""
+"""Counts the parts of JSON before it is decoded, as a decoder allocates a value for each of them."""
 
 import re
 
 _TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-# From anywhere outside of text on to the next brackets that follow one another, or also to the next commas.
+# Match from a position outside of strings to the end of the next run of brackets, or also of commas (_MARKS).
 _BRACKETS = re.compile(rb'[^"\[\]{}]*+(?:' + _TEXT + rb'[^"\[\]{}]*+)*+(?:([\[{]++)|([\]}]++))', re.S)
 _MARKS = re.compile(rb'[^",\[\]{}]*+(?:' + _TEXT + rb'[^",\[\]{}]*+)*+(?:([\[{]++)|([\]}]++)|(,++))', re.S)
-_LOOKS = 250_000  # brackets that are looked at; who has more, and may have too many parts, has too many
+_LOOKS = 250_000  # matches to inspect; JSON that needs more is treated as having too many parts
 
 
 def parts_within(body: bytes, most: int, deep: int) -> bool:
-    """Whether JSON has at most so many parts (lists, objects, what commas part) that do not lie deeper than that."""
+    """Return whether JSON has at most `most` parts (lists, objects, items) down to the depth `deep`."""
     if sum(body.count(mark) for mark in (b",", b"[", b"{")) <= most:
         return True
     found = depth = at = 0

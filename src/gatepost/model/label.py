@@ -6,7 +6,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable
 
 NAME_MOST = 64
-LABELS_MOST = 200  # per channel, of those made through the API; a linked phone may have more
+LABELS_MOST = 200  # per channel, created through the API; a linked phone may have more
 # The default colours. A linked phone numbers its colours from 0, in this order and then again from the start.
 PALETTE = (
     "#d64545",

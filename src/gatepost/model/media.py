@@ -1,4 +1,4 @@
-"""Which files a message may have: MIME types and sizes, by the type of the message."""
+"""The files that a message may have: MIME types and sizes, by message type."""
 
 from gatepost.model.errors import FieldProblem, TooLarge, WrongMediaType
 from gatepost.model.limits import FILES, FileLimit, format_size

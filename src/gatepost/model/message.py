@@ -2,7 +2,7 @@
 
 queued ─► sending ─► sent ─► delivered ─► read ─► played
   │          │         │
-  ├─ canceled│         │            only ever to the right; the three ends are final
+  ├─ canceled│         │            only to the right; canceled, expired and failed are final
   ├─ expired ┤         │
   └─ failed ◄┴─────────┘
 """
@@ -70,7 +70,7 @@ ACK = {
 
 
 def may_follow(current: State, new: State) -> bool:
-    """Whether a report of `new` changes a message that is in `current`. Late and double reports change nothing."""
+    """Return whether a report of `new` changes a message in state `current`. Late and duplicate reports do not."""
     if current < State.QUEUED or current is State.RECEIVED:
         return False
     if new is State.FAILED:
@@ -81,7 +81,7 @@ def may_follow(current: State, new: State) -> bool:
 
 
 def status_of(state: State, send_at: datetime | None, now: datetime) -> str:
-    """The public word for a state. A queued message whose time has not come is SCHEDULED."""
+    """Return the public status of a state. A queued message with a later `send_at` is SCHEDULED."""
     if state is State.QUEUED and send_at is not None and send_at > now:
         return "SCHEDULED"
     return STATUS[state]
@@ -100,7 +100,7 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
     ttl: int = 86_400
     priority: Literal["chat", "bulk"] = "chat"
     on_unknown: Literal["retry", "fail"] = "retry"
-    # from here on: what other types than text bring along
+    # the fields of types other than text
     media: dict[str, Any] | None = None
     caption: str | None = None
     filename: str | None = None
@@ -123,7 +123,7 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
-    """A send request that has been checked: what will be written, and what has to be looked up before."""
+    """A checked send request: the values to store, and the references to look up first."""
 
     phone: str
     type: str
@@ -134,11 +134,11 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     reply_to: UUID | None
     send_at: datetime | None
     ttl: int
-    media_ids: tuple[str, ...] = ()  # med_… of files that must be there
-    links: tuple[str, ...] = ()  # addresses of files, which must not lead inside
-    target: UUID | None = None  # the message that a reaction is on
+    media_ids: tuple[str, ...] = ()  # med_… of files that must exist
+    links: tuple[str, ...] = ()  # URLs of files, which must not lead to internal addresses
+    target: UUID | None = None  # the message that a reaction refers to
     template: TemplateUse | None = None
-    freeform: bool = True  # everything but templates: official channels carry it within 24 hours only
+    freeform: bool = True  # everything but templates: official channels accept it only in the 24-hour window
 
     def expires_at(self, now: datetime) -> datetime:
         start = now if self.send_at is None else max(now, self.send_at)
@@ -238,7 +238,7 @@ class _Previewed(_Plain, gc=False):
 
 
 def _text_content(request: SendRequest) -> str:
-    """The content of a text. Most messages come this way, so nothing is done twice."""
+    """Return the content of a text message. Most messages are texts, so this path is kept fast."""
     body = request.body
     if body is None or _is_beyond_text(request):
         wrong = [unexpected_field("text", name, _TEXT) for name in _BEYOND_TEXT if getattr(request, name) is not None]
@@ -252,7 +252,7 @@ def _text_content(request: SendRequest) -> str:
 
 
 def _is_beyond_text(request: SendRequest) -> bool:
-    """Whether any field of another type is set; written out, for it takes a third of the time of a loop in C."""
+    """Return whether any field of another type is set. Written out, it takes a third of the time of a loop in C."""
     return (
         request.media is not None
         or request.caption is not None
@@ -285,7 +285,7 @@ def _wrong_body(body: str) -> Invalid:
 
 
 def _other_content(request: SendRequest, found: MessageReferences, *, falls_back: bool) -> str:
-    """The content of all other types."""
+    """Return the content of all other types."""
     given = {name: value for name in (*_TEXT, *_BEYOND_TEXT) if (value := getattr(request, name)) is not None}
     content = read_content(request.type, given, found)
     if falls_back:
@@ -296,7 +296,7 @@ def _other_content(request: SendRequest, found: MessageReferences, *, falls_back
 
 
 def check_client_ref(field: str, text: str) -> str:
-    """A client_ref, or the beginning of one."""
+    """Check a client_ref, or a prefix of one, and return it."""
     if not 1 <= len(text) <= CLIENT_REF_MAX:
         raise invalid_field(field, f"must have 1 to {CLIENT_REF_MAX} characters, but has {len(text)}")
     check_storable(field, text)

@@ -1,4 +1,4 @@
-"""Numbers that are written in two forms: with and without a digit that marks mobile phones.
+"""Phone numbers with two forms: with and without a digit that marks mobile phones.
 
 country    form            rule
 Brazil     55 DD [9] NNNN NNNN   mobile numbers got a leading 9 between 2012 and 2016 (ANATEL, Resolution 553/2010);
@@ -6,8 +6,8 @@ Brazil     55 DD [9] NNNN NNNN   mobile numbers got a leading 9 between 2012 and
 Mexico     52 [1] 10 digits      the 1 before mobile numbers ended on 3 August 2019 (IFT, numbering plan of 2018)
 Argentina  54 [9] 10 digits      the 9 marks mobile numbers that are called from abroad (ENACOM, numbering plan)
 
-The network accepts both forms and writes one of them, so that an answer may come from another number than was written
-to. Both are one person.
+The network accepts both forms and reports one of them, so a reply may come from a different number than the message was
+sent to. Both forms are the same person.
 """
 
 import re
@@ -16,7 +16,7 @@ import msgspec
 
 
 class NumberFormRule(msgspec.Struct, frozen=True):
-    """A country's numbers: what stands before the optional digit, the digit, and what follows."""
+    """A country's numbers: the pattern before the optional digit, the digit, and the pattern after it."""
 
     country: str
     before: str
@@ -34,7 +34,7 @@ _PREFIXES = ("52", "54", "55")
 
 
 def other_form(phone: str) -> str | None:
-    """The other way to write a number; None where there is only one."""
+    """Return the other form of a number; None if there is only one."""
     if not phone.startswith(_PREFIXES):
         return None
     found = _FORMS.fullmatch(phone)
@@ -46,6 +46,6 @@ def other_form(phone: str) -> str | None:
 
 
 def forms_of(phone: str) -> tuple[str, ...]:
-    """All ways to write a number, the given one first."""
+    """Return all forms of a number, the given one first."""
     other = other_form(phone)
     return (phone,) if other is None else (phone, other)

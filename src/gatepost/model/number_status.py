@@ -21,8 +21,8 @@ def connection_of(status: str | None) -> tuple[str, str] | None:
 
 
 def changed_connection(before: str | None, status: str | None) -> tuple[str, str] | None:
-    """The same for a status that was read, not told: what has not changed since is no news.
+    """Like `connection_of`, for a status that was polled: return None if it has not changed.
 
-    A number that was never looked at is taken to be connected: troubles of sending must not be read away.
+    A number that was never polled counts as connected, so that the first poll does not clear a sending problem.
     """
     return None if status == (before or "CONNECTED") else connection_of(status)

@@ -33,7 +33,7 @@ def addresses(person: Person) -> tuple[str, ...]:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a batch contains about one person: every address in order of appearance, and the newest names."""
+    """The data of one person in a batch: all addresses in order of appearance, and the newest names."""
 
     addresses: tuple[str, ...]
     name: str | None = None

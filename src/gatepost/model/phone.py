@@ -1,4 +1,4 @@
-"""Phone numbers: digits with country code, no separators, as the seed has it."""
+"""Phone numbers: digits with country code, without separators, as in the seed."""
 
 from gatepost.model.errors import Invalid, invalid_field
 
@@ -6,7 +6,7 @@ SUFFIX = "@s.whatsapp.net"
 
 
 def check_phone(phone: str, field: str = "phone") -> str:
-    """The number, or a refusal that says what is wrong with it."""
+    """Return the number, or raise an error that says what is wrong with it."""
     if phone.isascii() and phone.isdigit() and 7 <= len(phone) <= 15 and phone[0] != "0":
         return phone
     raise _refusal(phone, field)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from gatepost.model.errors import FieldProblem, Invalid
 
 T = TypeVar("T")
-MOST = 50  # the most problems in one error
+MOST = 50  # the maximum number of problems in one error
 _IN_MESSAGE = 3  # of them in its sentence
 
 

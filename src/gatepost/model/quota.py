@@ -1,7 +1,7 @@
-"""The monthly quota: how large a slice is, and what to do when a channel's slice is too small.
+"""The monthly quota: the size of a slice, and the next step if a channel's slice is too small.
 
-A channel takes a slice of the account's month and counts it down by itself. The less is left of the month, the smaller
-the slices; near its end nothing is granted ahead, and messages are counted one batch at a time.
+A channel takes a slice of the account's monthly quota and counts it down locally. The less of the quota is left, the
+smaller the slices; near its end nothing is granted in advance, and each batch is counted separately.
 """
 
 from enum import Enum
@@ -9,12 +9,12 @@ from enum import Enum
 import msgspec
 
 SLICE_MOST = 1000  # the largest number of messages granted in advance
-SLICE_SHARE = 64  # a slice is this part of what is left of the month
+SLICE_SHARE = 64  # a slice is the unused quota divided by this
 NO_LIMIT = 2**62
 
 
 class MonthUsage(msgspec.Struct, frozen=True):
-    """The usage of an account in a month: what was granted, and whether channels may hold unused parts of it."""
+    """The usage of an account in a month: messages granted, slices taken, and slices taken before the last reclaim."""
 
     used: int = 0
     slices: int = 0
@@ -27,7 +27,7 @@ class MonthUsage(msgspec.Struct, frozen=True):
 
 
 class QuotaStep(Enum):
-    """What a batch that lacks quota does next."""
+    """The next step of a batch that lacks quota."""
 
     RETURN = "give back a rest of another month or limit"
     TAKE_SLICE = "take a slice"

@@ -1,7 +1,7 @@
-"""Words of messages, as they are searched for: without accents and case, whatever the language.
+"""The words of messages for searches: without accents and case, in any language.
 
 "Où est ma Commande?"  ─►  ou, est, ma, commande
-"注文 123"              ─►  注, 文, 123            languages without spaces: each sign is a word
+"注文 123"              ─►  注, 文, 123            languages without spaces: each character is a word
 """
 
 import re
@@ -16,26 +16,26 @@ from gatepost.model.errors import invalid_field
 QUERY_MAX = 200
 QUERY_WORDS = 10
 WORD_MAX = 40
-WORDS_MAX = 2_000  # of one message: longer ones are found by their first words
-TEXT_MAX = 20_000  # characters of one message that are looked at for words, counted before and after normalising
-CONTENT_MAX = 1024 * 1024  # characters of a content that is looked into; a larger one is found by date only
+WORDS_MAX = 2_000  # per message: longer ones are found by their first words
+TEXT_MAX = 20_000  # characters per message that are split into words, counted before and after normalising
+CONTENT_MAX = 1024 * 1024  # characters of a content that is split into words; a longer one is found by date only
 _DEEPEST = 12
-_PIECE = 256  # characters normalised at once: putting a run of marks in order takes the square of its length
+_PIECE = 256  # characters normalised at once: sorting a run of marks takes quadratic time
 _SIGNS = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
-# What a person does not read: names of files at the network, addresses, codes of fields.
+# Fields that are not text for people: ids of files, addresses, codes.
 _UNREAD = frozenset(
     ("id", "media", "link", "url", "type", "sha256", "mime_type", "previous", "message_id", "catalog_id", "language")
 )
 
 
 def split(text: str) -> list[str]:
-    """The words of a text, in their order."""
+    """Return the words of a text, in order."""
     return [word[:WORD_MAX] for word in _WORD.findall(_folded(text[:TEXT_MAX]))]
 
 
 def _folded(text: str) -> str:
-    """A text without case and marks. One character may become eighteen: what grows past the limit is left out."""
+    """Return a text without case and marks. One character may become 18; text beyond the limit is cut off."""
     if text.isascii():
         return text.lower()
     bare, size = [], 0
@@ -48,14 +48,14 @@ def _folded(text: str) -> str:
 
 
 def _bare(piece: str) -> str:
-    """A piece of a text without its marks. Where pieces are cut makes no difference: marks only move among marks."""
+    """Return a part of a text without marks. The cuts do not matter, as normalising moves marks only among marks."""
     marked = unicodedata.normalize("NFKD", piece)
     marks = {ord(letter): None for letter in set(marked) if unicodedata.combining(letter)}
     return marked.translate(marks) if marks else marked
 
 
 def texts(content: str) -> Iterator[str]:
-    """What a person reads in a message's content."""
+    """Yield the texts of a message's content that people read."""
     try:
         yield from _leaves(msgspec.json.decode(content), _DEEPEST)
     except (msgspec.MsgspecError, RecursionError):
@@ -63,7 +63,7 @@ def texts(content: str) -> Iterator[str]:
 
 
 def words_of(content: str) -> set[str]:
-    """The words that a message is found by."""
+    """Return the words by which a message is found."""
     found: list[str] = []
     room = TEXT_MAX
     for text in texts(content) if len(content) <= CONTENT_MAX else ():
@@ -75,7 +75,7 @@ def words_of(content: str) -> set[str]:
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
-    """What is searched for: all of these words, and one that begins so."""
+    """The words of a search: all of `whole`, and a word that begins with `begun`."""
 
     whole: frozenset[str]
     begun: str
@@ -85,7 +85,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
 
 
 def read_query(text: str) -> SearchQuery:
-    """The words of a search; the last one may be unfinished."""
+    """Parse the words of a search; the last one may be incomplete."""
     if len(text) > QUERY_MAX:
         raise invalid_field("q", f"may have at most {QUERY_MAX} characters, but has {len(text)}")
     found = split(text)

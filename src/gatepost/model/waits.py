@@ -1,10 +1,10 @@
-"""Why a message waits: the rules that may delay it, each with its description.
+"""The rules that may delay a message, each with its description.
 
 scheduled, retry, unknown_outcome, sending     the message itself, or one ahead of it in its conversation
-pair_limit                                     one person may be written to only so often
-tier, warm_up, new_conversations               a conversation would have to be opened, and may not be yet
+pair_limit                                     the limit of messages to one person
+tier, warm_up, new_conversations               the message would open a conversation, which is not allowed yet
 not_connected, hold, throughput, no_worker     the whole channel
-queue                                          nothing: it is next
+queue                                          none: the message is next
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A place on the map, and contact cards."""
+"""The content of locations and contact cards."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gatepost.model.field_readers import place, read_list, read_object, read_tex
 from gatepost.model.problem_collector import ProblemCollector, read_each
 
 _NAME = ("first_name", "last_name", "middle_name", "prefix", "suffix")
-_ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → what its entries must and may have
+_ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → required and optional fields of entries
     "phones": (("phone",), ("type", "wa_id")),
     "emails": (("email",), ("type",)),
     "urls": (("url",), ("type",)),
@@ -19,12 +19,12 @@ _ORG = ("company", "department", "title")
 
 
 def read_place(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """A place on the map."""
+    """Read the content of a location."""
     return {"location": read_location("location", given["location"])}
 
 
 def read_contacts(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """Contact cards."""
+    """Read the content of contact cards."""
     cards = read_list("contacts", given["contacts"], "contacts.count")
     return {"contacts": read_each("contacts", cards, _card)}
 
@@ -47,7 +47,7 @@ def _card(path: str, value: Any) -> dict[str, Any]:
 def _name(path: str, value: Any) -> dict[str, str]:
     given = read_object(path, value, ("formatted_name",), _NAME)
     name = read_texts(path, given, dict.fromkeys(given, "contacts.name"))
-    # The network wants a second part of the name, and shows the formatted one all the same.
+    # The network requires a second part of the name, although it shows the formatted one.
     return name if len(name) > 1 else name | {"first_name": name["formatted_name"]}
 
 

@@ -1,4 +1,4 @@
-"""Messages that ask the person to choose: reply buttons, a list, a link's button."""
+"""The content of interactive messages: reply buttons, a list, a link button."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
 def read_buttons(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """Up to three buttons below a text."""
+    """Read the content of a text with up to three buttons."""
     return read_parts((read_words, given, _AROUND), (_buttons, given["buttons"]), (_header, given, found, HEADER_FILES))
 
 
 def read_choice_list(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """A list that opens at the press of a button."""
+    """Read the content of a list that a button opens."""
     words = {"body": "list.body", "button": "list.button", "footer": "interactive.footer"}
     return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given, found))
 
@@ -47,7 +47,7 @@ def _sections(value: Any) -> dict[str, Any]:
 
 
 def read_link_button(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """A button that opens a page."""
+    """Read the content of a button that opens a page."""
     return read_parts((read_words, given, _AROUND), (_cta, given["cta"]), (_header, given, found, HEADER_FILES))
 
 

@@ -1,8 +1,8 @@
-"""What one emoji is: a picture with its skin tone, a flag, a keycap, or several of them joined into one."""
+"""Recognises one emoji: a pictograph with its skin tone, a flag, a keycap, or a joined sequence of them."""
 
 import re
 
-# The pictures of the Basic Multilingual Plane one by one, those above it by block, so that new ones pass.
+# The pictographs of the Basic Multilingual Plane one by one; those above it by block, so that new ones are accepted.
 _LOW = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa"
     "\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u2604\u260e\u2611\u2614\u2615\u2618\u261d\u2620\u2622\u2623"
@@ -26,5 +26,5 @@ _EMOJI = re.compile(f"{_ONE}(?:\u200d{_ONE})*")
 
 
 def is_emoji(text: str) -> bool:
-    """Whether a text is exactly one emoji."""
+    """Return whether a text is exactly one emoji."""
     return _EMOJI.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Parts that several types of message share: the reference to a file, the header, the place, the product."""
+"""Parts that several message types share: file reference, header, location, product."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ HEADER_FILES = ("image", "video", "document")
 
 
 def read_media(path: str, value: Any, found: MessageReferences) -> dict[str, str]:
-    """A file: by the id of an upload, or by its address."""
+    """Read a file reference: the id of an upload, or a link."""
     given = read_object(path, value, (), ("id", "link"))
     if len(given) != 1:
         raise invalid_field(path, WHICH_FILE)
@@ -25,7 +25,7 @@ def read_media(path: str, value: Any, found: MessageReferences) -> dict[str, str
 
 
 def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
-    """The id of an uploaded file, in the one way that we write it."""
+    """Read the id of an uploaded file; return it in its canonical form."""
     id_ = ids.read("med", value) if isinstance(value, str) else None
     if id_ is None:
         raise invalid_field(path, "is not the id of an uploaded file: med_ and 32 hex digits, from POST /api/v1/media")
@@ -35,7 +35,7 @@ def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
 
 
 def read_header(value: Any, found: MessageReferences, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """The header of an interactive message, of one of these kinds."""
+    """Read the header of an interactive message, which must be of one of these kinds."""
     given = read_object("header", value, ("type",), ("text", "media", "filename"))
     kind = read_choice("header.type", given["type"], kinds)
     if kind == "text":
@@ -46,7 +46,7 @@ def read_header(value: Any, found: MessageReferences, kinds: tuple[str, ...]) ->
 
 
 def read_file(path: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """A file with its name, where it has one."""
+    """Read a file reference and its optional file name."""
     return read_parts((_media, path, given, found), (read_texts, path, given, {"filename": "media.filename"}))
 
 
@@ -55,7 +55,7 @@ def _media(path: str, given: dict[str, Any], found: MessageReferences) -> dict[s
 
 
 def read_location(path: str, value: Any) -> dict[str, Any]:
-    """A place on earth, perhaps with its name and address."""
+    """Read a location with its optional name and address."""
     given = read_object(path, value, ("latitude", "longitude"), ("name", "address"))
     words = {name: f"location.{name}" for name in ("name", "address")}
     problems = ProblemCollector()
@@ -69,18 +69,18 @@ def read_location(path: str, value: Any) -> dict[str, Any]:
 
 
 def read_product(path: str, value: Any) -> dict[str, str]:
-    """A product of a catalogue."""
+    """Read a product of a catalogue."""
     given = read_object(path, value, ("catalog_id", "retailer_id"))
     return read_texts(path, given, {name: f"product.{name}" for name in ("catalog_id", "retailer_id")})
 
 
 def read_words(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Plain texts among the fields, each with the name of its limit; those that are not given are left out."""
+    """Read the texts among the fields, each with the name of its limit; missing ones are omitted."""
     return read_texts("", given, names)
 
 
 def read_parts(*parts: tuple[Any, ...]) -> dict[str, Any]:
-    """Several parts of one content, each a function with its arguments; one error names what is wrong in all."""
+    """Read the parts of a content, each a function with its arguments. One error names the problems of all parts."""
     problems = ProblemCollector()
     content: dict[str, Any] = {}
     for read, *arguments in parts:

@@ -1,4 +1,4 @@
-"""Messages that show goods of a catalogue."""
+"""The content of messages that show products of a catalogue."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
 def read_one_product(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """One product."""
+    """Read the content of a single product."""
     return read_parts((_product, given["product"]), (read_words, given, _AROUND))
 
 
@@ -22,7 +22,7 @@ def _product(value: Any) -> dict[str, Any]:
 
 
 def read_product_list(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """Several products, in sections."""
+    """Read the content of several products in sections."""
     words = _AROUND | {"catalog_id": "product.catalog_id"}
     return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given["header"], found))
 
@@ -44,7 +44,7 @@ def _sections(value: Any) -> dict[str, Any]:
 
 
 def read_catalog(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """The whole catalogue, behind a button."""
+    """Read the content of a button that opens the whole catalogue."""
     return read_words(given, _AROUND | {"thumbnail": "product.retailer_id"})
 
 

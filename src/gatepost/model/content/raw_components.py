@@ -1,4 +1,4 @@
-"""Raw components of a template, as the network takes them: checked in their outline, and searched for files."""
+"""Raw components of a template, in the network's format. Checks their structure and collects their files."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _FILES = ("image", "video", "document", "gif")
 
 
 def read_raw_components(path: str, value: Any, found: MessageReferences) -> list[dict[str, Any]]:
-    """The components unchanged, but for ids of files, which are written in our one way."""
+    """Return the components unchanged, except for our ids of files, which get their canonical form."""
     check_storable_all(path, value, maximum("template.depth"))
     return _components(path, value, found, inner=False)
 
@@ -84,7 +84,7 @@ def _parameter(path: str, value: Any, found: MessageReferences) -> dict[str, Any
 
 
 def _file(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
-    """A file by its address, by an id of ours, or by the network's own id, which we cannot judge."""
+    """Read a file by its link, by our id, or by the network's own id, which cannot be checked."""
     if not isinstance(value, dict) or ("id" in value) == ("link" in value):
         raise invalid_field(path, "needs either id or link")
     if "link" in value:

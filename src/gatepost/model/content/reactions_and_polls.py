@@ -1,4 +1,4 @@
-"""Reactions and polls."""
+"""The content of reactions and polls."""
 
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from gatepost.model.problem_collector import ProblemCollector, read_each
 
 
 def read_reaction(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """An emoji on a message of the conversation; the empty text takes it back."""
+    """Read the content of a reaction to a message; an empty emoji removes it."""
     reaction = read_object("reaction", given["reaction"], ("message_id", "emoji"))
     problems = ProblemCollector()
     target = problems.read(_target, reaction["message_id"])
@@ -38,7 +38,7 @@ def _emoji(value: Any) -> str:
 
 
 def read_poll(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """A question with answers to choose from."""
+    """Read the content of a poll."""
     poll = read_object("poll", given["poll"], ("question", "options"), ("multiple",))
     problems = ProblemCollector()
     question = problems.read(read_text, "poll.question", poll["question"], "poll.question")

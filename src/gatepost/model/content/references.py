@@ -1,4 +1,4 @@
-"""What a message refers to, gathered while its content is read: others have to look these up before it is accepted."""
+"""The references of a message, collected while its content is read. They are looked up before it is accepted."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from gatepost.model.template.values import TemplateUse
 
 
 class MessageReferences(msgspec.Struct):
-    """Files and addresses of a message, the message that it is about, the template that it uses."""
+    """The files and links of a message, the target of a reaction, and the template that it uses."""
 
     media: list[str] = []
     links: list[str] = []

@@ -1,4 +1,4 @@
-"""A message made from a template: its name, and what is filled in. Whether it fits is `template.check_use`."""
+"""The content of a template message: the template's name and the values. `template.check_use` checks that they fit."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _FILES = ("image", "video", "document", "gif")
 
 
 def read_template(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """The use of a template, filled in by hand or with raw components."""
+    """Read the use of a template, with variables or with raw components."""
     wish = read_object("template", given["template"], ("name", "language"), (*_EASY, "components"))
     if "components" in wish and any(name in wish for name in _EASY):
         raise invalid_field("template.components", "goes without variables, header and buttons: it already holds them")
@@ -89,7 +89,7 @@ def _header(path: str, value: Any, found: MessageReferences) -> str | dict[str, 
 
 
 def _named_header(path: str, value: dict[str, Any]) -> dict[str, str]:
-    """The header's one variable by its name, such as {"sale": "Summer"}."""
+    """Read the header's only variable by its name, such as {"sale": "Summer"}."""
     if len(value) != 1:
         raise invalid_field(path, 'must be text, {"type": …} or the one variable by its name, e.g. {"sale": "Summer"}')
     ((name, text),) = value.items()

@@ -1,4 +1,4 @@
-"""Every type of message: the fields that are its own, and who reads them."""
+"""All message types: their fields, and the functions that read them."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -33,7 +33,7 @@ TYPES: tuple[str, ...] = get_args(Type)
 
 
 class MessageType(msgspec.Struct, frozen=True):
-    """A type's own fields: those that it must have, those that it may have, and the function that reads them."""
+    """The required and optional fields of a type, and the function that reads them."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
@@ -81,17 +81,17 @@ _HINTS = {
 
 
 def missing_field(type_: str, field: str) -> Invalid:
-    """The refusal of a message that lacks one of its type's own fields."""
+    """Return the error of a missing required field."""
     return invalid_field(field, f"is required for type {type_}; {_HINTS[field]}")
 
 
 def unexpected_field(type_: str, field: str, own: tuple[str, ...]) -> Invalid:
-    """The refusal of a field that belongs to other types."""
+    """Return the error of a field that belongs to other types."""
     return invalid_field(field, f"does not belong to type {type_}, which has {', '.join(own)}")
 
 
 def read_content(type_: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """The neutral content of a message of any type but text, from the fields that were given."""
+    """Return the neutral content of a message of any type but text, from the given fields."""
     kind = KINDS[type_]
     wrong = [unexpected_field(type_, field, kind.fields) for field in given if field not in kind.fields]
     wrong += [missing_field(type_, field) for field in kind.required if field not in given]

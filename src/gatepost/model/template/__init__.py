@@ -1,4 +1,4 @@
-"""Templates: texts that the network has approved, to be filled in and sent at any time."""
+"""Templates: texts with variables that the network has approved, and that may be sent at any time."""
 
 from gatepost.model.template.creation import check_new_template
 from gatepost.model.template.preview import preview

@@ -1,4 +1,4 @@
-"""The buttons of a new template: how many of which, in which order, and what each says."""
+"""The rules of a new template's buttons: their number, order and fields."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _COUNTED = {
     "PHONE_NUMBER": "template.phones",
     "COPY_CODE": "template.copy_codes",
 }
-_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # button → what it must and may have besides its type
+_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # button → required and optional fields
     "QUICK_REPLY": (("text",), ()),
     "URL": (("text", "url"), ("example",)),
     "PHONE_NUMBER": (("text", "phone_number"), ()),
@@ -36,7 +36,7 @@ _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # button → wh
 
 
 def check_buttons(path: str, value: Any, name: str = "template.buttons") -> list[dict[str, Any]]:
-    """All rules about a row of buttons; gives them with their types in capitals."""
+    """Check a list of buttons; return them with their types in uppercase."""
     row = read_list(path, value, name)
     buttons = [_check_button(f"{path}[{i}]", button) for i, button in enumerate(row)]
     kinds = [button["type"] for button in buttons]
@@ -48,7 +48,7 @@ def check_buttons(path: str, value: Any, name: str = "template.buttons") -> list
 
 
 def _check_order(path: str, kinds: list[str]) -> None:
-    """Quick replies stand together: before all others or after them."""
+    """Reject quick replies that are not together, before or after all others."""
     turns = sum(a != b for a, b in zip(*_pairs([kind == "QUICK_REPLY" for kind in kinds]), strict=True))
     if turns > 1:
         raise invalid_field(path, "has quick replies between other buttons; put all quick replies first or last")

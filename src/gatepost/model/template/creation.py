@@ -1,7 +1,7 @@
-"""Whether the network will take a new template: its rules, checked before it is asked.
+"""The network's rules for a new template, checked before it is submitted.
 
 name, language, category, ttl
-components ─► HEADER?  BODY  FOOTER?  BUTTONS?          the usual make
+components ─► HEADER?  BODY  FOOTER?  BUTTONS?          plain
               BODY  FOOTER?  BUTTONS (one OTP)          AUTHENTICATION
               HEADER?  LIMITED_TIME_OFFER  BODY  BUTTONS
               BODY  CAROUSEL (2 to 10 cards)
@@ -18,7 +18,7 @@ from gatepost.model.template.values import CATEGORIES, NewTemplate, Template, bu
 
 _TYPES = ("HEADER", "BODY", "FOOTER", "BUTTONS", "LIMITED_TIME_OFFER", "CAROUSEL")
 _FORMATS = ("POSITIONAL", "NAMED")
-_MAY = {  # what each make of template may hold
+_MAY = {  # the components that each kind of template may have
     "AUTHENTICATION": ("BODY", "FOOTER", "BUTTONS"),
     "CAROUSEL": ("BODY", "CAROUSEL"),
     "LIMITED_TIME_OFFER": ("HEADER", "BODY", "BUTTONS", "LIMITED_TIME_OFFER"),
@@ -27,7 +27,7 @@ _MAY = {  # what each make of template may hold
 
 
 def check_new_template(new: NewTemplate) -> Template:
-    """The template that the network would make of it, waiting for review; or an error that names every broken rule."""
+    """Return the template that the network would create, or raise an error that names every violation."""
     problems, ttl = ProblemCollector(), new.message_send_ttl_seconds
     problems.read(read_text, "name", new.name, "template.name")
     problems.read(read_text, "language", new.language, "template.language")
@@ -107,7 +107,7 @@ def _check(path: str, kind: str, value: Any, make: str, *, named: bool) -> dict[
 
 
 def _check_together(components: list[dict[str, Any]], make: str) -> None:
-    """Rules between components."""
+    """Check the rules that concern several components."""
     path = next((f"components[{i}].buttons" for i, part in enumerate(components) if part["type"] == "BUTTONS"), "")
     buttons = buttons_of(components)
     if make == "AUTHENTICATION":

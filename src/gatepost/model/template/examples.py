@@ -1,4 +1,4 @@
-"""Examples of what will stand for a template's variables: the network's reviewers want one for each."""
+"""Examples of a template's variables. The network's review requires one for each."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from gatepost.model.field_readers import check_unlike, place, read_object, read_
 
 
 def check_examples(path: str, component: dict[str, Any], part: str, names: tuple[str, ...], *, named: bool) -> None:
-    """One example for each variable; `part` is body or header."""
+    """Check that each variable has one example. `part` is body or header."""
     field = f"{part}_text_named_params" if named else f"{part}_text"
     where = f"{path}.example.{field}"
     if component.get("example") is None:
@@ -23,7 +23,7 @@ def check_examples(path: str, component: dict[str, Any], part: str, names: tuple
 
 
 def read_one_example(path: str, value: Any, limit: str) -> str:
-    """The single example of a button: a text, or a list with one text."""
+    """Read the single example of a button: a string, or a list with one string."""
     if isinstance(value, list | tuple):
         if len(value) != 1:
             raise invalid_field(path, f"must hold one example, but has {len(value)}")

@@ -16,7 +16,7 @@ _SAMPLED = ("IMAGE", "VIDEO", "GIF", "DOCUMENT")
 
 
 def check_header(path: str, value: Any, formats: tuple[str, ...], *, named: bool) -> dict[str, Any]:
-    """A header of one of these formats, with its example."""
+    """Check a header, which must have one of these formats, and its example."""
     header = read_object(path, value, ("type", "format"), ("text", "example"))
     kind = read_choice(place(path, "format"), word(header["format"]), formats)
     if kind == "TEXT":
@@ -46,7 +46,7 @@ def _check_sample(path: str, value: Any) -> None:
 
 
 def check_body(path: str, value: Any, name: str, *, named: bool) -> dict[str, Any]:
-    """The text of a template or of a card, within the limit of that name."""
+    """Check the body of a template or of a card. `name` is the name of its limit."""
     body = read_object(path, value, ("type", "text"), ("example",))
     where = place(path, "text")
     names = check_variables(where, read_text(where, body["text"], name), named=named)
@@ -56,7 +56,7 @@ def check_body(path: str, value: Any, name: str, *, named: bool) -> dict[str, An
 
 
 def check_footer(path: str, value: Any) -> dict[str, Any]:
-    """The small print: plain text."""
+    """Check a footer: text without variables."""
     footer = read_object(path, value, ("type", "text"))
     if variables_of(read_text(place(path, "text"), footer["text"], "template.footer")):
         raise invalid_field(place(path, "text"), "must not have variables; put them into the body")
@@ -64,7 +64,7 @@ def check_footer(path: str, value: Any) -> dict[str, Any]:
 
 
 def read_components(path: str, value: Any) -> list[Any]:
-    """The list of components, which has at least one."""
+    """Read the list of components, which must not be empty."""
     if not isinstance(value, list) or not value:
         raise invalid_field(path, "must be a list of components, with at least one of type BODY")
     check_storable_all(path, value, maximum("template.depth"))

@@ -1,4 +1,4 @@
-"""How a template will look."""
+"""Previews of templates."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Variables = tuple[str, ...] | list[str] | dict[str, str] | None
 
 
 def preview(template: Template, variables: Variables = None, header: str | None = None) -> dict[str, Any]:
-    """Header, body, footer and buttons as the person will see them. Without variables, the examples stand in."""
+    """Return header, body, footer and buttons as the recipient will see them. The default values are the examples."""
     values = _example_values(template, "body") if variables is None else _values(template, variables)
     return {
         "header": _header(template, header),
@@ -43,7 +43,7 @@ def _header(template: Template, text: str | None) -> dict[str, Any] | None:
 
 
 def _example_values(template: Template, part: str) -> dict[str, str]:
-    """The examples of body or header by their variables; none where the network keeps none."""
+    """Return the examples of body or header by variable; empty if the network has none."""
     example = (template.component(part.upper()) or {}).get("example") or {}
     if template.named:
         rows = example.get(f"{part}_text_named_params") or ()

@@ -1,4 +1,4 @@
-"""What a template needs from a message, and what a message gives it, in one shape so that they can be compared."""
+"""The values that a template needs and those that a message gives, in one form, so that they can be compared."""
 
 from typing import Any
 
@@ -7,29 +7,29 @@ import msgspec
 from gatepost.model.template.values import Template, TemplateUse, buttons_of, find_component, word
 from gatepost.model.template.variables import variables_of
 
-# A button of the template → how a message names what it gives it. The first group has to be given, the second may be.
+# A button's field in a message → the kind of button that it fills. Only the kinds in REQUIRED must be given.
 _GIVEN_AS = {"payload": "quick_reply", "text": "url", "code": "copy_code", "flow_token": "flow"}
 REQUIRED = {"url", "copy_code", "mpm"}
-FIXED = "fixed"  # a button that takes nothing
+FIXED = "fixed"  # a button without a value
 
 
 class Slots(msgspec.Struct, frozen=True):
-    """Places to fill, or their fillings. A variable that was given by its position only has the name None."""
+    """The values that a template needs, or that a message gives. A variable given by position has the name None."""
 
     header: str | None = None  # text, image, video, gif, document, location or product
     header_names: tuple[str | None, ...] = ()
     body: tuple[str | None, ...] = ()
-    texts: tuple[str, ...] = ()  # what was given for the body, in the same order
+    texts: tuple[str, ...] = ()  # the values given for the body, in the same order
     buttons: dict[int, str] = {}
     offer: bool = False
     cards: tuple["Slots", ...] = ()
 
 
 def needs_of(template: Template) -> Slots:
-    """The places that a message has to fill."""
+    """Return the values that a template needs."""
     needs = _needs(template.components)
     if word(template.category) == "AUTHENTICATION" and not needs.body:
-        return msgspec.structs.replace(needs, body=("1",))  # the network writes the text, with the code in it
+        return msgspec.structs.replace(needs, body=("1",))  # the network writes the text; the code is its only variable
     return needs
 
 
@@ -66,7 +66,7 @@ def _button_need(button: dict[str, Any]) -> str:
 
 
 def given_by(use: TemplateUse) -> Slots:
-    """What a message gives, whichever way it is written."""
+    """Return the values that a message gives, from variables or from raw components."""
     return _raw(use.components) if use.components is not None else _plain(use)
 
 
@@ -121,7 +121,7 @@ def _index(component: dict[str, Any]) -> int:
 
 
 def _text_of(parameter: dict[str, Any]) -> str:
-    """A parameter as the person will read it: a text, or the fallback of money and dates."""
+    """Return a parameter as the recipient will read it: its text, or the fallback value of a currency or date."""
     inner = parameter.get(str(parameter.get("type")))
     text = inner.get("fallback_value") if isinstance(inner, dict) else parameter.get("text")
     return text if isinstance(text, str) else ""

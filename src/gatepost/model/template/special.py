@@ -1,4 +1,4 @@
-"""Templates of a special make: authentication codes, limited-time offers, carousels."""
+"""The rules of special templates: authentication codes, limited-time offers, carousels."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _CARD = ("HEADER", "BODY", "BUTTONS")
 
 
 def check_code_body(path: str, value: Any) -> dict[str, Any]:
-    """The body of an authentication template: the network writes its words."""
+    """Check the body of an authentication template. The network writes its text."""
     body = read_object(path, value, ("type",), ("add_security_recommendation",))
     if "add_security_recommendation" in body:
         read_flag(place(path, "add_security_recommendation"), body["add_security_recommendation"])
@@ -21,14 +21,14 @@ def check_code_body(path: str, value: Any) -> dict[str, Any]:
 
 
 def check_code_footer(path: str, value: Any) -> dict[str, Any]:
-    """The footer of an authentication template: for how long the code is good."""
+    """Check the footer of an authentication template: how long the code is valid."""
     footer = read_object(path, value, ("type", "code_expiration_minutes"))
     read_number(place(path, "code_expiration_minutes"), footer["code_expiration_minutes"], "template.code_expiration")
     return footer
 
 
 def check_code_buttons(path: str, buttons: list[dict[str, Any]]) -> None:
-    """An authentication template has one button, which takes the code over."""
+    """Check that an authentication template has one button, for the code."""
     if [button["type"] for button in buttons] != ["OTP"]:
         raise invalid_field(path, "must hold exactly one button of type OTP in an authentication template")
     (button,) = buttons
@@ -40,7 +40,7 @@ def check_code_buttons(path: str, buttons: list[dict[str, Any]]) -> None:
 
 
 def check_offer(path: str, value: Any) -> dict[str, Any]:
-    """A limited-time offer: its heading, and whether it runs out."""
+    """Check a limited-time offer: its heading, and whether it expires."""
     row = read_object(path, value, ("type", "limited_time_offer"))
     where = place(path, "limited_time_offer")
     offer = read_object(where, row["limited_time_offer"], ("text",), ("has_expiration",))
@@ -51,7 +51,7 @@ def check_offer(path: str, value: Any) -> dict[str, Any]:
 
 
 def check_carousel(path: str, value: Any, *, named: bool) -> dict[str, Any]:
-    """Cards side by side, all of one make."""
+    """Check a carousel. All its cards must have the same header format and buttons."""
     row = read_object(path, value, ("type", "cards"))
     cards = [
         _check_card(f"{path}.cards[{i}]", card, named=named)

@@ -1,4 +1,4 @@
-"""Whether a message may use a template, and gives it just what it needs."""
+"""Checks that a message may use a template, and gives it exactly the values that it needs."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ _ASKS = {
 
 
 def check_use(template: Template | None, use: TemplateUse) -> None:
-    """Refuses a template that is not there or not approved, and a message that does not fit it."""
+    """Reject a template that does not exist or is not approved, and a message that does not fit it."""
     if template is None:
         raise _not_approved(f"There is no template '{use.name}' in the language '{use.language}'. Create it, or sync.")
     if template.status.upper() != _SENDABLE:
@@ -47,7 +47,7 @@ def _not_approved(message: str) -> Invalid:
 
 
 def mismatch(field: str, message: str) -> Invalid:
-    """A message that does not give the template what it needs."""
+    """Return the error of a message that does not give the template the values it needs."""
     return invalid_field(field, message, "template_variables_mismatch")
 
 
@@ -81,7 +81,7 @@ def _check_header(path: str, needs: Slots, given: Slots, *, named: bool) -> None
 def _check_names(
     path: str, needs: Sequence[str | None], given: Sequence[str | None], what: str, *, named: bool
 ) -> None:
-    """Named variables by their names, the others by their number."""
+    """Compare named variables by name, and positional ones by count."""
     if given and needs and named != (None not in given):
         expected = "by name: " + _listed(needs) if named else f"by position: a list of {len(needs)}"
         raise mismatch(path, f"the template has its {what} {expected}")
@@ -112,7 +112,7 @@ def _check_buttons(path: str, needs: dict[int, str], given: dict[int, str]) -> N
 
 
 def _check_length(template: Template, needs: Slots, given: Slots) -> None:
-    """The text with its variables filled in has to fit as well."""
+    """Check the length of the text with its variables filled in."""
     body = template.component("BODY") or {}
     names = [name if name is not None else str(i + 1) for i, name in enumerate(given.body)]
     length, row = len(fill(body.get("text") or "", dict(zip(names, given.texts, strict=True)))), limit("template.body")
@@ -121,7 +121,7 @@ def _check_length(template: Template, needs: Slots, given: Slots) -> None:
 
 
 def _check_code(use: TemplateUse, given: Slots) -> None:
-    """The code stands in the text and in the button, and is the same."""
+    """Check an authentication code, which must be the same in the text and in the button."""
     code, row = given.texts[0] if given.texts else "", limit("template.copy_code")
     if code and not row.fits(len(code)):
         raise mismatch("template.variables", f"an authentication code may have {row.words()}, but has {len(code)}")

@@ -1,4 +1,4 @@
-"""Templates, the wish for a new one, and the use of one in a message."""
+"""Templates, the request for a new one, and the use of one in a message."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class NewTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A template in one language, as it stands."""
+    """A template in one language, with its current status."""
 
     name: str
     language: str
@@ -37,12 +37,12 @@ class Template(msgspec.Struct, frozen=True):
         return self.parameter_format.upper() == "NAMED"
 
     def component(self, type_: str) -> dict[str, Any] | None:
-        """The component of that type, where there is one."""
+        """Return the component of a type, or None."""
         return find_component(self.components, type_)
 
 
 class TemplateUse(msgspec.Struct, frozen=True):
-    """What a message gives a template: filled in by hand (variables, header, buttons) or as raw components."""
+    """The values that a message gives a template: variables, header and buttons, or raw components."""
 
     name: str
     language: str
@@ -53,16 +53,16 @@ class TemplateUse(msgspec.Struct, frozen=True):
 
 
 def word(value: Any) -> str:
-    """The network's own words, which it takes in small letters as well as in capitals."""
+    """Return a keyword of the network in uppercase; the network accepts both cases. Empty if it is not a string."""
     return value.upper() if isinstance(value, str) else ""
 
 
 def find_component(components: list[dict[str, Any]], type_: str) -> dict[str, Any] | None:
-    """The first component of that type."""
+    """Return the first component of a type, or None."""
     return next((component for component in components if word(component.get("type")) == type_), None)
 
 
 def buttons_of(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The buttons among these components, in their order."""
+    """Return the buttons of these components, in order."""
     row = find_component(components, "BUTTONS")
     return (row or {}).get("buttons") or []

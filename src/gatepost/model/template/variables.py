@@ -10,17 +10,17 @@ _VARIABLE = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def variables_of(text: str) -> tuple[str, ...]:
-    """The names of the variables in a text, each once, in the order in which they come."""
+    """Return the names of the variables in a text, without duplicates, in order of appearance."""
     return tuple(dict.fromkeys(name.strip() for name in _VARIABLE.findall(text)))
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with its variables filled in; one that has no value stays as it is written."""
+    """Return the text with its variables filled in. A variable without a value stays unchanged."""
     return _VARIABLE.sub(lambda found: values.get(found[1].strip(), found[0]), text)
 
 
 def check_variables(path: str, text: str, *, named: bool) -> tuple[str, ...]:
-    """Every rule about the names of variables; gives the names."""
+    """Check the names of the variables in a text; return the names."""
     if "{{" in _VARIABLE.sub("", text) or "}}" in _VARIABLE.sub("", text):
         raise invalid_field(path, "has a variable with unmatched braces; write {{1}} or {{name}}")
     if any(name != name.strip() for name in _VARIABLE.findall(text)):
@@ -36,7 +36,7 @@ def check_variables(path: str, text: str, *, named: bool) -> tuple[str, ...]:
 
 
 def check_setting(path: str, text: str) -> None:
-    """Variables must stand within text, and there must be enough of it."""
+    """Check that the text does not begin or end with a variable, and has enough words for its variables."""
     bare, count = text.strip(), len(_VARIABLE.findall(text))
     if bare.startswith("{{") or bare.endswith("}}"):
         raise invalid_field(path, "must not begin or end with a variable; put words before and after it")

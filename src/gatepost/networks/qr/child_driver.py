@@ -3,7 +3,7 @@
 gateway ◄══ socketpair, one frame per line ══► python -m gatepost.networks.qr.phone
         ◄── stdout and stderr: into our log, line by line
 
-The child has a session of its own, so that signals from a terminal do not reach it, and ends when the socket closes.
+The child has its own session, so that signals from a terminal do not reach it. It exits when the socket closes.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ PROGRAM = (sys.executable, "-P", "-m", "gatepost.networks.qr.phone")
 STORE, KEY, ENGINE = "GATEPOST_QR_STORE", "GATEPOST_QR_KEY", "GATEPOST_QR_ENGINE"
 END_WITHIN = 3.0
 _LONGEST_LOG_LINE = 2000
-# What a child may see of our environment: no secret of the gateway is among these.
+# The variables of our environment that the child gets. None of them holds a secret of the gateway.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 class Devices(msgspec.Struct, frozen=True):
-    """Where linked devices are kept, which engine links them, and the key that it encrypts them with."""
+    """The address of the device store, the engine, and the key that encrypts the devices."""
 
     store: str
     engine: str = "neonize"
@@ -43,14 +43,14 @@ class Devices(msgspec.Struct, frozen=True):
 
 
 def environment(devices: Devices, ours: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the child: its devices, and what it needs to reach the network."""
+    """Return the environment of the child: its device store, and the variables it needs to reach the network."""
     names = (*_KEPT, *_PROXIES, *(name.lower() for name in _PROXIES))
     about = {STORE: devices.store, ENGINE: devices.engine, KEY: b64encode(devices.key).decode()}
     return {name: ours[name] for name in names if name in ours} | about
 
 
 class ChildTransport:
-    """Frames as lines over a socket to a process of ours."""
+    """Frames as lines over a socket to a child process."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -94,7 +94,7 @@ class ChildTransport:
 
 
 async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildTransport:
-    """Starts the child with one end of a socket pair, whose number is its last argument."""
+    """Start the child with one end of a socket pair; its descriptor is the last argument."""
     ours, theirs = socket.socketpair()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -120,7 +120,7 @@ async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildTranspor
 
 
 async def _log_output(process: asyncio.subprocess.Process) -> None:
-    """Puts what the child prints into our log."""
+    """Write the output of the child to our log."""
     lines = LineReader(_LONGEST_LOG_LINE)
     if process.stdout:  # ends with the child
         while data := await process.stdout.read(1 << 14):
@@ -129,13 +129,13 @@ async def _log_output(process: asyncio.subprocess.Process) -> None:
 
 
 class ChildDriver(Driver):
-    """Links to real phones, in a process of its own that serves all channels."""
+    """Links to real phones, in one child process for all channels."""
 
     def __init__(self, devices: Devices, *, program: Sequence[str] = PROGRAM, **options: Any) -> None:
         super().__init__(self._spawn, **options)
         self._devices = devices
         self._program = program
-        self.pid: int | None = None  # of the child as it is now
+        self.pid: int | None = None  # of the current child
 
     async def _spawn(self) -> ChildTransport:
         wire = await spawn(self._program, environment(self._devices, os.environ))

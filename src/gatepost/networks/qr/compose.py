@@ -1,4 +1,4 @@
-"""Neutral content → what the link carries. Choices that a linked phone cannot show go as numbered text. Pure."""
+"""Converts neutral content for the link. Choices that a linked phone cannot show are sent as numbered text. Pure."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ Content = dict[str, Any]
 
 
 def link_content(type_: str, content: Content, media: dict[str, str]) -> tuple[str, Content]:
-    """The type and content of a message for the link; files are named by the handles that the link gave them."""
+    """Return the type and content of a message for the link. Files are replaced by their handles."""
     if type_ in CHOICES:
         return _choices(type_, content, media)
     kept = {key: value for key, value in content.items() if key != "fallback"}
     if type_ in _FILES:
         return type_, {**kept, "media": {"handle": _handle(content.get("media"), media)}}
-    if type_ == "reaction":  # what it is about travels beside it, under its name on the network
+    if type_ == "reaction":  # the id of its target is a separate field of the request
         return type_, {"reaction": {"emoji": content["reaction"].get("emoji", "")}}
     return type_, kept
 
 
 def as_text(type_: str, content: Content) -> str:
-    """Buttons, a list or a link button as text that a person can answer with a number."""
+    """Return buttons, a list or a link button as text that a person can answer with a number."""
     header = content.get("header") or {}
     parts = [
         f"*{header['text']}*" if header.get("type") == "text" and header.get("text") else "",
@@ -44,7 +44,7 @@ def _options(type_: str, content: Content) -> str:
 
 
 def _sections(sections: Any) -> str:
-    """The rows of all sections are counted through, so that a number names one row."""
+    """Return the sections as text. Rows are numbered across all sections, so each number is unique."""
     blocks, number = [], 0
     for section in sections:
         lines = [f"*{section['title']}*"] if section.get("title") else []

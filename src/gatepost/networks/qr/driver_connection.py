@@ -47,7 +47,7 @@ class FrameReceiver(Protocol):
         """Receive an event of its session."""
 
     def lose(self) -> None:
-        """The connection to the driver was lost."""
+        """Notify the link that the connection to the driver was lost."""
 
 
 class PendingCall:

@@ -1,7 +1,7 @@
 """The frames of the link protocol between the gateway and a driver.
 
 gateway ── {"op", "ref", "session", …} ──► driver
-gateway ◄─ {"re": ref, …}                  one answer to a request (several, where it brings a file)
+gateway ◄─ {"re": ref, …}                  one answer to a request (several for a file)
 gateway ◄─ {"event", "session", "seq", …}  an update
 
 Unknown fields and events are ignored: a driver may be newer than its gateway.

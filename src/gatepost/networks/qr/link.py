@@ -53,7 +53,7 @@ class Link:
     ) -> None:
         self.session = session
         self.state = "disconnected"
-        self.device: str | None = None  # to be passed to `open` the next time, once a phone is linked
+        self.device: str | None = None  # once a phone is linked; to be passed to the next `open`
         self.own_ids = True  # whether the network recognises a resend with the same id
         self._find_line = find_line
         self._deadlines = deadlines
@@ -61,7 +61,7 @@ class Link:
         self._waiting: asyncio.Queue[Numbered | None] = asyncio.Queue()
         self._ended = False
 
-    # -- its life --------------------------------------------------------------------------------------------------
+    # -- opening and closing ---------------------------------------------------------------------------------------
 
     async def open(self, phone: str, device: str | None = None) -> None:
         """Open the link: a linked device connects; without one, the driver sends codes to scan."""
@@ -94,7 +94,7 @@ class Link:
             self._line.detach(self.session, self)
         self._finish()
 
-    # -- news ------------------------------------------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------------------------------
 
     async def updates(self) -> AsyncIterator[Numbered]:
         """Yield the updates of the link, each with its number to acknowledge, if it has one."""
@@ -127,7 +127,7 @@ class Link:
             self.device = None
 
     def lose(self) -> None:
-        """The connection to the driver was lost."""
+        """End the link after the connection to the driver was lost."""
         self._fall(reason_of("driver_gone").says)
 
     def _fall(self, details: str) -> None:

@@ -11,7 +11,7 @@ from gatepost.networks.base import ErrorReaction, NetworkError, SendRefused
 
 
 class NextStep(Enum):
-    """What the link keeper does next."""
+    """The next step of the link keeper."""
 
     GO_ON = "go_on"
     RECONNECT = "reconnect"

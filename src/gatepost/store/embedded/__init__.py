@@ -1,16 +1,16 @@
-"""The PostgreSQL that Gatepost brings along, driven by ourselves.
+"""The embedded PostgreSQL server, and its management.
 
 DATA/gateway.lock     one gateway per folder (lock)
-DATA/postgres/        the cluster: mode 0700, owned by whoever runs the server (place, account, programs)
-    postgresql.conf   written anew at each start; custom.conf is the operator's (conf)
-    run/.s.PGSQL.5432 the only door: no TCP (sockets)
-    log/              kept short (conf, server)
-DATA/postgres.path    only when root keeps the cluster elsewhere, because DATA is closed to others (place)
+DATA/postgres/        the cluster: mode 0700, owned by the user that runs the server (place, account, programs)
+    postgresql.conf   rewritten at each start; custom.conf is the operator's (conf)
+    run/.s.PGSQL.5432 the only way to connect: no TCP (sockets)
+    log/              old files are deleted (conf, server)
+DATA/postgres.path    only if the cluster is elsewhere, because the server's user cannot enter DATA (place)
 
-start:  settle (find or make the cluster) ─► a postmaster lives? (postmaster) ─ yes ─► reuse it ─┐
-                                                  └ no ─► write conf, spawn ─► poll a connection ┴─► dsn (ready)
-        then: roles (roles), supervision: a server that ends by itself is started again (supervise)
-stop:   fast shutdown ─► immediate ─► kill; wait until every process of it is gone
+start:  settle (find or create the cluster) ─► postmaster running? (postmaster) ─ yes ─► reuse it ─┐
+                                                    └ no ─► write conf, spawn ─► poll a connection ┴─► dsn (ready)
+        then: roles (roles), supervision: a server that ends unexpectedly is restarted (supervise)
+stop:   fast shutdown ─► immediate ─► kill; wait until all its processes have ended
 """
 
 from gatepost.store.embedded.errors import DataFolderInUse, EmbeddedPostgresError

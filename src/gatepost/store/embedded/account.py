@@ -1,4 +1,4 @@
-"""Who runs the server: we ourselves, or under root a user without rights, because PostgreSQL refuses root."""
+"""The user that runs the server: our own, or an unprivileged one if we are root, as PostgreSQL does not run as root."""
 
 import os
 import pwd
@@ -23,7 +23,7 @@ class OsUser(msgspec.Struct, frozen=True):
 
 
 class ProcessIdentity(TypedDict, total=False):
-    """The arguments of subprocess that change the user of a child."""
+    """The arguments of subprocess that set the user of a child."""
 
     user: int
     group: int
@@ -31,12 +31,12 @@ class ProcessIdentity(TypedDict, total=False):
 
 
 def is_root() -> bool:
-    """Tell whether we may, and for PostgreSQL must, become somebody else."""
+    """Return whether we run as root, so that PostgreSQL has to run as another user."""
     return os.geteuid() == 0
 
 
 def account_of(uid: int) -> OsUser:
-    """Look a user up by number; one without an entry keeps its number as name."""
+    """Look up a user by uid. Without an entry, the uid is used as the name."""
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
@@ -45,12 +45,12 @@ def account_of(uid: int) -> OsUser:
 
 
 def runner_of_new_cluster() -> OsUser:
-    """Choose who shall own and run a cluster that is not there yet."""
+    """Return the user that will own and run a new cluster."""
     return service_account() if is_root() else account_of(os.geteuid())
 
 
 def runner_of(cluster: Path) -> OsUser:
-    """Tell who runs a cluster that exists: its owner, so that no ownership changes when root lends a hand."""
+    """Return the user that runs an existing cluster: its owner, so that no ownership changes if root starts it."""
     owner = cluster.stat().st_uid
     if is_root():
         return account_of(owner) if owner != 0 else take_from_root(cluster)
@@ -63,7 +63,7 @@ def runner_of(cluster: Path) -> OsUser:
 
 
 def take_from_root(cluster: Path) -> OsUser:
-    """Hand a cluster that root owns (a restored copy) to the service user."""
+    """Change the owner of a cluster that root owns, such as a restored copy, to the service user."""
     account = service_account()
     for folder, _, names in os.walk(cluster):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
@@ -72,7 +72,7 @@ def take_from_root(cluster: Path) -> OsUser:
 
 
 def service_account() -> OsUser:
-    """Return the system user for the server, made on first use; where none can be made, nobody."""
+    """Return the system user for the server, created on first use; `nobody` if it cannot be created."""
     for name in (SERVICE_USER, "nobody"):
         try:
             return account_of(pwd.getpwnam(name).pw_uid)
@@ -86,31 +86,31 @@ def service_account() -> OsUser:
 
 
 def create_service_user() -> bool:
-    """Try to make the system user, and tell whether it is there now."""
+    """Try to create the system user; return whether it exists now."""
     program = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if program is None:
         return False
     options = ["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
     shell = ["--shell", "/usr/sbin/nologin"]
-    # Another gateway may make the same user at this moment, so the outcome is looked up, not taken from the exit code.
+    # Another gateway may create the same user at the same time, so the exit code does not show whether it exists.
     subprocess.run([program, *options, *shell, SERVICE_USER], check=False, capture_output=True)  # noqa: S603
     return any(entry.pw_name == SERVICE_USER for entry in pwd.getpwall())
 
 
 def identity(account: OsUser) -> ProcessIdentity:
-    """Return what subprocess needs to run a child as this user."""
+    """Return the arguments of subprocess that run a child as this user."""
     if account.uid == os.geteuid():
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
 def can_pass(account: OsUser, folder: Path) -> bool:
-    """Try, as that user, to enter a folder: the kernel knows of modes, access lists and mounts alike."""
+    """Return whether a user can enter a folder. Trying it as that user covers modes, access lists and mounts."""
     return _succeeds(account, ["/bin/sh", "-c", 'cd -- "$1"', "sh", str(folder)])
 
 
 def can_run(account: OsUser, program: Path) -> bool:
-    """Try, as that user, to run a program, its shared libraries included."""
+    """Return whether a user can run a program, including its shared libraries."""
     return _succeeds(account, [str(program), "--version"])
 
 

@@ -1,4 +1,4 @@
-"""What the server is told: settings for our load, and who may come in."""
+"""The configuration of the server: settings for our load, and who may connect."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from gatepost.store.embedded.account import OsUser, account_of
 
 SUPERUSER = "gatepost"  # for administration only: roles, ownership, settings
 GATEWAY_ROLE = "gatepost_gateway"  # owns the database and its tables, and nothing else
-DEVICE_ROLE = "gatepost_qr"  # of the process that links phones: the schema qr_devices, and nothing else
+DEVICE_ROLE = "gatepost_qr"  # for the process that links phones: owns the schema qr_devices, and nothing else
 ROLES = (SUPERUSER, GATEWAY_ROLE, DEVICE_ROLE)
 LOG_PATTERN = "postgres-*.log"
 KEPT_LOGS = 5
@@ -74,37 +74,37 @@ local all all peer map=gatepost
 
 
 def settings_text(sockets: Path) -> str:
-    """Return the whole postgresql.conf."""
+    """Return the content of postgresql.conf."""
     listed = quoted('"' + str(sockets).replace('"', '""') + '"')
     return f"{HEADER}{SETTINGS}unix_socket_directories = {listed}\ninclude_if_exists = 'custom.conf'\n"
 
 
 def quoted(value: str) -> str:
-    """Write a value as PostgreSQL's settings files want it."""
+    """Quote a value for PostgreSQL's configuration files."""
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def ident_text(names: Iterable[str]) -> str:
-    """Return the pg_ident.conf that lets these users of the system in."""
+    """Return the content of pg_ident.conf that lets these system users connect."""
     lines = (f'gatepost "{name}" {role}\n' for name in sorted(set(names)) for role in ROLES)
     return "# Written by Gatepost at every start: system users and the database roles they may use.\n" + "".join(lines)
 
 
 def write_configuration(cluster: Path, sockets: Path, account: OsUser) -> None:
-    """Write the three files of a cluster anew."""
+    """Rewrite the three configuration files of a cluster."""
     for name, text in (("postgresql.conf", settings_text(sockets)), ("pg_hba.conf", HBA)):
         replace_file(cluster / name, text, account)
     write_identities(cluster, account)
 
 
 def write_identities(cluster: Path, account: OsUser) -> None:
-    """Write who may use which role; a server that runs reads it at its next reload."""
-    # Root can read every file anyway; letting it in keeps commands run with sudo working.
+    """Write which user may use which role. A running server reads it at its next reload."""
+    # Root can read every file anyway; its entry lets commands run with sudo connect.
     replace_file(cluster / "pg_ident.conf", ident_text((account.name, account_of(0).name)), account)
 
 
 def replace_file(path: Path, text: str, account: OsUser) -> None:
-    """Put a new file in place of an old one, following no link: the folder belongs to the less trusted user."""
+    """Replace a file without following links, as the folder belongs to a less trusted user."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
@@ -115,7 +115,7 @@ def replace_file(path: Path, text: str, account: OsUser) -> None:
 
 
 def child_environment() -> dict[str, str]:
-    """Return a small environment: none of the caller's PG variables, none of its secrets."""
+    """Return a minimal environment, without the caller's PG variables and secrets."""
     kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     return {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC", **kept}
 
@@ -126,7 +126,7 @@ def log_files(cluster: Path) -> list[Path]:
 
 
 def trim_logs(cluster: Path) -> None:
-    """Delete all but the newest logs; the server itself only begins new ones."""
+    """Delete all but the newest logs; the server itself does not delete any."""
     for path in log_files(cluster)[:-KEPT_LOGS]:
         path.unlink(missing_ok=True)
 

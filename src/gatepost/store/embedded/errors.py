@@ -1,8 +1,8 @@
-"""What can be wrong with a data folder; each message says what to do."""
+"""The errors of a data folder. Each message says what to do."""
 
 
 class EmbeddedPostgresError(Exception):
-    """The embedded PostgreSQL cannot be made, started or reached."""
+    """The embedded PostgreSQL cannot be created, started or reached."""
 
 
 class DataFolderInUse(Exception):

@@ -1,7 +1,7 @@
-"""Handing a data folder over from root to the user that the gateway goes on as.
+"""Changes the owner of a data folder from root to the user that the gateway will run as.
 
-The folder itself changes owner only if everything in it is Gatepost's: --data may name any folder, somebody's home
-among them. Nothing is done by name twice, and no link is followed: the folder may already belong to that user.
+The folder itself changes owner only if everything in it is Gatepost's: --data may name any folder, even a home folder.
+Files are changed through open descriptors and no link is followed, as the folder may already belong to that user.
 """
 
 import os
@@ -12,17 +12,17 @@ from gatepost.store.embedded.account import OsUser, account_of
 from gatepost.store.embedded.lock import LOCK_FILE, make_data_folder
 from gatepost.store.embedded.place import NOTE
 
-# What Gatepost makes in a data folder; drafts of these begin with a dot.
+# The names that Gatepost creates in a data folder; drafts of them begin with a dot.
 OURS = ("secret.key", "quickstart.json", LOCK_FILE, NOTE, "gateway.url", "postgres", "media", "sandbox")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class CannotHandOver(Exception):
-    """Why the folder stays root's."""
+    """The owner of the folder was not changed. The text is the reason."""
 
 
 def hand_over(data: Path, account: OsUser) -> None:
-    """Make the data folder, with what root made in it, that user's; one of a third user is left alone."""
+    """Give the data folder, and what root created in it, to a user. A folder of a third user is rejected."""
     made = not data.exists()
     make_data_folder(data)
     folder = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
@@ -42,7 +42,7 @@ def hand_over(data: Path, account: OsUser) -> None:
 
 
 def check_contents(data: Path, folder: int) -> None:
-    """Refuse a folder that is not Gatepost's alone."""
+    """Reject a folder that is not used by Gatepost alone."""
     if os.fstat(folder).st_mode & _WRITABLE_BY_OTHERS:
         raise CannotHandOver(f"the data folder {data} is writable by others")
     for name in os.listdir(folder):
@@ -51,12 +51,12 @@ def check_contents(data: Path, folder: int) -> None:
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether Gatepost makes a file or folder of this name in a data folder, drafts included."""
+    """Return whether Gatepost creates files or folders of this name in a data folder, including drafts."""
     return name.lstrip(".").startswith(OURS)
 
 
 def _give(name: str, folder: int, account: OsUser, *, deep: bool) -> None:
-    """Give one file to the user, and of a folder that was root's until now, all that is in it."""
+    """Give one file to the user, or with `deep` a folder and its contents."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
         _give_file(name, folder, account)
@@ -70,7 +70,7 @@ def _give(name: str, folder: int, account: OsUser, *, deep: bool) -> None:
 
 
 def _give_file(name: str, folder: int, account: OsUser) -> None:
-    """Give a file of root's; one with a second name may be somebody else's file, linked here."""
+    """Give a file of root to the user, unless it has several hard links: it may be a linked file of another user."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:
         status = os.fstat(descriptor)

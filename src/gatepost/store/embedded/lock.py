@@ -1,4 +1,4 @@
-"""One gateway per data folder: a kernel lock, so that it ends with its holder however the holder ends."""
+"""One gateway per data folder, by a kernel lock that is released when the process ends, even after a crash."""
 
 import fcntl
 import os
@@ -12,13 +12,13 @@ LOCK_FILE = "gateway.lock"
 
 
 class FolderLock:
-    """The right to use a data folder, held until released or until the process ends."""
+    """The lock on a data folder, held until it is released or the process ends."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give the folder back; doing so twice is harmless."""
+        """Release the lock. It may be called more than once."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -31,9 +31,9 @@ class FolderLock:
 
 
 def lock_data_folder(data: Path) -> FolderLock:
-    """Make the folder where missing and take it for this process, or say who has it."""
+    """Create the folder if it is missing, and lock it for this process. Raises DataFolderInUse if it is locked."""
     make_data_folder(data)
-    # Python opens with close-on-exec: a child such as the postmaster must not carry the lock past our death.
+    # Python opens files with close-on-exec, so a child such as the postmaster does not keep the lock after our end.
     descriptor = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     give_to_owner(descriptor, data)
     try:
@@ -48,7 +48,7 @@ def lock_data_folder(data: Path) -> FolderLock:
 
 
 def is_locked(data: Path) -> bool:
-    """Tell whether a gateway holds the folder, also while its database is being started again."""
+    """Return whether a gateway has locked the folder, also while its database is restarting."""
     try:
         descriptor = os.open(data / LOCK_FILE, os.O_RDONLY)
     except FileNotFoundError:
@@ -63,25 +63,25 @@ def is_locked(data: Path) -> bool:
 
 
 def make_data_folder(data: Path) -> None:
-    """Make a missing data folder closed to others; one that exists keeps its mode."""
+    """Create a missing data folder that others cannot read; an existing one keeps its mode."""
     if data.is_dir():
         return
     data.parent.mkdir(parents=True, exist_ok=True)
     data.mkdir(mode=0o700, exist_ok=True)
     if os.geteuid() == 0:
-        # Under root the server runs as another user, who must be able to pass through, but not to look around.
+        # If we are root, the server runs as another user, who must be able to enter the folder, but not to list it.
         data.chmod(0o711)
 
 
 def give_to_owner(descriptor: int, data: Path) -> None:
-    """Give a file that root has just made to the folder's owner, who runs the gateway."""
+    """Give a file that root has just created to the folder's owner, who runs the gateway."""
     owner = data.stat()
     if os.geteuid() == 0 and owner.st_uid != 0 and os.fstat(descriptor).st_uid == 0:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def in_use_message(data: Path, holder: str) -> str:
-    """Say which folder is taken, by whom, and the two ways out."""
+    """Return the error text: which folder is in use, by which process, and what to do."""
     who = f"process {holder}" if holder.isdigit() else "another process"
     return (
         f"The data folder {data.resolve()} is in use by another Gatepost ({who}). "

@@ -1,4 +1,4 @@
-"""Where a cluster lives: inside the data folder, unless its user cannot get there."""
+"""The folder of a cluster: inside the data folder, unless the server's user cannot enter it."""
 
 import os
 import secrets
@@ -21,7 +21,7 @@ NOTE = "postgres.path"
 
 
 class ClusterPlace(msgspec.Struct, frozen=True):
-    """One cluster, the programs that serve it, and the user they run as."""
+    """A cluster, the folder of PostgreSQL's programs, and the user they run as."""
 
     cluster: Path
     programs: Path
@@ -29,7 +29,7 @@ class ClusterPlace(msgspec.Struct, frozen=True):
 
 
 def find_cluster(data: Path) -> Path | None:
-    """Return the cluster of a data folder, or nothing when it has none yet."""
+    """Return the cluster of a data folder; None if it has none yet."""
     if (data / "postgres" / "PG_VERSION").exists():
         return data / "postgres"
     note = data / NOTE
@@ -37,7 +37,7 @@ def find_cluster(data: Path) -> Path | None:
         return None
     cluster = Path(note.read_text("utf-8").strip())
     if not (cluster / "PG_VERSION").exists():
-        # Silence here would mean an empty gateway where the operator expects a full one.
+        # Continuing would create an empty database where the operator expects the existing one.
         raise EmbeddedPostgresError(
             f"{note} says that the database is in {cluster}, but there is none. "
             f"Bring it back, or delete {note} to begin with an empty one."
@@ -46,7 +46,7 @@ def find_cluster(data: Path) -> Path | None:
 
 
 def settle(data: Path, root_home: Path = ROOT_HOME) -> ClusterPlace:
-    """Find the cluster of a data folder, or make it, ready to be served."""
+    """Find the cluster of a data folder, or create it."""
     data = data.resolve()
     cluster = find_cluster(data)
     if cluster is None:
@@ -62,7 +62,7 @@ def settle(data: Path, root_home: Path = ROOT_HOME) -> ClusterPlace:
 
 
 def check_version(cluster: Path) -> None:
-    """Refuse a cluster of another major version, which this server could not read."""
+    """Reject a cluster of another major version, which this server cannot read."""
     found = (cluster / "PG_VERSION").read_text("utf-8").strip()
     if found != str(MAJOR):
         raise EmbeddedPostgresError(
@@ -72,7 +72,7 @@ def check_version(cluster: Path) -> None:
 
 
 def create_cluster(data: Path, root_home: Path) -> ClusterPlace:
-    """Make a new cluster beside its final place and move it there when it is whole."""
+    """Create a new cluster next to its final path, and move it there when it is complete."""
     account = runner_of_new_cluster()
     place = ClusterPlace(
         cluster=choose_folder(data, account, root_home), programs=programs_for(account, root_home), account=account
@@ -88,10 +88,10 @@ def create_cluster(data: Path, root_home: Path) -> ClusterPlace:
 
 
 def choose_folder(data: Path, account: OsUser, root_home: Path) -> Path:
-    """Prefer the data folder; where the server's user cannot get into it, take a folder of our own."""
+    """Return the path of a new cluster: in the data folder, or in `root_home` if the server's user cannot enter it."""
     if can_pass(account, data):
         return data / "postgres"
-    # Never a name made from DATA alone: a deleted and remade data folder must not meet its old database.
+    # The name is not derived from DATA alone: a deleted and recreated data folder must not get its old database.
     home = root_home / f"{data.name}-{secrets.token_hex(4)}"
     make_open_folder(home)
     (home / "data-folder").write_text(f"{data}\n", "utf-8")
@@ -105,9 +105,9 @@ def choose_folder(data: Path, account: OsUser, root_home: Path) -> Path:
 
 
 def run_initdb(place: ClusterPlace, folder: Path) -> None:
-    """Fill a folder with an empty cluster."""
+    """Create an empty cluster in a folder."""
     options = ["--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--data-checksums", "--no-instructions"]
-    # Byte order with Unicode case rules: fast to compare, the same on every machine and after every upgrade.
+    # Byte order with Unicode case rules: fast comparisons, and the same order on every machine and after every upgrade.
     locale = ["--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"]
     done = subprocess.run(  # noqa: S603
         [str(place.programs / "initdb"), "--pgdata", str(folder), *options, *locale],
@@ -125,7 +125,7 @@ def run_initdb(place: ClusterPlace, folder: Path) -> None:
 
 
 def move_into_place(draft: Path, cluster: Path) -> None:
-    """Give a finished cluster its name, durably."""
+    """Rename a complete cluster to its final name, durably."""
     try:
         draft.rename(cluster)
     except OSError as error:
@@ -137,7 +137,7 @@ def move_into_place(draft: Path, cluster: Path) -> None:
 
 
 def write_note(data: Path, cluster: Path) -> None:
-    """Record in the data folder where its cluster is."""
+    """Record the path of the cluster in the data folder."""
     draft = data / f"{NOTE}.new"
     with draft.open("w", encoding="utf-8") as file:
         file.write(f"{cluster}\n")
@@ -148,7 +148,7 @@ def write_note(data: Path, cluster: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Flush the entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -157,7 +157,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_private_folder(folder: Path, account: OsUser) -> None:
-    """Make a folder that only the server's user (and root) can enter."""
+    """Create a folder that only the server's user (and root) can enter."""
     folder.mkdir(mode=0o700)
     if account.uid != os.geteuid():
         os.chown(folder, account.uid, account.gid)

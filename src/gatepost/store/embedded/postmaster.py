@@ -1,4 +1,4 @@
-"""Finding the server that serves a folder, through its pid file but never trusting it alone; and ending it."""
+"""Finds and stops the server of a cluster. Its pid file alone is not trusted."""
 
 import asyncio
 import contextlib
@@ -19,14 +19,14 @@ SOCKET_LINE = 4
 
 
 class PidFile(msgspec.Struct, frozen=True):
-    """What a postmaster writes about itself; the socket folder comes a moment after the rest."""
+    """The content of a postmaster's pid file. The socket folder is written shortly after the rest."""
 
     pid: int
     sockets: Path | None
 
 
 def read_pid_file(cluster: Path) -> PidFile | None:
-    """Read the pid file, if there is one that says anything."""
+    """Read the pid file; return None if it is missing or invalid."""
     try:
         lines = (cluster / PID_FILE).read_text("utf-8", "surrogateescape").splitlines()
         pid = int(lines[0])
@@ -37,7 +37,7 @@ def read_pid_file(cluster: Path) -> PidFile | None:
 
 
 def find_postmaster(cluster: Path) -> psutil.Process | None:
-    """Return the live server of this very folder; stale files and reused process ids find nothing."""
+    """Return the running server of this cluster. Stale pid files and reused process ids are ignored."""
     noted = read_pid_file(cluster)
     if noted is None:
         return None
@@ -49,7 +49,7 @@ def find_postmaster(cluster: Path) -> psutil.Process | None:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Tell whether a process still runs; one that only waits to be reaped does not."""
+    """Return whether a process still runs. A zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -57,19 +57,19 @@ def lives(process: psutil.Process) -> bool:
 
 
 def serves(process: psutil.Process, cluster: Path) -> bool:
-    """Tell whether a process is a PostgreSQL whose data folder is this one."""
+    """Return whether a process is the PostgreSQL server of this cluster."""
     command = process.cmdline()
     if not command or os.path.basename(command[0]) != "postgres":
         return False
-    # A server of ours names the folder; one started by hand may not, but every postmaster works in its folder.
+    # Our command line names the folder. A manual start may not, but the cluster is the postmaster's working directory.
     return str(cluster) in command[1:] or Path(process.cwd()) == cluster
 
 
 def forget_stale(cluster: Path, sockets: Path) -> None:
-    """Remove lock files that no server stands behind; call this only when find_postmaster found none."""
+    """Remove stale pid and socket files. Call this only after find_postmaster returned None."""
     noted = read_pid_file(cluster)
-    # With a dead pid PostgreSQL clears up by itself; a pid that now belongs to another process (or to a dead one
-    # nobody reaped) would make it refuse to start.
+    # PostgreSQL removes the file itself if the pid does not exist. A pid that now belongs to another process, or to a
+    # zombie, would prevent its start.
     if noted is not None and psutil.pid_exists(noted.pid):
         (cluster / PID_FILE).unlink(missing_ok=True)
     for leftover in sockets.glob(".s.PGSQL.*"):
@@ -77,7 +77,7 @@ def forget_stale(cluster: Path, sockets: Path) -> None:
 
 
 def leftovers(cluster: Path) -> list[psutil.Process]:
-    """Return the worker processes of this folder's server; with no postmaster above them they serve nobody."""
+    """Return the worker processes of this cluster's server. Without a postmaster they are useless."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -87,9 +87,9 @@ def leftovers(cluster: Path) -> list[psutil.Process]:
 
 
 async def end_leftovers(cluster: Path, patience: float = 1.0) -> None:
-    """Wait for the workers of a killed postmaster, and kill those that stay: they keep a new server from starting.
+    """Wait for the workers of a killed postmaster, and kill those that remain: they prevent the start of a new server.
 
-    A worker notices by itself that its postmaster is gone, unless it is in the middle of a long computation.
+    A worker exits when it notices the end of its postmaster, which a long computation can delay.
     """
     if find_postmaster(cluster) is not None:
         return
@@ -103,10 +103,10 @@ async def end_leftovers(cluster: Path, patience: float = 1.0) -> None:
 
 
 async def shut_down(postmaster: psutil.Process, patience: float) -> None:
-    """Ask for a fast shutdown, then an immediate one, then kill; return when every process of it is gone."""
+    """Request a fast shutdown, then an immediate one, then kill the server; wait until all its processes have ended."""
     family = [postmaster, *postmaster.children(recursive=True)]
     for order, wait in ((signal.SIGINT, patience), (signal.SIGQUIT, min(patience, 10.0)), (signal.SIGKILL, 10.0)):
-        # The postmaster sees to its children, except when it is killed: then each has to be told.
+        # The postmaster stops its children, unless it is killed: then each child must be killed too.
         for process in family if order == signal.SIGKILL else family[:1]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(order)
@@ -116,7 +116,7 @@ async def shut_down(postmaster: psutil.Process, patience: float) -> None:
 
 
 async def all_gone(family: list[psutil.Process], patience: float) -> bool:
-    """Wait until none of these processes lives."""
+    """Wait until all these processes have ended; return False after `patience` seconds."""
     give_up = time.monotonic() + patience
     while any(lives(process) for process in family):
         if time.monotonic() > give_up:

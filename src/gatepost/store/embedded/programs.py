@@ -1,4 +1,4 @@
-"""Where the programs of PostgreSQL are: inside the wheel, or in a copy that the server's user can reach."""
+"""Locates PostgreSQL's programs: in the wheel, or in a copy that the server's user can run."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ INSTALL = f"pginstall{MAJOR}"
 
 
 def wheel_folder() -> Path:
-    """Find the wheel without importing it: importing it would run code that we do not use."""
+    """Return the folder of the wheel. It is not imported, as that would run code that we do not use."""
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
@@ -30,7 +30,7 @@ def wheel_folder() -> Path:
 
 
 def programs_for(account: OsUser, root_home: Path) -> Path:
-    """Return the folder with initdb and postgres that this user can run, copying them once where needed."""
+    """Return a folder with initdb and postgres that this user can run; copy them once if needed."""
     wheel = wheel_folder()
     programs = wheel / INSTALL / "bin"
     if can_run(account, programs / "initdb"):
@@ -47,13 +47,13 @@ def programs_for(account: OsUser, root_home: Path) -> Path:
 
 
 def copy_programs(wheel: Path, target: Path) -> None:
-    """Copy what the server needs to a folder that all may read; whole or not at all."""
+    """Copy what the server needs to a folder that everyone can read, completely or not at all."""
     if target.is_dir():
         return
     make_open_folder(target.parent)
     draft = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
     try:
-        # The programs find their libraries by a path relative to themselves, so the copy keeps the wheel's layout.
+        # The programs find their libraries by relative paths, so the copy keeps the wheel's layout.
         shutil.copytree(wheel / INSTALL, draft / WHEEL / INSTALL, ignore=shutil.ignore_patterns("include"))
         for libraries in (wheel.with_name(f"{WHEEL}.libs"), wheel / ".dylibs"):
             if libraries.is_dir():
@@ -68,7 +68,7 @@ def copy_programs(wheel: Path, target: Path) -> None:
 
 
 def make_open_folder(folder: Path) -> None:
-    """Make a missing folder that all may pass through, whatever the umask; one that exists stays as it is."""
+    """Create a missing folder with mode 0755, regardless of the umask; an existing one keeps its mode."""
     if not folder.is_dir():
         make_open_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -76,7 +76,7 @@ def make_open_folder(folder: Path) -> None:
 
 
 def open_for_reading(folder: Path) -> None:
-    """Let everybody read and enter our own copy, whatever the umask was."""
+    """Make our copy readable for everyone, regardless of the umask."""
     for place, _, names in os.walk(folder):
         os.chmod(place, 0o755)  # noqa: S103
         for path in (Path(place, name) for name in names):

@@ -1,4 +1,4 @@
-"""Waiting for a server until it answers, and seeing to it that our database and its roles are there."""
+"""Waits until a server accepts connections, and creates our database and its roles if they are missing."""
 
 import asyncio
 import time
@@ -19,17 +19,17 @@ POLL = 0.01
 
 
 def dsn_for(sockets: Path, database: str = DATABASE, role: str = GATEWAY_ROLE) -> str:
-    """Return the address of a database behind a socket, deaf to PGPORT and its like."""
+    """Return the address of a database on a socket. It names the port, so that PGPORT has no effect."""
     return f"postgresql://{role}@/{database}?host={quote(str(sockets))}&port=5432"
 
 
 def admin_dsn(dsn: str) -> str:
-    """Return the address for administration, given that of the gateway: no part of the gateway itself uses it."""
+    """Return the address for administration, given the gateway's. The gateway itself does not use it."""
     return _with_role(dsn, SUPERUSER)
 
 
 def device_dsn(dsn: str) -> str | None:
-    """Return the address for the process that links phones, given that of the gateway; none for another server."""
+    """Return the address for the process that links phones, given the gateway's; None for an external server."""
     return _with_role(dsn, DEVICE_ROLE) if dsn.startswith(f"postgresql://{GATEWAY_ROLE}@/") else None
 
 
@@ -40,14 +40,14 @@ def _with_role(dsn: str, role: str) -> str:
 async def answering(
     cluster: Path, account: OsUser, postmaster: psutil.Process, sockets: Path, patience: float
 ) -> str | None:
-    """Return the database's address as soon as it answers; nothing when the server ends before."""
+    """Return the database's address as soon as it accepts connections; None if the server ends before."""
     give_up = time.monotonic() + patience
     while time.monotonic() < give_up:
         try:
             if await greet(cluster, account, sockets):
                 return dsn_for(sockets)
         except asyncpg.CannotConnectNowError:
-            # It is replaying its log after a crash, or still leaving: both end, so neither counts as silence.
+            # The server is in crash recovery or shutting down. Both end, so the time limit starts again.
             give_up = time.monotonic() + patience
         except (OSError, asyncpg.TooManyConnectionsError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError):
             pass
@@ -62,7 +62,7 @@ async def answering(
 
 
 async def greet(cluster: Path, account: OsUser, sockets: Path) -> bool:
-    """Connect once as the gateway does, making the database and its roles where they are missing."""
+    """Create the database and its roles if they are missing; return whether the gateway's role can connect."""
     try:
         conn = await asyncpg.connect(dsn_for(sockets, role=SUPERUSER))
     except asyncpg.InvalidCatalogNameError:
@@ -72,7 +72,7 @@ async def greet(cluster: Path, account: OsUser, sockets: Path) -> bool:
         await settle_roles(conn)
         if await _admitted(sockets):
             return True
-        # A server that an older version started does not know the role yet.
+        # A server that an older version started does not have the role in pg_ident.conf yet.
         write_identities(cluster, account)
         await conn.execute("SELECT pg_reload_conf()")
         return False
@@ -85,13 +85,13 @@ async def _make_database(sockets: Path) -> None:
     try:
         await conn.execute(f"CREATE DATABASE {DATABASE}")
     except asyncpg.DuplicateDatabaseError:
-        pass  # another command was faster
+        pass  # another command created it
     finally:
         await conn.close()
 
 
 async def _admitted(sockets: Path) -> bool:
-    """Tell whether the gateway's role may connect."""
+    """Return whether the gateway's role can connect."""
     try:
         await (await asyncpg.connect(dsn_for(sockets))).close()
     except asyncpg.InvalidAuthorizationSpecificationError:

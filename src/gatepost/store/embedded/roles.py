@@ -1,6 +1,6 @@
-"""The roles of the embedded database: the gateway's is no superuser, and that of linked devices sees their schema only.
+"""The roles of the embedded database. The gateway's is not a superuser; that of linked devices has only their schema.
 
-gatepost           superuser; creates the roles and hands the objects over, at each start of the server
+gatepost           superuser; creates the roles and transfers ownership, at each start of the server
 gatepost_gateway   owns the database and the schema public; a member of gatepost_qr
 gatepost_qr        owns the schema qr_devices
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 DEVICE_SCHEMA = "qr_devices"
 _ONE_AT_A_TIME = int.from_bytes(b"gp_roles", "big")
 
-# What the superuser still owns: everything in a database that an older version made, nothing otherwise. Tables of
-# linked devices may be the gateway's, from a time without their role. A sequence of a column follows its table.
+# The objects that have the wrong owner, which happens only in databases of older versions: those that the superuser
+# owns, and tables of linked devices that the gateway owns. A column's sequence changes owner with its table.
 _TO_HAND_OVER = """
 SELECT format('ALTER TABLE %I.%I OWNER TO %I', n.nspname, c.relname, wanted.role)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -40,7 +40,7 @@ WHERE t.typowner = $3::text::regrole AND t.typtype IN ('e', 'd')
 
 
 async def settle_roles(conn: "Connection[Record]") -> None:
-    """Make the roles where they are missing, and hand over what they do not own yet; all or nothing."""
+    """Create missing roles, and transfer the objects that they do not own yet, in one transaction."""
     async with conn.transaction():
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
         await _make_roles(conn)
@@ -59,7 +59,7 @@ async def _make_roles(conn: "Connection[Record]") -> None:
 
 
 async def _hand_over_database(conn: "Connection[Record]") -> None:
-    """The database first, with which comes the schema public; then the schema of linked devices."""
+    """Transfer the database, and with it the schema public; then create or transfer the schema of linked devices."""
     owner = await conn.fetchval("SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()")
     if owner != GATEWAY_ROLE:
         name = await conn.fetchval("SELECT quote_ident(current_database())")

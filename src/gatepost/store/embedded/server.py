@@ -1,4 +1,4 @@
-"""The embedded server's life: start or reuse, supervise, keep its log short, stop."""
+"""Starts, reuses, supervises and stops the embedded server, and deletes its old logs."""
 
 import asyncio
 import subprocess
@@ -26,18 +26,18 @@ log = structlog.get_logger("gatepost.store")
 
 POLL = 0.01
 TRIM_EVERY = 600.0
-# Another postmaster, or the last workers of a killed one, may still be leaving: worth another try.
+# Another postmaster, or the last workers of a killed one, may still be shutting down: the start is retried.
 PASSING_TROUBLE = ("already exists", "pre-existing shared memory block")
 
 
 def running_dsn(data: Path) -> str | None:
-    """Return the address of a data folder's database while its server runs."""
+    """Return the address of a data folder's database; None if its server does not run."""
     found = _running(data)
     return None if found is None else dsn_for(found[2])
 
 
 async def reach_running(data: Path, patience: float) -> str | None:
-    """The same for commands beside a gateway: once the server answers, which takes a while after its start."""
+    """Like `running_dsn`, but wait until a server that is starting accepts connections. For commands."""
     found = _running(data)
     if found is None:
         return None
@@ -46,7 +46,7 @@ async def reach_running(data: Path, patience: float) -> str | None:
 
 
 def _running(data: Path) -> tuple[Path, psutil.Process, Path] | None:
-    """Find the cluster, the postmaster and the socket folder of a server that runs."""
+    """Return the cluster, the postmaster and the socket folder of a running server."""
     try:
         cluster = find_cluster(data.resolve())
         postmaster = None if cluster is None else find_postmaster(cluster)
@@ -62,7 +62,7 @@ def _running(data: Path) -> tuple[Path, psutil.Process, Path] | None:
 
 
 class EmbeddedPostgres:
-    """The PostgreSQL of one data folder; hold the folder's lock while using it."""
+    """The PostgreSQL server of one data folder. The caller must hold the folder's lock."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EmbeddedPostgres:
         self._last_words = ""
 
     async def start(self) -> str:
-        """Make, start or find the server, and return the address of its database once it answers."""
+        """Create, start or reuse the server; return the address of its database once it accepts connections."""
         began = time.monotonic()
         place = self._place = await asyncio.to_thread(settle, self._data, self._root_home)
         try:
@@ -99,7 +99,7 @@ class EmbeddedPostgres:
         return dsn
 
     async def stop(self, patience: float = 60.0) -> None:
-        """Stop the server, firmly if it must be, and return when all its processes are gone."""
+        """Stop the server, by force if needed; return when all its processes have ended."""
         await self._end_loops()
         place, child = self._place, self._child
         postmaster = find_postmaster(place.cluster) if place else None
@@ -115,17 +115,17 @@ class EmbeddedPostgres:
         self._child = self._sockets = None
 
     async def _end_loops(self) -> None:
-        """End the supervision before the server is touched: it would start it again."""
+        """Stop the background loops. The supervision would restart a server that is being stopped."""
         loops, self._loops = self._loops, []
         for loop in loops:
-            if loop.running:  # it may have ended with an event loop of before
+            if loop.running:  # it may have ended with a previous event loop
                 await loop.stop()
 
     async def _restart(self) -> None:
-        """Start the server after its unexpected end, with whatever of the old one is left out of the way."""
+        """Start the server after it ended unexpectedly, once the processes of the old one have ended."""
         assert self._place is not None
         if self._child is not None:
-            self._child.poll()  # a dead child is taken off the system's list, a slow one is left to _reach
+            self._child.poll()  # reaps a dead child; _reach handles one that still runs
         await end_leftovers(self._place.cluster)
         await self._reach(self._place, time.monotonic() + self._patience)
 
@@ -138,7 +138,7 @@ class EmbeddedPostgres:
         raise EmbeddedPostgresError(f"Another server is in the way in {place.cluster}:\n{self._last_words}")
 
     async def _reuse(self, place: ClusterPlace) -> str | None:
-        """Wait for a server that a killed gateway left behind, if there is one."""
+        """Connect to a server that a killed gateway left running, if there is one."""
         while (postmaster := find_postmaster(place.cluster)) is not None:
             noted = read_pid_file(place.cluster)
             if noted is not None and noted.sockets is not None:
@@ -148,10 +148,10 @@ class EmbeddedPostgres:
         return None
 
     async def _launch(self, place: ClusterPlace) -> str | None:
-        """Start a server and wait for it; nothing when it is worth another try."""
+        """Start a server and wait for it; return None if the start should be retried."""
         with tempfile.TemporaryFile() as said:
             sockets = self._sockets = await asyncio.to_thread(prepare, place)
-            # Not in a thread: a cancellation must not come between the birth of the child and our knowing it.
+            # Not in a thread: a cancellation must not happen between the start of the child and this assignment.
             child = self._child = spawn(place, said)
             dsn = await answering(place.cluster, place.account, psutil.Process(child.pid), sockets, self._patience)
             if dsn is not None:
@@ -167,7 +167,7 @@ class EmbeddedPostgres:
 
 
 def prepare(place: ClusterPlace) -> Path:
-    """Make a cluster ready for a new server, and return where its socket will be."""
+    """Prepare a cluster for a new server; return the folder of its socket."""
     sockets = socket_folder(place)
     forget_stale(place.cluster, sockets)
     write_configuration(place.cluster, sockets, place.account)
@@ -176,8 +176,8 @@ def prepare(place: ClusterPlace) -> Path:
 
 
 def spawn(place: ClusterPlace, said: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a server, its first words going to a file."""
-    # A session of its own: Ctrl-C in the terminal reaches the gateway, which stops the server when it has drained.
+    """Start a server; its output until it opens its log goes to a file."""
+    # In its own session: Ctrl-C in the terminal reaches only the gateway, which stops the server after it has drained.
     return subprocess.Popen(  # noqa: S603
         [str(place.programs / "postgres"), "-D", str(place.cluster)],
         stdin=subprocess.DEVNULL,
@@ -191,6 +191,6 @@ def spawn(place: ClusterPlace, said: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 async def keep_log_short(cluster: Path) -> None:
-    """Delete old logs, after a while; the server only ever begins new ones."""
+    """Wait, then delete old logs; the server itself does not delete any."""
     await asyncio.sleep(TRIM_EVERY)
     await asyncio.to_thread(trim_logs, cluster)

@@ -1,8 +1,8 @@
-"""Supervision: an embedded server that ends although nobody stopped it is started again, with a growing pause.
+"""Supervision: an embedded server that ends unexpectedly is restarted, with increasing pauses.
 
-watch (each 0.2 s) ─► gone ─► log, count ─► restart ─► runs again ─► watch
-                                 ▲              └ failed ─► log, pause ─┐
-                                 └──────────────────────────────────────┘
+watch (each 0.2 s) ─► ended ─► log, count ─► restart ─► runs again ─► watch
+                                  ▲              └ failed ─► log, pause ─┐
+                                  └──────────────────────────────────────┘
 """
 
 import asyncio
@@ -19,13 +19,13 @@ log = structlog.get_logger("gatepost.store")
 
 WATCH_EVERY = 0.2
 LONGEST_PAUSE = 30.0
-STABLE_AFTER = 60.0  # a server that ran so long is not in a crash loop
+STABLE_AFTER = 60.0  # a server that ran this long is not in a crash loop
 
 
 async def supervise(
     cluster: Path, restart: Callable[[], Awaitable[None]], on_restart: Callable[[], None] = lambda: None
 ) -> None:
-    """Until cancelled. Only the process that holds the folder's lock may do this."""
+    """Restart the server whenever it ends, until cancelled. Only the holder of the folder's lock may do this."""
     failures = 0
     while True:
         began = time.monotonic()
@@ -47,14 +47,14 @@ async def supervise(
 
 
 async def bring_back(cluster: Path, restart: Callable[[], Awaitable[None]], failures: int) -> int:
-    """Try until the server runs; return how many starts in a row have not lasted, this one among them."""
+    """Restart the server until it runs; return how many starts in a row failed or did not last, counting this one."""
     began = time.monotonic()
     while True:
         await asyncio.sleep(pause_after(failures))
         failures += 1
         try:
             await restart()
-        except Exception as error:  # whatever keeps it from starting may pass: a full disk, too many processes
+        except Exception as error:  # the cause may be temporary: a full disk, too many processes
             log.error(
                 "the embedded PostgreSQL does not start",
                 reason=str(error) or type(error).__name__,
@@ -67,20 +67,20 @@ async def bring_back(cluster: Path, restart: Callable[[], Awaitable[None]], fail
 
 
 def pause_after(failures: int) -> float:
-    """Return the seconds before the next start: none at first, then twice as long each time."""
+    """Return the seconds before the next start: 0 at first, then doubled each time."""
     return 0.0 if failures == 0 else min(0.5 * 2.0 ** (failures - 1), LONGEST_PAUSE)
 
 
 async def until_gone(cluster: Path) -> None:
-    """Wait until no server serves this folder, whichever process started it."""
+    """Wait until no server runs for this cluster, no matter which process started it."""
     postmaster = find_postmaster(cluster)
     while postmaster is not None:
         await asyncio.sleep(WATCH_EVERY)
-        # The process itself is watched, not its file: a file that cannot be read for a moment is no reason to act.
+        # The process is watched, not its pid file, which may be unreadable for a moment.
         if not lives(postmaster):
             postmaster = find_postmaster(cluster)
 
 
 def newest_log(cluster: Path) -> str:
-    """Return where the server's own log is."""
+    """Return the path of the server's newest log."""
     return str((log_files(cluster) or [cluster / "log"])[-1])

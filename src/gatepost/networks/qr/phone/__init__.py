@@ -1,11 +1,11 @@
-"""The driver of links to real phones, run in a process of its own: `python -m gatepost.networks.qr.phone FD`.
+"""The driver of links to real phones. It runs as a separate process: `python -m gatepost.networks.qr.phone FD`.
 
-FD (frames as lines) ─► serve ─► session ─► an engine ─► the network
-                          ▲         ▲           │ its events
+FD (frames as lines) ─► server ─► session ─► an engine ─► the network
+                          ▲         ▲                │ events
                           ╰─────────┴─ translate_* ◄─╯
 
-by_neonize/   a native library inside of this process
-by_baileys/   a library for Node, in a process below this one
+by_neonize/   a native library in this process
+by_baileys/   a Node library in a child process
 
-Nothing outside of this folder needs either library to be installed.
+Code outside this folder does not need either library.
 """

@@ -1,4 +1,4 @@
-"""Starts the driver: loads an engine, then serves the gateway at the socket whose number is the last argument."""
+"""Starts the driver: loads an engine, then serves the gateway on the socket whose descriptor is the last argument."""
 
 import asyncio
 import ctypes
@@ -24,7 +24,7 @@ _KEY_BYTES = 32
 
 
 def main() -> None:
-    """Runs until the gateway goes away."""
+    """Run until the gateway closes the socket."""
     _end_with_parent()
     fd = int(sys.argv[-1])
     try:
@@ -36,7 +36,11 @@ def main() -> None:
 
 
 def _chosen() -> Callable[[], Any]:
-    """The engine that is asked for. A process that ends at once would be started for ever, and nobody told why."""
+    """Return the factory of the configured engine.
+
+    If it cannot be loaded, the driver must keep running and report the reason: the gateway would restart a driver that
+    exits immediately, without end.
+    """
     name = os.environ.get("GATEPOST_QR_ENGINE", "neonize")
     if name not in ENGINES:
         raise CouldNotLoad(f'There is no engine "{name}": qr.engine is one of {", ".join(ENGINES)}.')
@@ -49,14 +53,14 @@ async def _serve(fd: int, make: Callable[[], Any]) -> None:
 
 
 def neonize() -> Callable[[], Any]:
-    """Loads the native library. What needs its types is imported only then."""
+    """Load the native library. Modules that need its types are imported only afterwards."""
     binder, store = load(), store_address(os.environ["GATEPOST_QR_STORE"])
     proxy = os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy") or ""
     return partial(import_module(f"{_HERE}.by_neonize.native").Neonize, binder, store, proxy)
 
 
 def baileys() -> Callable[[], Any]:
-    """Looks for the parts that Node runs; they are started with the first link."""
+    """Find the program for Node. It is started with the first link."""
     words = program()
     load_types()
     here = f"{_HERE}.by_baileys"
@@ -75,7 +79,7 @@ ENGINES = {"neonize": neonize, "baileys": baileys}
 
 
 def _end_with_parent() -> None:
-    """Asks the system to end this process with its parent, should the library ever keep it from noticing."""
+    """Ask the kernel to kill this process when its parent ends, in case the library blocks the event loop."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

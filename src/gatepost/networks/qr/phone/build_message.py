@@ -1,4 +1,4 @@
-"""Neutral content → the library's message, one small function per type. Pure."""
+"""Converts neutral content into the library's messages, one function per type. Pure."""
 
 import hashlib
 import os
@@ -13,11 +13,11 @@ Content = dict[str, Any]
 
 
 class UnsupportedContent(Exception):
-    """The content cannot be sent; the text says why."""
+    """Content that cannot be sent. The text is the reason."""
 
 
 def build(type_: str, content: Content, to: Any, frame: Content) -> Any:
-    """The message to send; `frame` tells what it answers and what a reaction is about."""
+    """Return the message to send. `frame` holds the quoted message, and the target of a reaction."""
     if type_ == "reaction":
         return _reaction(content, to, frame.get("target"))
     builder = _BUILDERS.get(type_)
@@ -33,7 +33,7 @@ def build(type_: str, content: Content, to: Any, frame: Content) -> Any:
 
 
 def edit(id_: str, to: Any, said: Any, now_ms: int) -> Any:
-    """The message that changes another one of ours."""
+    """Return the message that edits one of our own messages."""
     protocol = e2e.ProtocolMessage(
         key=key(id_, True, to), type=e2e.ProtocolMessage.MESSAGE_EDIT, editedMessage=said, timestampMS=now_ms
     )
@@ -41,7 +41,7 @@ def edit(id_: str, to: Any, said: Any, now_ms: int) -> Any:
 
 
 def revoke(id_: str, to: Any) -> Any:
-    """The message that deletes another one of ours for everyone."""
+    """Return the message that deletes one of our own messages for everyone."""
     return e2e.Message(protocolMessage=e2e.ProtocolMessage(type=e2e.ProtocolMessage.REVOKE, key=key(id_, True, to)))
 
 
@@ -50,12 +50,12 @@ def key(id_: str, from_me: bool, to: Any) -> Any:
 
 
 def option_hashes(options: list[str]) -> dict[str, str]:
-    """How votes name the options of a poll."""
+    """Return the options of a poll by their SHA-256, which identifies them in votes."""
     return {hashlib.sha256(option.encode()).hexdigest(): option for option in options}
 
 
 def _text(content: Content) -> Any:
-    # The plain form has no room for what the text answers, so that the other one is used always.
+    # The plain form (`conversation`) cannot quote another message, so the extended form is always used.
     return e2e.Message(extendedTextMessage=e2e.ExtendedTextMessage(text=content["body"]))
 
 
@@ -109,7 +109,7 @@ def _poll(content: Content) -> Any:
         options=[e2e.PollCreationMessage.Option(optionName=option) for option in poll["options"]],
         selectableOptionsCount=0 if poll.get("multiple") else 1,
     )
-    # Votes are sealed with a key made from this.
+    # Votes are encrypted with a key derived from this secret.
     secret = e2e.MessageContextInfo(messageSecret=os.urandom(32))
     if poll.get("multiple"):
         return e2e.Message(pollCreationMessage=creation, messageContextInfo=secret)
@@ -124,7 +124,7 @@ def _reaction(content: Content, to: Any, target: Content | None) -> Any:
 
 
 def _answer(said: Any, quote: Content, to: Any) -> None:
-    """Notes on a message what it answers."""
+    """Set the quoted message of a reply."""
     for descriptor, value in said.ListFields():
         if descriptor.message_type and "contextInfo" in descriptor.message_type.fields_by_name:
             value.contextInfo.stanzaID = quote["id"]

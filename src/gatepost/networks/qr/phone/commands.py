@@ -1,4 +1,4 @@
-"""What the gateway may ask of a session, one function per request. Each returns the fields of its answer."""
+"""The requests of the gateway to a session, one function each. They return the fields of the answer."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 async def send(session: DeviceSession, frame: Fields) -> Fields:
-    """Sends a message. Where the engine chooses the id, the answer tells it."""
+    """Send a message. The answer holds its id, which the engine may have chosen."""
     to = await _recipient(session, frame["to"])
     content = await _fitting(session, frame["type"], frame["content"])
     sent = await _asked(session.phone.send(to, _built(session, frame | {"content": content}, to), str(frame["id"])))
@@ -64,7 +64,7 @@ async def check(session: DeviceSession, frame: Fields) -> Fields:
 
 
 async def pair(session: DeviceSession, frame: Fields) -> Fields:
-    """A code to type; the network gives one only after it offered codes to scan."""
+    """Request a code to type. The network issues one only after it has sent codes to scan."""
     try:
         async with asyncio.timeout(FIRST_CODE_WITHIN):
             await session.waiting.wait()
@@ -74,20 +74,20 @@ async def pair(session: DeviceSession, frame: Fields) -> Fields:
 
 
 async def put(session: DeviceSession, mime_type: str, content: bytes) -> Fields:
-    """Hands a file to the network as what its type suggests."""
+    """Upload a file as the kind that fits its MIME type."""
     _up(session)
     kind = handles.kind_of(mime_type)
     return {"ok": True, "handle": await _upload(session, kind, mime_type, content)}
 
 
 async def get(session: DeviceSession, frame: Fields) -> list[Fields]:
-    """A file in pieces."""
+    """Download a file and return it in parts."""
     _up(session)
     kind, message = _unpacked(frame["handle"])
     file = getattr(message, handles.FIELDS[kind])
     if file.fileLength > frame["most"]:
         raise RequestRefused(request_errors.unfit(f"The file has {file.fileLength} bytes, more than {frame['most']}."))
-    file.fileLength = file.fileLength or frame["most"]  # the most that is read of it
+    file.fileLength = file.fileLength or frame["most"]  # the limit of the download
     whole = await _asked(session.phone.download(kind, message))
     pieces = [whole[start : start + PIECE] for start in range(0, max(len(whole), 1), PIECE)]
     answers: list[Fields] = [{"data": b64encode(piece).decode(), "last": False} for piece in pieces]
@@ -114,7 +114,7 @@ COMMANDS: dict[str, Callable[[DeviceSession, Fields], Awaitable[Fields]]] = {
 
 
 def _up(session: DeviceSession) -> None:
-    """The library's calls end the process where there is no connection to make them over."""
+    """Reject a request while the link is not connected: the library's calls would end the process."""
     if not session.connected:
         raise RequestRefused(request_errors.not_up())
 
@@ -130,7 +130,7 @@ def _built(session: DeviceSession, frame: Fields, to: Any) -> Any:
 
 
 async def _recipient(session: DeviceSession, who: dict[str, str]) -> Any:
-    """Whom to write to. A phone number is looked up once: some have another form on the network."""
+    """Return the JID of a recipient. A phone number is looked up once, as some have another form on the network."""
     _up(session)
     if not who.get("phone"):
         return jid_of(who)
@@ -149,13 +149,13 @@ async def _known(session: DeviceSession, phones: list[str]) -> list[tuple[str, d
     try:
         found = await session.phone.known(phones)
     except Exception as error:
-        # Nothing but a question has left so far.
+        # Only the lookup may have been sent, not the message.
         raise RequestRefused(request_errors.problem(str(error)) | {"sure": True}) from error
     return [(asked, person(jid_)) for asked, jid_ in found]
 
 
 async def _fitting(session: DeviceSession, type_: str, content: Fields) -> Fields:
-    """The content with a file whose keys fit: a picture that goes as a document is handed over anew."""
+    """Return the content with a file whose keys fit its type. An image sent as a document is uploaded again."""
     if type_ not in handles.FIELDS:
         return content
     handle = (content.get("media") or {}).get("handle", "")
@@ -180,7 +180,7 @@ def _unpacked(handle: str) -> tuple[str, Any]:
 
 
 async def _asked(work: Awaitable[T]) -> T:
-    """A call into the library; what it raises becomes an answer."""
+    """Await a call into the library, and turn its exceptions into an error answer."""
     try:
         return await work
     except EngineError as trouble:

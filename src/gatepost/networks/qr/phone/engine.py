@@ -1,4 +1,4 @@
-"""What a session asks of the library that holds its link, whichever library it is."""
+"""The interface between a session and the library that holds its link."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ import msgspec
 
 
 class EngineError(Exception):
-    """The library could not do what was asked. `code` is the network's own; `sure`: nothing left this machine."""
+    """A request that the library could not do. `code` is the network's; `sure`: whether it was certainly not sent."""
 
     def __init__(self, text: str, code: int | None = None, *, sure: bool | None = None) -> None:
         super().__init__(text)
@@ -16,15 +16,15 @@ class EngineError(Exception):
 
 
 class Callbacks(msgspec.Struct, frozen=True):
-    """Where news of one device goes; each may be called from any thread.
+    """The callbacks for the events of one device. All but `told` may be called from any thread.
 
-    An event is one of the library's types (`protos.neo`), or a list of frames where those have no word for it.
+    An event is one of the library's types (`protos.neo`), or a list of frames if no type fits.
     """
 
     event: Callable[[Any], None]
     code: Callable[[str], None]
     login: Callable[[str], None]
-    told: Callable[[Any], Awaitable[None]]  # as `event`, and waits until the gateway has it for good; on the loop only
+    told: Callable[[Any], Awaitable[None]]  # like `event`, but waits until the gateway has stored it; event loop only
 
 
 class EngineSent(msgspec.Struct, frozen=True):
@@ -33,14 +33,14 @@ class EngineSent(msgspec.Struct, frozen=True):
 
 
 class PollVote(msgspec.Struct, frozen=True):
-    """What a vote says: the SHA-256 of each option that was chosen, and the words of all, where the engine has them."""
+    """A decrypted vote: the SHA-256 of each chosen option, and the texts of all options if the engine has them."""
 
     chosen: list[bytes]
     options: list[str] = []
 
 
 class Uploaded(msgspec.Struct, frozen=True):
-    """Where a file lies on the network, and how it is read."""
+    """The address and the keys of a file on the network."""
 
     url: str
     direct_path: str
@@ -51,55 +51,55 @@ class Uploaded(msgspec.Struct, frozen=True):
 
 
 class Phone(Protocol):
-    """One linked phone. Everything raises Trouble."""
+    """One linked phone. Every method may raise EngineError."""
 
     async def me(self) -> Any:
-        """Whose phone it is, as `neo.Device`."""
+        """Return the phone's own account as a `neo.Device`."""
 
     async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
-        """Sends a message, under this id where the engine can."""
+        """Send a message, with this id if the engine supports it."""
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
-        """Who of these is on the network: the number that was asked for, and its JID."""
+        """Return those of the numbers that are on the network, each with its JID."""
 
     async def read(self, chat: Any, ids: list[str]) -> None:
-        """Marks messages of a chat as read."""
+        """Mark messages of a chat as read."""
 
     async def typing(self, chat: Any, on: bool) -> None:
-        """Shows that an answer is being written, or no longer."""
+        """Show that a reply is being typed, or no longer."""
 
     async def pair(self, phone: str) -> str:
-        """A code to type on the phone instead of scanning one."""
+        """Request a code to type on the phone instead of scanning one."""
 
     async def upload(self, kind: str, content: bytes) -> Uploaded:
-        """Hands a file to the network: image, video, audio or document."""
+        """Upload a file. `kind` is image, video, audio or document."""
 
     async def download(self, kind: str, said: Any) -> bytes:
-        """The file that a message holds."""
+        """Download the file of a message."""
 
     async def vote(self, event: Any) -> PollVote:
-        """What a sealed vote in a poll says."""
+        """Decrypt a vote in a poll."""
 
     async def logout(self) -> None:
-        """Ends the link for good."""
+        """Unlink the phone."""
 
 
 class Engine(Protocol):
-    """A library, loaded."""
+    """A loaded library."""
 
-    own_ids: bool  # whether messages go under ids that we choose
+    own_ids: bool  # whether messages are sent with the ids that we choose
 
     async def holds(self, device: str) -> bool:
-        """Whether the store holds a device."""
+        """Return whether the store holds a device."""
 
     async def run(self, life: str, device: str | None, to: Callbacks) -> str | dict[str, Any]:
-        """Connects, and returns when the connection is over: what went wrong in words or as a frame, or nothing."""
+        """Connect, and return when the connection ends: the error as text or as a frame, or an empty string."""
 
     async def stop(self, life: str) -> None:
-        """Ends a connection; its `run` returns. The phone stays linked."""
+        """End a connection; its `run` returns. The phone stays linked."""
 
     async def stop_all(self) -> None:
-        """Ends everything, before the process ends."""
+        """End all connections before the process exits."""
 
     def phone(self, life: str) -> Phone:
-        """The phone behind a connection that runs."""
+        """Return the phone of a running connection."""

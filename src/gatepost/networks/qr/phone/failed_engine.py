@@ -1,4 +1,4 @@
-"""Stands in where the library could not be loaded: every link that is opened hears why."""
+"""Replaces an engine that could not be loaded, and reports the reason to every link that is opened."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from gatepost.networks.qr.phone.wire import Fields, RequestRefused, Requests
 
 
 class FailedEngine(Requests):
-    """Says the same to everybody."""
+    """Answers every request with the same reason."""
 
     def __init__(self, reason: str, writer: asyncio.StreamWriter) -> None:
         super().__init__(writer)

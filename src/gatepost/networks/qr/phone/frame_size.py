@@ -1,4 +1,4 @@
-"""What a line to the gateway carries: a frame that is passed over there would be waited for here, for ever."""
+"""Keeps frames within the size that the gateway reads. A frame that it skips would never be acknowledged."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ _LONGEST_NAME = 200
 
 
 class FrameTooLarge(Exception):
-    """No part of it is left to tell."""
+    """A frame that is too large, and cannot be shortened."""
 
 
 def fit_frame(frame: Frame) -> Frame:
-    """The frame, or of one that is too long what says that it came."""
+    """Return the frame. A message that is too large is replaced by a notice that it arrived."""
     if _fits(frame):
         return frame
     short = _shortened(frame) if frame["event"] == "message" else frame

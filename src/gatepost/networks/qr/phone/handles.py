@@ -1,4 +1,4 @@
-"""Names of files on the network. A handle holds all that it takes to fetch or resend the file: it outlives the process.
+"""Handles of files on the network. A handle holds all that is needed to download or resend a file, even after restarts.
 
 handle = "m1." + base64url(the library's message with the file's address and keys, and nothing else)
 """
@@ -31,18 +31,18 @@ _SAME_KEYS = {"sticker": "image"}
 
 
 class BadHandle(Exception):
-    """Not a handle of ours."""
+    """A handle that this driver did not make."""
 
 
 def pack(kind: str, file: Any) -> str:
-    """The handle of a file, from any message that holds its address."""
+    """Return the handle of a file, from a message that holds its address."""
     message = e2e.Message()
     copy_address(file, getattr(message, FIELDS[kind]))
     return _PREFIX + urlsafe_b64encode(message.SerializeToString()).decode().rstrip("=")
 
 
 def uploaded(kind: str, mime_type: str, done: Uploaded) -> str:
-    """The handle of a file that was just handed over."""
+    """Return the handle of a file that was just uploaded."""
     file = getattr(e2e.Message(), FIELDS[kind])
     file.URL, file.directPath, file.mimetype = done.url, done.direct_path, mime_type
     file.mediaKey, file.fileSHA256, file.fileEncSHA256 = done.media_key, done.sha256, done.encrypted_sha256
@@ -51,13 +51,13 @@ def uploaded(kind: str, mime_type: str, done: Uploaded) -> str:
 
 
 def unpack(handle: str) -> tuple[str, Any]:
-    """The kind and the message of a file behind its handle."""
+    """Return the kind of a file and the message that holds its address."""
     if not handle.startswith(_PREFIX):
         raise BadHandle
     text = handle[len(_PREFIX) :]
     try:
         message = e2e.Message.FromString(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except Exception as error:  # the decoders raise what they like
+    except Exception as error:  # the decoders raise various exceptions
         raise BadHandle from error
     for kind, field in FIELDS.items():
         if message.HasField(field) and getattr(message, field).directPath:
@@ -66,7 +66,7 @@ def unpack(handle: str) -> tuple[str, Any]:
 
 
 def copy_address(source: Any, target: Any) -> None:
-    """Copies where a file is and how it is read from one message to another."""
+    """Copy the address and keys of a file from one message to another."""
     for name in _ADDRESS:
         if source.HasField(name):
             setattr(target, name, getattr(source, name))
@@ -74,11 +74,11 @@ def copy_address(source: Any, target: Any) -> None:
 
 
 def kind_of(mime_type: str) -> str:
-    """As what a file of this type is handed over."""
+    """Return the kind as which a file of this MIME type is uploaded."""
     family = mime_type.partition("/")[0]
     return family if family in ("image", "video", "audio") else "document"
 
 
 def keys_fit(uploaded: str, wanted: str) -> bool:
-    """Whether a file that was handed over as one kind can be sent as another: its keys are made for the kind."""
+    """Return whether a file uploaded as one kind can be sent as another. Its keys depend on the kind."""
     return _SAME_KEYS.get(uploaded, uploaded) == _SAME_KEYS.get(wanted, wanted)

@@ -1,4 +1,4 @@
-"""Who is who: the library's JIDs and the protocol's persons and chats. Pure.
+"""Converts between the library's JIDs and the protocol's persons and chats. Pure.
 
 15550002222@s.whatsapp.net   a phone         123@lid        the same person, hidden
 15550002222:7@…              one device      123-456@g.us   a group
@@ -17,7 +17,7 @@ Person = dict[str, str]
 
 
 def person(*jids: Any, name: str = "") -> Person:
-    """One person by all the JIDs that are known of them."""
+    """Return the person with these JIDs."""
     found: Person = {}
     for jid in jids:
         if jid.User and jid.Server in _PHONES:
@@ -28,7 +28,7 @@ def person(*jids: Any, name: str = "") -> Person:
 
 
 def chat(jid: Any, name: str = "") -> dict[str, str] | None:
-    """What a chat is, where it is no conversation with one person."""
+    """Return the kind and id of a chat; None for a conversation with one person."""
     kind = _KINDS.get(jid.Server)
     if kind is None:
         return None
@@ -36,7 +36,10 @@ def chat(jid: Any, name: str = "") -> dict[str, str] | None:
 
 
 def other_side(source: Any, name: str = "") -> Person:
-    """With whom a message is: its sender, or, for one from our own phone, whom it went to."""
+    """Return the other person of a message: its sender, or the recipient if our own phone sent it.
+
+    For a message of our own to a group it is our own account.
+    """
     if not source.IsFromMe:
         return person(source.Sender, source.SenderAlt, name=name)
     if chat(source.Chat):
@@ -45,7 +48,7 @@ def other_side(source: Any, name: str = "") -> Person:
 
 
 def jid_of(who: Person) -> Any:
-    """The JID to write to; a phone number goes before a hidden id."""
+    """Return the JID of a person; a phone number takes precedence over a hidden id."""
     if who.get("phone"):
         return jid(who["phone"], "s.whatsapp.net")
     return jid(who.get("lid", ""), "lid")
@@ -56,13 +59,13 @@ def jid(user: str, server: str, device: int = 0) -> Any:
 
 
 def format_jid(jid_: Any) -> str:
-    """A JID as text, with its device where it names one."""
+    """Return a JID as text, with its device if it has one."""
     device = f":{jid_.Device}" if jid_.Device else ""
     return f"{jid_.User}{device}@{jid_.Server}" if jid_.User else str(jid_.Server)
 
 
 def parse_jid(text: str) -> Any:
-    """The JID behind its text."""
+    """Parse the text of a JID."""
     user, _, server = text.rpartition("@")
     user, _, device = user.partition(":")
     return jid(user.partition(".")[0], server, int(device) if device.isdigit() else 0)

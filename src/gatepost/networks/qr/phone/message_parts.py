@@ -1,4 +1,4 @@
-"""The kinds of messages that the library knows → type and content of ours. Pure; one small function per kind."""
+"""Converts the library's kinds of messages into our types and content, one function per kind. Pure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ Content = dict[str, Any]
 
 
 class MessagePart(msgspec.Struct, frozen=True):
-    """What a message says."""
+    """The type and content of a message, with its file and the id of the message that it refers to."""
 
     type: str
     content: Content
@@ -20,7 +20,7 @@ class MessagePart(msgspec.Struct, frozen=True):
 
 
 def text(said: str | bytes) -> MessagePart:
-    """Words; the library gives those that are no proper text as bytes."""
+    """Return a text. The library passes invalid UTF-8 as bytes."""
     return MessagePart("text", {"body": said if isinstance(said, str) else said.decode(errors="replace")})
 
 
@@ -100,7 +100,7 @@ def _list_reply(reply: Any) -> MessagePart:
 
 
 def _interactive_reply(reply: Any) -> MessagePart:
-    """A tap on a native button or list, or what was filled into a flow."""
+    """Return the reply to a native button or list, or the response of a flow."""
     flow = reply.nativeFlowResponseMessage
     try:
         response = msgspec.json.decode(flow.paramsJSON)
@@ -113,14 +113,14 @@ def _interactive_reply(reply: Any) -> MessagePart:
 
 
 def _order(order: Any) -> MessagePart:
-    """The link tells an order's number and total; its items stay on the phone."""
+    """Return an order with its number and total. The message does not hold its items."""
     content = {"catalog_id": order.sellerJID.partition("@")[0], "text": order.message, "items": [], "id": order.orderID}
     content |= {"title": order.orderTitle, "item_count": order.itemCount, "total": thousandths(order.totalAmount1000)}
     return MessagePart("order", {"order": content | {"currency": order.totalCurrencyCode}})
 
 
 def thousandths(amount: int) -> str:
-    """An amount as decimal text, with at least two decimals."""
+    """Return an amount in thousandths as a decimal string with at least two decimals."""
     sign, (units, rest) = "-" if amount < 0 else "", divmod(abs(amount), 1000)
     decimals = f"{rest:03}"
     return f"{sign}{units}.{decimals[:2] if decimals.endswith('0') else decimals}"

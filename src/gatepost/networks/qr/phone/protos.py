@@ -1,4 +1,4 @@
-"""The library's protobuf types by short names. They carry no type hints, so that all of them are Any to a checker."""
+"""Short names for the library's protobuf modules. They have no type hints, so type checkers treat them as Any."""
 
 from neonize.proto import Neonize_pb2 as neo  # type: ignore[import-untyped]
 from neonize.proto.waCommon import WACommon_pb2 as common  # type: ignore[import-untyped]

@@ -1,4 +1,4 @@
-"""What the library says went wrong → the protocol's errors, and how an end of the link is told. Pure."""
+"""Converts the library's errors into errors of the protocol and reasons for the end of a link. Pure."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from gatepost.networks.qr.phone.engine import EngineError
 
 Problem = dict[str, Any]
 _CODE = re.compile(r"(?:server returned error|info query returned status|status code) (\d{3})")
-_BEFORE = (  # these come before anything leaves
+_BEFORE = (  # these happen before anything is sent
     "websocket not connected",
     "the store doesn't contain a device jid",
     "not logged in",
@@ -21,7 +21,7 @@ _UNREACHED = ("failed to dial", "websocket dial", "no such host", "connection re
 
 
 def problem(text: str) -> Problem:
-    """The error of a request; `sure` where it certainly did not leave."""
+    """Return the error of a request. `sure` is set if the request was certainly not sent, or was rejected."""
     found = _CODE.search(text)
     if found:
         return _error(int(found[1]), "The network refused", text, sure=True)
@@ -32,7 +32,7 @@ def problem(text: str) -> Problem:
 
 
 def told(trouble: EngineError) -> Problem:
-    """The error of a request, from an engine that knows its code or whether it left."""
+    """Return the error of a request, using the engine's code and `sure` if it set them."""
     if trouble.code is not None:
         return _error(trouble.code, "The network refused", str(trouble), sure=trouble.sure is not False)
     found = problem(str(trouble))
@@ -40,7 +40,7 @@ def told(trouble: EngineError) -> Problem:
 
 
 def unfit(text: str) -> Problem:
-    """The error of a request that never went further than here, and will not."""
+    """Return the error of a request that this driver rejects. A retry would fail too."""
     return _error(400, "Not supported on a linked phone", text, sure=True)
 
 
@@ -57,5 +57,5 @@ def _error(code: int, title: str, details: str, *, sure: bool) -> Problem:
 
 
 def reason_of_end(text: str) -> str:
-    """The reason for a link that ended by itself with these words."""
+    """Return the reason for a link that ended with this error text."""
     return "network_gone" if any(words in text.lower() for words in _UNREACHED) else "stream_error"

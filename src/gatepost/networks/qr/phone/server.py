@@ -1,4 +1,4 @@
-"""The driver's end of the wire: requests of all sessions in, answers and news out."""
+"""Handles the requests of all sessions, and writes their answers and events."""
 
 import asyncio
 from base64 import b64decode
@@ -12,12 +12,12 @@ from gatepost.networks.qr.phone.session import DeviceSession
 from gatepost.networks.qr.phone.translate_link import connection
 from gatepost.networks.qr.phone.wire import Fields, RequestRefused, Requests
 
-_REMEMBERED = 10_000  # sends whose answers are kept, so that asking again does not send again
+_REMEMBERED = 10_000  # sends whose answers are kept, so that a repeated request does not send again
 _LARGEST_FILE = 100 << 20
 
 
 class Server(Requests):
-    """Serves one gateway until it goes away."""
+    """The sessions of one gateway, and its requests to them."""
 
     def __init__(self, engine: Engine, writer: asyncio.StreamWriter) -> None:
         super().__init__(writer)
@@ -25,11 +25,11 @@ class Server(Requests):
         self._sessions: dict[str, DeviceSession] = {}
         self._sent: dict[tuple[str, str], asyncio.Task[Fields]] = {}
         self._files: dict[int, bytearray] = {}
-        self._closed: dict[str, DeviceSession] = {}  # closed with something that was not acknowledged
-        self._turns: dict[str, asyncio.Lock] = {}  # one session has one life at a time
+        self._closed: dict[str, DeviceSession] = {}  # closed with unacknowledged frames
+        self._turns: dict[str, asyncio.Lock] = {}  # serialises opening and closing, per session
 
     def begin(self, op: str, frame: Fields) -> bool:
-        """Acknowledgements and the pieces of a file are taken in the order in which they come."""
+        """Handle acknowledgements and the parts of a file immediately, in the order in which they arrive."""
         if op == "ack":
             self._acknowledge(frame)
             return False
@@ -42,7 +42,7 @@ class Server(Requests):
             case "open" | "close":
                 async with self._turns.setdefault(frame["session"], asyncio.Lock()):
                     return await (self._open(frame) if op == "open" else self._close(frame["session"]))
-        whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # at once: a refusal must not keep it
+        whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # first, so that a rejected request frees it
         session = self._sessions.get(frame["session"])
         if session is None:
             raise RequestRefused(request_errors.not_up("The session is not open."))
@@ -67,7 +67,7 @@ class Server(Requests):
         else:
             if session:
                 await session.stop()
-            # What was not acknowledged before is said again by the new life.
+            # The new session writes the unacknowledged frames of the previous one again.
             before = session or self._closed.pop(name, None)
             fresh = self._sessions[name] = DeviceSession(name, self._engine, self.write, before=before)
             fresh.start(frame.get("device"))
@@ -90,7 +90,7 @@ class Server(Requests):
     # -- sends and files -------------------------------------------------------------------------------------------
 
     async def _send_once(self, session: DeviceSession, frame: Fields) -> Fields:
-        """The same request is recognised here as long as this process lives: not every engine takes ids of ours."""
+        """Send a message once, even if the request is repeated. Not every engine can send with our ids."""
         key = (session.name, str(frame["id"]))
         task = self._sent.get(key)
         if task is None:
@@ -103,7 +103,7 @@ class Server(Requests):
         return fields
 
     def _gather(self, ref: Any, frame: Fields) -> bool:
-        """Keeps a piece of a file; tells whether it was the last."""
+        """Add a part to a file; return whether the file is complete."""
         whole = self._files.setdefault(ref, bytearray())
         try:
             whole += b64decode(frame["data"])

@@ -1,7 +1,7 @@
-"""One session: the life of its device, what it said that was not acknowledged yet, and its news in order.
+"""One session: the connection of its device, its events in order, and its unacknowledged frames.
 
 open ─► run ─► codes ─► linked ─► connected ─► … ─► ended | closed
-                 ╰──── news, one after the other ────╯─► frames, numbered, kept until acknowledged
+                 ╰────── events, in order ───────────╯─► frames, numbered, kept until acknowledged
 """
 
 import asyncio
@@ -27,32 +27,32 @@ _FINAL = frozenset({"logged_out", "banned", "replaced", "outdated_client", "scan
 
 
 class DeviceSession:
-    """A device that is linked or about to be. All but the callbacks happens on the loop's thread."""
+    """A device that is linked, or is being linked. Only the callbacks may run outside the event loop's thread."""
 
     def __init__(
         self, name: str, engine: Engine, write: Callable[[Frame], None], before: "DeviceSession | None" = None
     ) -> None:
         self.name = name
-        # The library may not be done with one life when the next begins, so that each has a name of its own there.
+        # The library may still be closing one connection when the next begins, so each has its own name there.
         self._life = f"{name}/{next(_lives)}"
         self.phone = engine.phone(self._life)
         self.codes = 0
         self.me: Any = None
-        self.polls: dict[str, dict[str, str]] = {}  # id → hash → option, of the polls sent from here
-        self.people: dict[str, Any] = {}  # phone → the JID that the network knows it by
+        self.polls: dict[str, dict[str, str]] = {}  # id → hash → option, of the polls sent by this session
+        self.people: dict[str, Any] = {}  # phone → its JID on the network
         self._engine = engine
         self._write = write
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[Any] = asyncio.Queue()
         self._telling = asyncio.create_task(self._tell())
-        # What an earlier life did not get acknowledged; numbers go on rising, also when the process is started anew.
+        # The unacknowledged frames of the previous session. Numbers keep rising, also across restarts of the process.
         self._unacknowledged: deque[Frame] = before._unacknowledged if before else deque()
         self._seq: int = before._seq if before else int(time.time()) << 20
-        self._waiters: list[tuple[int, asyncio.Future[None]]] = []  # who waits for what to be acknowledged
-        self._standing: list[Frame] = []  # how the link stands, for whoever opens it again
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []  # by the number that they wait for
+        self._standing: list[Frame] = []  # the frames of the link's current state, for `repeat`
         self._stopping = False
         self._running: asyncio.Task[None] | None = None
-        self.waiting = asyncio.Event()  # the first code is there: the network can be asked for one to type
+        self.waiting = asyncio.Event()  # the first code arrived; a code to type can be requested now
         self.ended = asyncio.Event()
 
     @property
@@ -61,23 +61,23 @@ class DeviceSession:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes of this life: whoever opens the link again needs a new one."""
+        """Whether this session has ended. Opening the link again needs a new one."""
         return self.ended.is_set() or self._is_final()
 
     @property
     def owes(self) -> bool:
-        """Whether something was said that nobody acknowledged."""
+        """Whether there are unacknowledged frames."""
         return bool(self._unacknowledged)
 
     def start(self, device: str | None) -> None:
-        """Begins to connect."""
+        """Start to connect, and write the unacknowledged frames of the previous session again."""
         self.emit(link.connection("connecting", "started"))
         for frame in self._unacknowledged:
             self._write(frame)
         self._running = asyncio.create_task(self._run(device))
 
     def repeat(self) -> None:
-        """Says again how the link stands, and what was not acknowledged."""
+        """Write the link's current state and the unacknowledged frames again."""
         for frame in [*self._standing, *self._unacknowledged]:
             self._write(frame)
 
@@ -90,7 +90,7 @@ class DeviceSession:
         self._waiters = [one for one in self._waiters if not one[1].done()]
 
     async def stop(self) -> None:
-        """Ends the connection; the device stays in the store."""
+        """End the connection; the device stays in the store."""
         self._stopping = True
         if not self.ended.is_set():
             await self._engine.stop(self._life)
@@ -99,14 +99,14 @@ class DeviceSession:
             waiter.cancel()
 
     def emit(self, frame: Frame) -> None:
-        """Writes a frame, with a number where it is kept until acknowledged."""
+        """Write a frame. Frames that are kept until acknowledged get a number."""
         frame = {**frame, "session": self.name}
         if frame["event"] in _UNNUMBERED:
             self._stand(frame)
         else:
             try:
                 frame = fit_frame({**frame, "seq": self._seq + 1})
-            except FrameTooLarge as error:  # those beside it are carried
+            except FrameTooLarge as error:  # the other frames are still written
                 print(f"event passed over: {error}", flush=True)  # noqa: T201
                 return
             self._seq += 1
@@ -127,14 +127,14 @@ class DeviceSession:
         try:
             if device and not await self._engine.holds(device):
                 failed: Any = link.connection("logged_out", "logged_out", "The store no longer holds this device.")
-            elif self._stopping:  # while the store was asked: nobody would end what begins now
+            elif self._stopping:  # stopped during the store lookup: nothing would end a new connection
                 failed = ""
             else:
                 failed = await self._engine.run(self._life, device, said)
         except Exception as error:
             failed = str(error) or repr(error)
         finally:
-            await self._engine.stop(self._life)  # also where it was stopped before the library had come to connect
+            await self._engine.stop(self._life)  # also if it was stopped before the library began to connect
         self._news.put_nowait(("ended", failed))
 
     def _on_loop(self, news: Any) -> None:
@@ -146,15 +146,15 @@ class DeviceSession:
         self._news.put_nowait(("told", event, acknowledged))
         await acknowledged
 
-    # -- news, in order --------------------------------------------------------------------------------------------
+    # -- events, in order ------------------------------------------------------------------------------------------
 
     async def _tell(self) -> None:
         while True:
             news = await self._news.get()
             try:
                 await self._take(news)
-            except Exception as error:  # one event that cannot be told must not silence those after it
-                # Not its repr, which may hold the message itself.
+            except Exception as error:  # one bad event must not block those after it
+                # Not the event's repr, which may hold the message itself.
                 print(f"event passed over: {type(news).__name__}: {type(error).__name__}: {error}", flush=True)  # noqa: T201
 
     async def _take(self, news: Any) -> None:
@@ -180,7 +180,7 @@ class DeviceSession:
         finally:
             if self._seq > before:
                 self._waiters.append((self._seq, acknowledged))
-            elif not acknowledged.done():  # nothing of it is for the gateway
+            elif not acknowledged.done():  # it became no frame
                 acknowledged.set_result(None)
 
     async def _event(self, event: Any) -> None:
@@ -203,12 +203,12 @@ class DeviceSession:
     async def _decrypted(self, event: Any) -> PollVote | None:
         try:
             return await self.phone.vote(event)
-        except Exception as error:  # a vote in a poll whose secret is not here stays sealed
+        except Exception as error:  # the secret of the poll may be missing
             print(f"vote not decrypted: {error}", flush=True)  # noqa: T201
             return None
 
     def _named(self, frame: Frame, words: list[str]) -> Frame:
-        """A vote with the words of its options, where the poll was sent from here."""
+        """Return a vote with the texts of its options, as far as they are known."""
         options = option_hashes(words) if words else self.polls.get(frame.get("target", ""), {})
         poll = frame["content"]["poll"]
         named = [options[hash_] for hash_ in poll.get("hashes", ()) if hash_ in options]

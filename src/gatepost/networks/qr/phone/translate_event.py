@@ -1,4 +1,4 @@
-"""Which event of the library is translated by what. Each one is either here or among those that say nothing to us."""
+"""The translation of each of the library's events. Every event is either in TRANSLATED or, with a reason, in SILENT."""
 
 from collections.abc import Callable
 from typing import Any
@@ -61,6 +61,6 @@ SILENT: dict[Any, str] = {
 
 
 def translate(event: Any, now: int) -> list[Frame]:
-    """The frames of one event; none where it says nothing to the gateway."""
+    """Return the frames of one event; an empty list if the gateway does not need it."""
     handler = TRANSLATED.get(type(event))
     return handler(event, now) if handler else []

@@ -1,4 +1,4 @@
-"""The library's news about the link itself → frames. Pure."""
+"""Translates the library's events about the link itself into frames. Pure."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from gatepost.networks.qr.phone.protos import neo
 Frame = dict[str, Any]
 FIRST_CODE_SECONDS, NEXT_CODE_SECONDS = 60, 20
 RESTART = "515"
-_FAILED_PINGS = 2  # one may be a hiccup
+_FAILED_PINGS = 2  # a single failure is tolerated
 
 _BANS = {
     neo.TemporaryBan.SEND_TO_TOO_MANY_PEOPLE: "Too many messages to people who do not know the number.",
@@ -31,12 +31,12 @@ def connection(state: str, reason: str, details: str | None = None, until: int |
 
 
 def code(text: str, number: int) -> Frame:
-    """A code to scan; the first of a row lives longer than the others."""
+    """Return the frame of a code to scan. The first code is valid for longer than the others."""
     return {"event": "qr", "code": text, "seconds": NEXT_CODE_SECONDS if number else FIRST_CODE_SECONDS}
 
 
 def login(word: str) -> list[Frame]:
-    """How the showing of codes ended."""
+    """Return the frames for the end of the codes; none after a successful scan."""
     if word == "success":
         return []
     reason, details = _LOGINS.get(word, ("pair_failed", word or None))
@@ -44,7 +44,7 @@ def login(word: str) -> list[Frame]:
 
 
 def linked(device: Any, jid: Any = None, name: str = "") -> Frame:
-    """Whose phone it is: from what the library knows of itself, or from the pairing."""
+    """Return the frame with the phone's own account, from the library's device or from the pairing."""
     own = jid if jid is not None else device.JID
     who = person(own, *([device.LID] if device is not None else []), name=name or getattr(device, "PushName", ""))
     return {"event": "linked", **who, "device": format_jid(own)}
@@ -71,7 +71,7 @@ def keep_alive_timeout(event: Any, _now: int) -> list[Frame]:
 
 
 def logged_out(event: Any, _now: int) -> list[Frame]:
-    if event.Reason == neo.UNKNOWN_LOGOUT:  # the network's word for it is "banned"
+    if event.Reason == neo.UNKNOWN_LOGOUT:  # the network sends this for a ban
         return [connection("banned", "banned")]
     if event.Reason == neo.MAIN_DEVICE_GONE:
         return [connection("logged_out", "logged_out", "The account on the phone is locked or gone.")]

@@ -1,6 +1,6 @@
-"""A message of the library → frames: unwraps it, finds what it says, and what it is about. Pure.
+"""Translates a message of the library into frames: unwraps it, and finds its content and context. Pure.
 
-ephemeral, view-once, captioned, … ─► unwrapped ─► kinds.py ─► a frame
+ephemeral, view-once, captioned, … ─► unwrapped ─► message_parts.py ─► a frame
                                           ╰─ protocol messages ─► edit | revoke | nothing
 """
 
@@ -13,9 +13,9 @@ from gatepost.networks.qr.phone.translate_update import seconds
 
 Frame = dict[str, Any]
 _DEEPEST = 8
-_OFTEN = 5  # forwards after which the network itself says "many times"
+_OFTEN = 5  # forwards after which the network shows "many times"
 _VIEW_ONCE = frozenset({"viewOnceMessage", "viewOnceMessageV2", "viewOnceMessageV2Extension"})
-# What travels beside a message, or between devices: nobody said it.
+# Fields without content from a person: metadata, and data exchanged between devices.
 _BESIDE = frozenset(
     {
         "messageContextInfo",
@@ -37,15 +37,15 @@ _BESIDE = frozenset(
 
 
 def message(event: Any, _now: int, vote: Any = None) -> list[Frame]:
-    """The frames of a message; `vote` is what a vote in a poll says, where it could be decrypted."""
+    """Return the frames of a message. `vote` is the decrypted vote in a poll, if there is one."""
     try:
         return _frames(event, vote)
-    except Exception:  # a stranger's app may put anything into a message: that one came is told all the same
+    except Exception:  # messages are untrusted input; report at least that one arrived
         return [not_understood(event.Info)]
 
 
 def not_understood(info: Any) -> Frame:
-    """The frame of a message that came and says nothing to us."""
+    """Return the frame of a message whose content could not be read."""
     return _frame(info, MessagePart("unsupported", {"unsupported": {"title": "Not understood"}}))
 
 
@@ -60,7 +60,7 @@ def _frames(event: Any, vote: Any) -> list[Frame]:
 
 
 def unwrap(said: Any) -> tuple[Any, set[str]]:
-    """A message out of all its envelopes, and the names of those."""
+    """Return a message without its wrappers, and the names of the wrappers."""
     names: set[str] = set()
     for _ in range(_DEEPEST):
         for descriptor, value in said.ListFields():
@@ -75,7 +75,7 @@ def unwrap(said: Any) -> tuple[Any, set[str]]:
 
 
 def kind_of(said: Any) -> str | None:
-    """The name of the field that holds what was said; None where nothing was."""
+    """Return the name of the field that holds the content; None if there is no content."""
     return next((descriptor.name for descriptor, _ in said.ListFields() if descriptor.name not in _BESIDE), None)
 
 
@@ -103,7 +103,7 @@ def _protocol(protocol: Any) -> MessagePart | None:
 
 
 def _vote(update: Any, vote: Any) -> MessagePart:
-    """A vote names its options by their SHA-256; whoever has the poll can tell which they are."""
+    """Return a vote with the SHA-256 of its options. The session adds their texts if it has the poll."""
     hashes = [option.hex() for option in vote.chosen] if vote is not None else None
     poll = {"options": [], "hashes": hashes} if hashes is not None else {"options": [], "sealed": True}
     return MessagePart("poll_vote", {"poll": poll}, target=update.pollCreationMessageKey.ID)

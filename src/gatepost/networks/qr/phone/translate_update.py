@@ -1,4 +1,4 @@
-"""The library's other news → frames: receipts, calls, changed keys, names that a fresh link brings along. Pure."""
+"""Translates the library's other events into frames: receipts, calls, changed keys, names sent to a new link. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ _RECEIPTS = {
     neo.Receipt.READ: "read",
     neo.Receipt.PLAYED: "played",
 }
-_MILLISECONDS = 100_000_000_000  # the library gives some times in these, and some in seconds
+_MILLISECONDS = 100_000_000_000  # larger times are in milliseconds; the library uses both units
 
 
 def seconds(at: int) -> float:
@@ -20,7 +20,7 @@ def seconds(at: int) -> float:
 
 
 def receipt(event: Any, _now: int) -> list[Frame]:
-    """What a person's phone did with our messages; our own other devices, groups and repairs do not count."""
+    """Return the receipt of a person's phone. Our own other devices, groups and other receipt types are ignored."""
     source = event.MessageSource
     status = _RECEIPTS.get(event.Type) if event.HasField("Type") else None
     if status is None or source.IsFromMe or chat(source.Chat):
@@ -59,7 +59,7 @@ def identity_change(event: Any, _now: int) -> list[Frame]:
 
 
 def undecryptable(event: Any, _now: int) -> list[Frame]:
-    """One that this device will never get; what merely failed to decrypt is sent again under its own id."""
+    """Return a message that this device will never receive. One that failed to decrypt is sent again under its id."""
     info = event.Info
     if not event.IsUnavailable or chat(info.MessageSource.Chat):
         return []
@@ -78,7 +78,7 @@ def undecryptable(event: Any, _now: int) -> list[Frame]:
 
 
 def history_sync(event: Any, now: int) -> list[Frame]:
-    """The names and hidden ids that a phone hands to a device that it just linked; old messages stay on the phone."""
+    """Return the names and hidden ids that a phone sends to a newly linked device. Old messages are not read."""
     return [{"event": "contact", "person": who, "at": now} for who in _people(event.Data) if len(who) > 1]
 
 

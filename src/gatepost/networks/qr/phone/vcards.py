@@ -1,4 +1,4 @@
-"""Contact cards: the network carries vCards, the gateway its neutral contacts. Pure."""
+"""Converts between the network's vCards and the gateway's neutral contacts. Pure."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ _SEPARATOR = re.compile(r"(?<!\\);")
 
 
 def write(contact: Contact) -> str:
-    """The vCard of a neutral contact."""
+    """Return the vCard of a neutral contact."""
     name = contact.get("name", {})
     lines = ["BEGIN:VCARD", "VERSION:3.0", f"N:{';'.join(_escape(name.get(part, '')) for part in _NAME_PARTS)}"]
     lines.append(f"FN:{_escape(name.get('formatted_name', ''))}")
@@ -29,7 +29,7 @@ def write(contact: Contact) -> str:
 
 
 def read(text: str, shown: str = "") -> Contact:
-    """The neutral contact of a vCard; what it cannot hold is left out."""
+    """Return the neutral contact of a vCard; properties that it has no field for are left out."""
     contact: Contact = {"name": {"formatted_name": shown}, "phones": []}
     for line in re.sub(r"\r?\n[ \t]", "", text).splitlines():
         head, colon, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""The driver's end of the wire: frames in as lines, each answered once; needs nothing of the library."""
+"""The driver's end of the connection: reads requests as lines and writes answers. Does not depend on the library."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RequestRefused(Exception):
-    """A request that cannot be done; `fields` is its answer."""
+    """A rejected request; `fields` is its answer."""
 
     def __init__(self, fields: Fields) -> None:
         super().__init__(fields["error"]["title"])
@@ -26,22 +26,22 @@ class RequestRefused(Exception):
 
 
 class Requests:
-    """Answers requests, each in a task of its own."""
+    """Answers requests, each in its own task."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, op: str, frame: Fields) -> bool:
-        """Takes a request as it comes in; tells whether there is more to do about it."""
+        """Handle a request on arrival; return whether `do` has to be called for it."""
         return op != "ack"
 
     async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
-        """Does what is asked; returns the fields of the answer, or of several."""
+        """Execute a request and return the fields of its answer, or of several answers."""
         raise RequestRefused(request_errors.unfit(op))
 
     def take(self, line: bytes) -> None:
-        """Takes one line; what is no request is passed over."""
+        """Read one line; a line that is not a request is ignored."""
         try:
             frame = _read.decode(line)
             op = frame["op"]
@@ -70,7 +70,7 @@ class Requests:
 async def serve(
     fd: int, make: Callable[[asyncio.StreamWriter], Requests], stop: Callable[[], Awaitable[None]] | None = None
 ) -> None:
-    """Serves until the gateway closes its end, then ends the process: the library has threads that would stay."""
+    """Serve until the gateway closes its end, then exit the process, as threads of the library may still run."""
     wire = socket.socket(fileno=fd)
     wire.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=wire)

@@ -1,9 +1,9 @@
-"""The engine Baileys: a library for Node, in a process below this one.
+"""The engine Baileys: a Node library in a child process.
 
 this process ── requests, answers ──► bridge.mjs ─► the library ─► the network
       ▲                                  │
-      ╰── keys, messages, news ◄─────────╯
+      ╰── keys, messages, events ◄───────╯
 
-It sends under ids that we choose, tells of labels and of the items of orders, and acknowledges a message to the network
-only once the gateway has it. `package.json` names its parts; `gatepost qr install` fetches them.
+It sends with ids that we choose, reports labels and the items of orders, and acknowledges a message to the network only
+after the gateway has stored it. `package.json` lists its packages; `gatepost qr install` installs them.
 """

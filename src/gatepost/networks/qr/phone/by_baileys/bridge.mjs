@@ -1,12 +1,12 @@
-// Holds linked phones for the process above, over the socket whose number is the last argument.
+// Holds linked phones for the parent process, over the socket whose descriptor is the last argument.
 import { logger } from './quiet.mjs'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { ProxyAgent } from 'undici'
 import { Link } from './link.mjs'
 import { Wire } from './wire.mjs'
 
-// First, since an address that is no address would be printed with its password. A library that throws where nobody can
-// catch it must not leave links behind that look alive.
+// First, because an invalid proxy address would otherwise be printed with its password. An exception that nothing
+// catches ends the process, so that no link appears connected that is not.
 process.on('uncaughtException', (error) => (logger.error(error, 'ends'), process.exit(1)))
 process.on('unhandledRejection', (error) => logger.warn({ err: error }, 'passed over'))
 

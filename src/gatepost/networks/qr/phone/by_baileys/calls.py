@@ -1,4 +1,4 @@
-"""One linked phone, asked through the process that holds it. Files travel by paths, in a folder of their own."""
+"""One linked phone, reached through the Node process. Files are exchanged by path, in a temporary folder."""
 
 import asyncio
 import tempfile
@@ -18,13 +18,13 @@ from gatepost.networks.qr.phone.jids import format_jid, parse_jid
 from gatepost.networks.qr.phone.protos import e2e, neo
 from gatepost.networks.qr.phone.translate_message import unwrap
 
-_EDIT, _REVOKE = "1", "7"  # the network's words for what becomes of an earlier message
-_LARGEST_FILE = 100 << 20  # of one that does not tell its length
+_EDIT, _REVOKE = "1", "7"  # the network's codes for a change to an earlier message
+_LARGEST_FILE = 100 << 20  # if the message does not state the length
 _POLLS = ("pollCreationMessage", "pollCreationMessageV2", "pollCreationMessageV3")
 
 
 class BaileysPhone:
-    """The phone behind one life of a link."""
+    """The phone of one connection of a link."""
 
     def __init__(self, life: str, node: Callable[[], Awaitable[Node]]) -> None:
         self._life = life
@@ -53,14 +53,14 @@ class BaileysPhone:
 
     async def pair(self, phone: str) -> str:
         code = str(await self._ask("pair", phone=phone))
-        return f"{code[:4]}-{code[4:]}"  # as the phone shows it
+        return f"{code[:4]}-{code[4:]}"  # the format that the phone shows
 
     async def upload(self, kind: str, content: bytes) -> Uploaded:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "file")
             await asyncio.to_thread(path.write_bytes, content)
             done = await self._ask("upload", kind=kind, path=str(path))
-        return msgspec.convert(done, Uploaded)  # its bytes travel as base64
+        return msgspec.convert(done, Uploaded)  # decodes base64
 
     async def download(self, kind: str, said: Any) -> bytes:
         file = getattr(said, FIELDS[kind])
@@ -82,7 +82,7 @@ class BaileysPhone:
             voters=voters,
             **{name: b64encode(value).decode() for name, value in sealed.items()},
         )
-        return msgspec.convert(told, PollVote)  # its bytes travel as base64
+        return msgspec.convert(told, PollVote)  # decodes base64
 
     async def logout(self) -> None:
         await self._ask("logout")
@@ -92,7 +92,7 @@ class BaileysPhone:
 
 
 def _extra(said: Any) -> dict[str, Any]:
-    """What the stanza says of a message beside its content."""
+    """Return the attributes of a message's stanza that do not follow from its content."""
     inner, _ = unwrap(said)
     if inner.HasField("protocolMessage"):
         revoked = inner.protocolMessage.type == e2e.ProtocolMessage.REVOKE

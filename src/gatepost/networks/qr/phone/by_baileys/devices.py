@@ -1,6 +1,6 @@
-"""Where linked devices are kept: a table of the gateway's own PostgreSQL, in the schema that linked devices have.
+"""The store of linked devices: a table in the gateway's own PostgreSQL database, in the schema `qr_devices`.
 
-Each value is encrypted: who reads a copy of the database can neither send nor read in a shop's name.
+Each value is encrypted: with a copy of the database alone one can neither send nor read messages.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from gatepost.networks.qr.phone.engine import EngineError
 
 _NONCE_BYTES = 12
 _CREDENTIALS = "credentials"
-_ONE_AT_A_TIME = 0x67617465  # two nodes may start at once, and PostgreSQL lets only one of them make a table
+_ONE_AT_A_TIME = 0x67617465  # an advisory lock: two nodes that start at the same time must not both create the table
 _MAKE_SCHEMA = "CREATE SCHEMA qr_devices"
 _MAKE = """
 CREATE TABLE IF NOT EXISTS qr_devices.baileys_keys (
@@ -37,11 +37,11 @@ _GET = "SELECT id, value FROM qr_devices.baileys_keys WHERE device = $1 AND kind
 _FORGET_SENT = "DELETE FROM qr_devices.baileys_keys WHERE device = $1 AND kind = 'sent' AND id < $2"
 _FORGET = "DELETE FROM qr_devices.baileys_keys WHERE device = $1"
 
-Row = tuple[str, str, str | None]  # kind, id, value; None: it is gone
+Row = tuple[str, str, str | None]  # kind, id, value; None deletes it
 
 
 class DeviceStore:
-    """The table; opened when it is first needed."""
+    """The table of linked devices. Connects on first use."""
 
     def __init__(self, url: str, key: bytes) -> None:
         self._url = url
@@ -50,20 +50,20 @@ class DeviceStore:
         self._opening = asyncio.Lock()
 
     async def credentials(self, device: str) -> str | None:
-        """What a device signs in with."""
+        """Return the credentials of a device."""
         return (await self.get(device, _CREDENTIALS, [""])).get("")
 
     async def keep(self, device: str, credentials: str) -> None:
-        """Keeps what a device signs in with."""
+        """Store the credentials of a device."""
         await self.put(device, [(_CREDENTIALS, "", credentials)])
 
     async def get(self, device: str, kind: str, ids: list[str]) -> dict[str, str]:
-        """The values of one kind, as far as there are any."""
+        """Return the existing values of one kind, by id."""
         rows = await (await self._opened()).fetch(_GET, device, kind, ids)
         return {row["id"]: self._open(row["value"], device, kind, row["id"]) for row in rows}
 
     async def put(self, device: str, rows: list[Row]) -> None:
-        """Writes and deletes values in one transaction."""
+        """Write and delete values in one transaction."""
         kept = [(kind, id_, self._seal(value, device, kind, id_)) for kind, id_, value in rows if value is not None]
         gone = [(kind, id_) for kind, id_, value in rows if value is None]
         async with (await self._opened()).acquire() as conn, conn.transaction():
@@ -73,11 +73,11 @@ class DeviceStore:
                 await conn.execute(_DROP, device, *map(list, zip(*gone, strict=True)))
 
     async def forget_sent(self, device: str, before: str) -> None:
-        """Deletes what was sent before this id; ids follow time."""
+        """Delete the sent messages with ids below this one; ids are ordered by time."""
         await (await self._opened()).execute(_FORGET_SENT, device, before)
 
     async def forget(self, device: str) -> None:
-        """Deletes a device that is linked no longer."""
+        """Delete a device that is no longer linked."""
         await (await self._opened()).execute(_FORGET, device)
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class DeviceStore:
         )
         async with pool.acquire() as conn, conn.transaction():
             await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
-            # Not "IF NOT EXISTS": that needs the right to make schemas even where there is nothing to make.
+            # Not IF NOT EXISTS: it needs the right to create schemas even if the schema exists.
             if await conn.fetchval("SELECT to_regnamespace('qr_devices')") is None:
                 await conn.execute(_MAKE_SCHEMA)
             await conn.execute(_MAKE)

@@ -1,4 +1,4 @@
-"""The engine: one process for all links; what it asks, the store answers; what it tells goes to the sessions."""
+"""The engine: one Node process for all links. Answers its requests from the store and passes its events to sessions."""
 
 import asyncio
 import time
@@ -29,19 +29,19 @@ _CLOSED = "The link is closed."
 
 
 class LinkSession:
-    """One connection: whose it is, where its news go, and how it ended."""
+    """One connection: its device, its callbacks, and the result when it ends."""
 
     def __init__(self, device: str | None, to: Callbacks) -> None:
         self.device = device
         self.to = to
         self.over: asyncio.Future[str | Frame] = asyncio.get_running_loop().create_future()
         self.asks: set[asyncio.Task[None]] = set()
-        self.node: Node | None = None  # which run of the process holds it
-        self.closing = False  # what comes from now on is no news
-        self.gone = asyncio.Event()  # nothing of it is left in the process
+        self.node: Node | None = None  # the process that holds it
+        self.closing = False  # later events are ignored
+        self.gone = asyncio.Event()  # the connection is closed in the process
         self.ended = False  # the phone removed the device
         self.forget_at = 0.0
-        self.stirred = asyncio.Event()  # there was news
+        self.stirred = asyncio.Event()  # an event arrived, or the connection ended
 
     def end(self, how: str | Frame) -> None:
         self.stirred.set()
@@ -50,10 +50,10 @@ class LinkSession:
 
 
 class Baileys:
-    """The library, in a process that is started with the first link."""
+    """The library, in a Node process that is started with the first link."""
 
     own_ids = True
-    patience = 60.0  # seconds until the first news of a link; the library itself gives up on an address after 20
+    patience = 60.0  # seconds until the first event of a link; the library itself gives up on an address after 20
 
     def __init__(
         self, start: Callable[[], Awaitable[Node]], devices: DeviceStore, scratch: Scratch | None = None
@@ -70,15 +70,15 @@ class Baileys:
         return await self._devices.credentials(device) is not None
 
     async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
-        one = self._lives[life] = LinkSession(device, to)  # at once: it may be stopped before it has come to connect
+        one = self._lives[life] = LinkSession(device, to)  # first: it may be stopped before it connects
         try:
             async with asyncio.timeout(self.patience):
-                # Also without a device: who scans a code that cannot be kept afterwards has scanned it in vain.
+                # Also without a device: a store that cannot be reached must fail before a code is scanned.
                 await self._open(life, one, await self._devices.credentials(device or ""))
                 await one.stirred.wait()
             return await one.over
         except TimeoutError:
-            # It neither shows a code nor connects nor fails: the link is opened anew.
+            # There was no code, no connection and no error: the link is opened again.
             return connection("disconnected", "network_gone", "The library did not come to connect in time.")
         finally:
             await self._let_go(life, one)
@@ -94,12 +94,12 @@ class Baileys:
             await node.ask("open", life, creds=credentials)
 
     async def _let_go(self, life: str, one: LinkSession) -> None:
-        """The process keeps a link until it is told that nobody needs it any more, also one that ended by itself."""
+        """Close a link in the process, which keeps it until then, even if it has ended."""
         one.closing = True
         if one.node is None:
             return
-        with suppress(EngineError, TimeoutError):  # the process is gone, and the connection with it
-            # It stores its last keys before it answers. Not asyncio.timeout: see Node.close.
+        with suppress(EngineError, TimeoutError):  # the process has ended, and with it the connection
+            # The process stores its last keys before it answers. Not asyncio.timeout: see Node.close.
             await asyncio.wait_for(one.node.ask("close", life), _CLOSE_WITHIN)
 
     async def stop(self, life: str) -> None:
@@ -122,7 +122,7 @@ class Baileys:
         return BaileysPhone(life, self.node)
 
     async def node(self) -> Node:
-        """The process as it is now; started where there is none."""
+        """Return the running process; start it if there is none."""
         async with self._starting:
             if self._node is None or self._node.gone.is_set():
                 self._node = await self._start()
@@ -141,7 +141,7 @@ class Baileys:
                     one.end("The program that holds the links ended.")
             await node.close()
 
-    # -- what it asks ----------------------------------------------------------------------------------------------
+    # -- requests of the process -----------------------------------------------------------------------------------
 
     def _take(self, node: Node, frame: Fields) -> None:
         one = self._lives.get(frame["life"])
@@ -182,14 +182,14 @@ class Baileys:
         raise EngineError(_CLOSED)
 
     async def _forget_sent(self, one: LinkSession) -> None:
-        """Once in a while: what nobody will ask for again."""
+        """Delete old sent messages, at most once per hour. They are kept for resends and for votes in polls."""
         if time.monotonic() >= one.forget_at and one.device:
             one.forget_at = time.monotonic() + _FORGET_EVERY
             oldest = message_id(floor_id(datetime.now(UTC) - SENT_KEPT))
             await self._devices.forget_sent(one.device, oldest)
 
     async def _with_lines(self, event: Any, life: str) -> Any:
-        """An order with its lines: the message itself tells only where they are."""
+        """Return an order with its items, which have to be requested: the message holds only their reference."""
         said = None if isinstance(event, list) else unwrap(event.Message)[0]
         if said is None or kind_of(said) != "orderMessage":
             return event
@@ -207,7 +207,7 @@ class Baileys:
                 frame["content"]["order"]["items"] = lines
         return frames
 
-    # -- what it tells ---------------------------------------------------------------------------------------------
+    # -- events of the process -------------------------------------------------------------------------------------
 
     def _tell(self, one: LinkSession, frame: Fields) -> None:
         now, to = int(time.time()), one.to
@@ -241,8 +241,8 @@ class Baileys:
             one.end(how)
 
     async def _forget(self, one: LinkSession, how: Frame) -> None:
-        """A device that the phone removed is of no use any more; its keys are not left lying about."""
-        device, one.device, one.ended = one.device, None, True  # nothing is written under its name any more
+        """Delete the keys of a device that the phone removed, then end the connection."""
+        device, one.device, one.ended = one.device, None, True  # no more keys are written for it
         under_way = [task for task in one.asks if task is not asyncio.current_task()]
         for task in under_way:
             task.cancel()
@@ -254,7 +254,7 @@ class Baileys:
 
 
 def _understood(make: Callable[[Any], Any], said: Any) -> Any:
-    """What makes no sense at all is passed over: unconfirmed, it would come again for ever, and nothing after it."""
+    """Convert a message or receipts; skip invalid ones. Without an acknowledgement they would be sent again forever."""
     try:
         return make(said)
     except Exception as error:

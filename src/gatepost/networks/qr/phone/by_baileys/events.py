@@ -1,7 +1,7 @@
-"""What the process below tells → the events and frames that every engine gives. Pure.
+"""Converts the events of the Node process into the events and frames that every engine emits. Pure.
 
-closed (code, words) ─► how the link stands now        receipts, people, labels, calls ─► frames
-a message            ─► `neo.Message`, as the other engine gives it: what it says is read in one place for both
+closed (code, words) ─► the state of the link          receipts, people, labels, calls ─► frames
+a message            ─► `neo.Message`, as from the other engine, so that one translation serves both
 """
 
 from base64 import b64decode
@@ -18,7 +18,7 @@ from gatepost.networks.qr.phone.translate_message import not_understood
 Frame = dict[str, Any]
 _NOBODY = neo.JID(User="", Server="", Device=0, RawAgent=0, Integrator=0, IsEmpty=True)
 _FLAGS = ("IsEphemeral", "IsViewOnce", "IsViewOnceV2", "IsDocumentWithCaption", "IsEdit")
-_FAILURE = "Connection Failure"  # the library's words where the network refused the sign-in
+_FAILURE = "Connection Failure"  # the library's text if the network rejected the login
 _CODES_ENDED = "QR refs attempts ended"
 _REPLACED, _LOGGED_OUT, _TOO_OLD_PHONE = 440, 401, 411
 _UNREACHED = frozenset({0, 408, 428})
@@ -36,17 +36,17 @@ _REFUSALS = {
 
 
 def message(said: Frame) -> Any:
-    """A message, as `neo.Message`; one that cannot be read here as the frame that tells so."""
+    """Return a message as `neo.Message`, or a frame of type "unsupported" if it cannot be decoded."""
     info = _info(said)
     try:
         body = e2e.Message.FromString(b64decode(said["message"] or ""))
-    except DecodeError:  # asked for again, it would come as it is
+    except DecodeError:  # a resend would be the same
         return [not_understood(info)]
     return neo.Message(Info=info, Message=body, **dict.fromkeys(_FLAGS, False))
 
 
 def unreadable(said: Frame) -> Any:
-    """A message that this device will never get to see."""
+    """Return the event of a message that this device will never receive."""
     return neo.UndecryptableMessage(Info=_info(said), IsUnavailable=True)
 
 
@@ -64,7 +64,7 @@ def _jid(text: str | None) -> Any:
 
 
 def closed(code: int, words: str) -> Frame | None:
-    """How a link stands that ended by itself; None where nobody scanned the code."""
+    """Return the state of a link that ended; None if no code was scanned."""
     if words == _CODES_ENDED:
         return None
     if words.startswith(_FAILURE):
@@ -86,14 +86,14 @@ def _refused(code: int) -> Frame:
 
 
 def lock(on: bool, until: float | None) -> Frame:
-    """The network's brake on writing to new people: put on, or taken off."""
+    """Return the state after the network restricted messages to new people, or removed the restriction."""
     if not on:
         return link.connection("connected", "linked")
     return link.connection("limited", "time_locked", until=int(until) if until else None)
 
 
 def receipts(list_: list[Frame]) -> list[Frame]:
-    """What people's phones did with our messages."""
+    """Return the receipts of our messages, without those from groups."""
     return [
         {"event": "receipt", "ids": [one["id"]], "status": one["status"], "from": person(who), "at": one["at"]}
         for one in list_
@@ -102,7 +102,7 @@ def receipts(list_: list[Frame]) -> list[Frame]:
 
 
 def people(list_: list[Frame], now: int) -> list[Frame]:
-    """Names, and which hidden id belongs to which number."""
+    """Return names of people, and the pairs of phone numbers and hidden ids."""
     found = [person(*map(parse_jid, one["jids"]), name=one["name"]) | _username(one) for one in list_]
     return [{"event": "contact", "person": who, "at": now} for who in found if len(who) > 1 and who.keys() != {"name"}]
 
@@ -112,7 +112,7 @@ def _username(one: Frame) -> dict[str, str]:
 
 
 def labels(list_: list[Frame], now: int) -> list[Frame]:
-    """Labels that were made, changed or deleted on the phone, and put on chats or taken off."""
+    """Return labels that were created, changed or deleted on the phone, or added to or removed from chats."""
     return [frame for one in list_ if (frame := _label(one, now))]
 
 
@@ -125,7 +125,7 @@ def _label(one: Frame, now: int) -> Frame | None:
 
 
 def calls(list_: list[Frame]) -> list[Frame]:
-    """Calls that come in, and their end."""
+    """Return the start and end of incoming calls."""
     return [_call(one, who) for one in list_ if (who := person(*map(parse_jid, one["jids"])))]
 
 
@@ -135,7 +135,7 @@ def _call(one: Frame, who: dict[str, str]) -> Frame:
 
 
 def order_lines(details: Frame) -> list[Frame]:
-    """The lines of an order; the network gives prices in thousandths, and none where the shop shows none."""
+    """Return the items of an order. The network gives prices in thousandths, or none if the shop shows none."""
     return [_line(one) for one in details["products"]]
 
 

@@ -1,4 +1,4 @@
-// Files between a path of this machine and the network, encrypted on the way.
+// Uploads and downloads files between a local path and the network, which stores them encrypted.
 import { createWriteStream } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -28,10 +28,10 @@ export const upload = async (socket, kind, path) => {
   }
 }
 
-// Asked for again, it would be no better.
+// An error that a retry would not fix.
 const unfit = (words) => Object.assign(new Error(words), { refusal: 400, sure: true })
 
-// A file is as long as its message says: one that is not could fill the disk.
+// Limits a download to the length that the message states; a longer file could fill the disk.
 const atMost = (most) =>
   async function* (pieces) {
     let length = 0
@@ -42,8 +42,8 @@ const atMost = (most) =>
     }
   }
 
-// Where a file lies is told by whoever sent it, and the library asks whatever host they name: only those of the network
-// may be asked, or a stranger could learn where this machine is, and reach what only it can reach.
+// The sender names the host of a file, and the library would request any host. Only hosts of the network are allowed:
+// otherwise a sender could learn the address of this machine, and reach hosts that only this machine can reach.
 const hostOf = async (socket, url, path) => {
   const named = URL.canParse(url) ? new URL(url).host : null
   if (!path.startsWith('/')) throw unfit('The file has no proper path.')

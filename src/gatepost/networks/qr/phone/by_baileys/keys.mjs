@@ -1,7 +1,7 @@
-// The device's credentials and keys, as the library wants them: kept by the process above, in its database.
+// The device's credentials and keys, in the form that the library needs. The parent process stores them in a database.
 //
-// Until a phone is linked there is nothing worth keeping: keys stay in memory, and go to the database with the first
-// credentials that name a phone. From then on each change is there before the library goes on.
+// Until a phone is linked, keys are kept in memory only. They are stored with the first credentials that name a phone.
+// From then on each change is stored before the library continues.
 import { BufferJSON, initAuthCreds, proto } from '@whiskeysockets/baileys'
 
 const write = (value) => JSON.stringify(value, BufferJSON.replacer)
@@ -11,7 +11,7 @@ const revived = (kind, value) =>
 
 export class Keys {
   #ask
-  #unlinked = new Map() // kind → id → value, as long as nobody has scanned the code
+  #unlinked = new Map() // kind → id → value, until a phone is linked
   #saving = Promise.resolve()
   #writing = new Set()
 
@@ -25,7 +25,7 @@ export class Keys {
     return { creds: this.creds, keys: { get: (kind, ids) => this.#get(kind, ids), set: (data) => this.#set(data) } }
   }
 
-  // Saves in the order of the changes; resolves when this one is kept.
+  // Saves changes in order; resolves when this one is stored.
   save(update) {
     Object.assign(this.creds, update)
     if (!this.creds.account) return this.#saving
@@ -33,7 +33,8 @@ export class Keys {
     return this.#saving
   }
 
-  // Every message is kept for a while, beside the keys: whoever could not read it asks for it again, also after a restart.
+  // Sent messages are stored with the keys for some time: a recipient that could not decrypt one requests it again,
+  // also after a restart.
   keepSent(id, message) {
     return this.#set({ sent: { [id]: message } })
   }
@@ -43,16 +44,16 @@ export class Keys {
     return message ? proto.Message.decode(Buffer.from(message, 'base64')) : undefined
   }
 
-  // Resolves when all changes so far are kept.
+  // Resolves when all changes so far are stored.
   saved() {
     return this.#saving
   }
 
-  // Resolves when nothing more is on its way to the database.
+  // Resolves when no write is pending.
   async settled() {
     do {
       await Promise.allSettled([this.#saving, ...this.#writing])
-      await new Promise(setImmediate) // whoever waited for these may write once more
+      await new Promise(setImmediate) // code that waited for these may write again
     } while (this.#writing.size)
   }
 

@@ -1,4 +1,4 @@
-// Who of some phone numbers is on the network. The library's own question forgets which answer belongs to which number.
+// Finds which phone numbers are on the network. The library's own query loses which result belongs to which number.
 import { USyncQuery, USyncUser } from '@whiskeysockets/baileys'
 
 const contact = {

@@ -1,9 +1,9 @@
-// One linked phone: its socket, from the first code to the end, and what can be asked of it.
+// One linked phone: its socket, from the first code to the end, and the requests to it.
 //
 //   open ─► socket ─► codes ─► paired ─► 515 ─► socket again ─► open ─► … ─► closed (code, words)
 //
-// An incoming message is told to the process above before the library acknowledges it to the network, and before it
-// forgets the key that opened it: what dies in between is sent again, and can be opened again.
+// An incoming message is stored by the parent process before the library acknowledges it to the network, and before the
+// key that decrypted it is deleted. After a crash in between, the network sends it again and it can be decrypted again.
 import {
   Browsers,
   decodeMessageNode,
@@ -24,10 +24,10 @@ import { Turns } from './turns.mjs'
 
 const RESTART = 515
 const CONNECTION_CLOSED = 428
-const OURS = 1 // no code of the network's: the trouble is on this side
+const OURS = 1 // not a code of the network: the failure is on our side
 const ACKNOWLEDGED_WITHIN = 45_000
 const NO_ANSWER = 'The network did not acknowledge in time.'
-const LATEST = 2000 // messages that were told from their stanza, and come once more as an event
+const LATEST = 2000 // ids of messages already reported from their stanza, which the library also emits as events
 
 export class Link {
   #wire
@@ -35,9 +35,9 @@ export class Link {
   #keys
   #proxy
   #socket
-  #acks = new Map() // id → who waits for the network's word on it
+  #acks = new Map() // id → the promise that waits for the network's acknowledgement
   #told = new Set()
-  #stanzas = new WeakMap() // ciphertext → the stanza that it came in
+  #stanzas = new WeakMap() // ciphertext → its stanza
   #turns = new Turns()
   #over = false
 
@@ -57,11 +57,11 @@ export class Link {
     const socket = makeWASocket({
       auth: { creds, keys: makeCacheableSignalKeyStore(keys, logger) },
       logger,
-      browser: Browsers.ubuntu('Chrome'), // the network gives codes to type only to names that it knows
-      markOnlineOnConnect: false, // the phone goes on ringing
+      browser: Browsers.ubuntu('Chrome'), // the network issues codes to type only to browser names that it knows
+      markOnlineOnConnect: false, // the phone keeps its notifications
       syncFullHistory: false,
       emitOwnEvents: false,
-      getMessage: ({ id }) => this.#keys.sent(id), // for those who could not read it, and ask again
+      getMessage: ({ id }) => this.#keys.sent(id), // for recipients that could not decrypt it and request it again
       makeSignalRepository: (auth, ...more) => this.#listening(auth.keys, make(auth, ...more)),
       ...this.#proxy,
     })
@@ -78,7 +78,7 @@ export class Link {
     const first = !this.#keys.kept
     this.#keys.save(update).then(
       () => first && this.#keys.kept && this.#tell('paired', { device: this.#keys.creds.me.id }),
-      () => {}, // the connection was cut
+      () => {}, // #ask has already closed the connection
     )
   }
 
@@ -94,7 +94,7 @@ export class Link {
     this.#fail(new Error('The connection ended before the network answered.'))
     const code = error?.output?.statusCode ?? 0
     if (code === RESTART) {
-      // The new connection reads the keys that the pairing made: they have to be where it looks for them.
+      // The new connection reads the keys of the pairing, so they must be stored first.
       this.#keys.saved().then(() => this.#over || this.#connect(), () => {})
     } else {
       this.#end(code, String(error?.message ?? ''))
@@ -116,8 +116,8 @@ export class Link {
     this.#wire.drop(this.#life)
   }
 
-  // What fails on our side must not look to the network like a message that cannot be read, which it would give up: the
-  // connection ends before the library hears of it, and what was not confirmed comes again.
+  // To the library, a failure on our side would look like a message that cannot be decrypted, and the message would be
+  // lost. So the connection is closed first; the network sends unacknowledged messages again.
   async #ask(what, fields) {
     try {
       return await this.#wire.ask(what, this.#life, fields)
@@ -127,7 +127,7 @@ export class Link {
     }
   }
 
-  // -- what happens --------------------------------------------------------------------------------------------------
+  // -- events --------------------------------------------------------------------------------------------------------
 
   #listen(ev) {
     ev.on('messages.upsert', ({ messages }) => messages.forEach((message) => this.#upserted(message)))
@@ -141,8 +141,8 @@ export class Link {
     ev.on('call', (list) => this.#tellAll('calls', told.calls(list)))
   }
 
-  // The library's own transaction becomes a part of this one. A message to a group comes in two parts: the key that the
-  // group's messages are sealed with, once for each device, and the message itself.
+  // The library's own transaction becomes part of this one. A group message has two parts: the key of the group's
+  // messages, encrypted for each device, and the message itself.
   #listening(keys, repository) {
     const [open, openOfGroup] = [repository.decryptMessage, repository.decryptGroupMessage]
     const telling = (whose, sealed, decrypt) =>
@@ -158,8 +158,8 @@ export class Link {
     return padded
   }
 
-  // The library looks up who wrote before it queues what they wrote, so that a second message may overtake the first
-  // one of somebody new: each is handed to it when it is done with the one before.
+  // The library looks up the sender before it queues a message, so a second message of a new sender could overtake the
+  // first. Each stanza is therefore passed on only after the previous one is handled.
   #inOrder(ws, kind, before) {
     const takers = ws.listeners(kind)
     ws.removeAllListeners(kind)
@@ -171,7 +171,7 @@ export class Link {
     ws.on(kind, (stanza) => (turn = turn.then(() => take(stanza)).catch(() => {})))
   }
 
-  // What people's phones did with our messages: the library acknowledges it after this.
+  // Reports receipts of our messages; the library acknowledges them afterwards.
   #receipts(list) {
     return list.length ? this.#ask('receipts', { list }) : undefined
   }
@@ -203,7 +203,7 @@ export class Link {
     if (list.length) this.#tell(news, { list })
   }
 
-  // -- what can be asked ---------------------------------------------------------------------------------------------
+  // -- requests ------------------------------------------------------------------------------------------------------
 
   me() {
     const { id, lid, name } = this.#keys.creds.me ?? {}
@@ -230,7 +230,7 @@ export class Link {
     return answer
   }
 
-  // What fails before the library has a message certainly did not leave.
+  // A failure before the library has the message means that it was certainly not sent.
   async #prepare(id, message) {
     try {
       if (this.#over) throw new Error('The link is closed.')
@@ -251,7 +251,7 @@ export class Link {
       const late = setTimeout(() => waiting.reject(new Error(NO_ANSWER)), ACKNOWLEDGED_WITHIN)
       this.#acks.set(id, waiting)
     })
-    answer.catch(() => {}) // whoever waits hears of it; nobody else needs to
+    answer.catch(() => {}) // avoids an unhandled rejection; the caller still gets the error
     return answer
   }
 
@@ -294,7 +294,8 @@ export class Link {
     return this.#socket.getOrderDetails(id, token)
   }
 
-  // Who votes and who asked are sealed into a vote under the names that the chat goes by: each of theirs is tried.
+  // The key of a vote depends on the JIDs of the voter and of the poll's creator, and each may be a phone number or a
+  // hidden id. So all combinations are tried.
   async vote({ poll, payload, iv, voters }) {
     const asked = await this.#keys.sent(poll)
     const secret = asked?.messageContextInfo?.messageSecret

@@ -1,4 +1,4 @@
-"""The process that runs the library: starts it, and carries requests to it and its own back.
+"""The Node process that runs the library: starts it, and exchanges requests and answers with it.
 
 ─► {n, op, …}   ◄─ {re: n, ok} | {re: n, error}
 ◄─ {q, ask, …}  ─► {a: q, ok} | {a: q, error}
@@ -19,15 +19,15 @@ from gatepost.networks.json_cleanup import clean_json
 from gatepost.networks.qr.phone.engine import EngineError
 
 Fields = dict[str, Any]
-_LONGEST_LINE = 64 << 20  # a device's keys travel in one piece
+_LONGEST_LINE = 64 << 20  # all keys of a device may be sent in one line
 _END_WITHIN = 1.0
-_LOOK_EVERY, _ANSWER_WITHIN = 15.0, 30.0  # a library that works hard may be silent for a while
+_LOOK_EVERY, _ANSWER_WITHIN = 15.0, 30.0  # the library may block for a while under load
 _read: msgspec.json.Decoder[Fields] = msgspec.json.Decoder(Fields)
 _write = msgspec.json.Encoder().encode
 
 
 class Node:
-    """One run of the process. When it ends, everything that was asked of it fails, and `gone` is set."""
+    """One running process. When it ends, every open request fails and `gone` is set."""
 
     def __init__(self, process: asyncio.subprocess.Process, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]):
         self.gone = asyncio.Event()
@@ -38,7 +38,7 @@ class Node:
         self._asked: dict[int, asyncio.Future[Any]] = {}
 
     async def ask(self, op: str, life: str, **fields: Any) -> Any:
-        """Asks for something, and returns the answer or raises Trouble."""
+        """Send a request and return its answer; raises EngineError."""
         if self.gone.is_set():
             raise EngineError("The program that holds the links ended.", sure=True)
         number = next(self._numbers)
@@ -50,16 +50,16 @@ class Node:
             del self._asked[number]
 
     def answer(self, number: int, **fields: Any) -> None:
-        """Answers what the process asked."""
+        """Answer a request of the process."""
         self._put({"a": number, **fields})
 
     async def listen(self, take: Callable[[Fields], None]) -> None:
-        """Reads until the process ends; `take` gets what is not an answer."""
+        """Read until the process ends; `take` receives everything that is not an answer."""
         try:
             while line := await self._line():
                 try:
                     self._route(_read.decode(clean_json(line)), take)
-                except Exception as error:  # one that cannot be read must not silence all links
+                except Exception as error:  # one bad line must not block all links
                     print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         except OSError:
             pass
@@ -67,7 +67,7 @@ class Node:
             self._end()
 
     async def watch(self, every: float = _LOOK_EVERY, within: float = _ANSWER_WITHIN) -> None:
-        """Ends a process that no longer answers: its links would look alive for ever."""
+        """Kill the process if it no longer answers; its links would otherwise appear connected."""
         while not await self._gone_within(every):
             try:
                 async with asyncio.timeout(within):
@@ -77,7 +77,7 @@ class Node:
                 self._kill()
             except EngineError:
                 pass
-            except Exception as error:  # nobody else would notice a process that hangs
+            except Exception as error:  # this check must go on: nothing else detects a process that hangs
                 print(f"ping failed: {type(error).__name__}: {error}", flush=True)  # noqa: T201
 
     async def _gone_within(self, seconds: float) -> bool:
@@ -104,7 +104,7 @@ class Node:
         while True:
             try:
                 return await self._reader.readline()
-            except ValueError:  # too long; what is left of it cannot be read either
+            except ValueError:  # too long; the rest of the line is skipped too
                 print("news passed over: too long", flush=True)  # noqa: T201
 
     def _route(self, frame: Fields, take: Callable[[Fields], None]) -> None:
@@ -135,7 +135,7 @@ class Node:
 
 
 async def start(program: Sequence[str]) -> Node:
-    """Starts the process with one end of a socket pair, whose number is its last argument; it ends with the pair."""
+    """Start the process with one end of a socket pair as its last argument. It exits when the socket closes."""
     ours, theirs = socket.socketpair()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -155,5 +155,5 @@ async def start(program: Sequence[str]) -> Node:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without the address of the database and the key to what is in it."""
+    """Return our environment without the database address and the encryption key."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}

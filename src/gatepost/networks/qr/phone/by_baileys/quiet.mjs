@@ -1,7 +1,7 @@
-// Imported first: the libraries below print the keys of sessions to the console, which ends in a log.
+// Imported first: the libraries print session keys to the console, and the console output is logged.
 for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'dir', 'table']) console[name] = () => {}
 
-// What a library logs is kept to its own words: the objects beside them hold keys and messages.
+// Only the text of a log entry is printed: the objects passed with it hold keys and messages.
 const say = (level) => (object, words) => {
   const text = typeof object === 'string' ? object : words
   const cause = object?.err ?? object?.error ?? object

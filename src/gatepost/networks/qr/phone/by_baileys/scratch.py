@@ -1,6 +1,6 @@
-"""A folder for files on their way, which nobody else may read; what a killed process left is swept by the next one.
+"""A private folder for temporary files. The folder of a killed process is deleted by the next one.
 
-Whoever uses a folder holds a lock on it, which ends with the process: a folder without one is nobody's.
+A process holds a lock on its folder until it ends. A folder without a lock is not in use.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ _PREFIX = "gatepost-qr-"
 
 
 class Scratch:
-    """A folder of this process, where it and the one below it put temporary files."""
+    """The folder for temporary files of this process and its child processes."""
 
     def __init__(self, root: Path) -> None:
         for left in root.glob(f"{_PREFIX}*"):
@@ -22,13 +22,13 @@ class Scratch:
         self.folder, self._lock = _locked(root)
 
     def remove(self) -> None:
-        """Deletes the folder with all that is in it."""
+        """Delete the folder and its contents."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
 
 def use_scratch() -> Scratch:
-    """Makes one and lets all temporary files of this process, and of those it starts, go there."""
+    """Create a folder and use it for all temporary files of this process and its child processes."""
     scratch = Scratch(Path(tempfile.gettempdir()))
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch.folder)
     return scratch
@@ -37,7 +37,7 @@ def use_scratch() -> Scratch:
 def _locked(root: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
-        with suppress(OSError):  # somebody swept it before it had its lock
+        with suppress(OSError):  # another process deleted it before it was locked
             lock = os.open(folder, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if folder.is_dir():
@@ -45,7 +45,7 @@ def _locked(root: Path) -> tuple[Path, int]:
 
 
 def _sweep(folder: Path) -> None:
-    with suppress(OSError):  # another's, in use, or gone by now
+    with suppress(OSError):  # owned by another user, in use, or already deleted
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             return
         lock = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-// What the library emits, as plain values for the process above, which knows what they mean to the gateway.
+// Converts the library's events into plain values for the parent process, which translates them for the gateway.
 import {
   extractAddressingContext,
   getBinaryNodeChildren,
@@ -10,17 +10,17 @@ import {
 
 const RECEIPTS = { '': 'delivered', read: 'read', played: 'played' }
 const CALLS = { offer: 'offer', terminate: 'ended', timeout: 'missed' }
-const number = (value) => Number(value?.toNumber?.() ?? value ?? 0) || 0 // what is no number is no time either
+const number = (value) => Number(value?.toNumber?.() ?? value ?? 0) || 0 // 0 if it is not a number
 const base64 = (bytes) => Buffer.from(bytes).toString('base64')
 
-// A message from its stanza, before the library has acknowledged it; `plain` is what was in it, decrypted.
+// A message from its stanza, before the library has acknowledged it; `plain` is its decrypted content.
 export const fromStanza = ({ attrs }, key, plain) => {
   const { senderAlt, recipientAlt } = extractAddressingContext({ attrs })
   const other = attrs.peer_recipient_pn ?? attrs.peer_recipient_lid
   return {
     ...keyed(key),
     sender: attrs.participant ?? attrs.from,
-    sender_alt: senderAlt === other ? null : (senderAlt ?? null), // the library takes the one for the other
+    sender_alt: senderAlt === other ? null : (senderAlt ?? null), // the library may confuse it with the recipient's
     recipient_alt: recipientAlt ?? other ?? null,
     at: number(attrs.t),
     name: attrs.notify ?? '',
@@ -28,7 +28,7 @@ export const fromStanza = ({ attrs }, key, plain) => {
   }
 }
 
-// A message that the library emitted: one that the phone sent again, one of a newsletter, or one that cannot be read here.
+// A message that the library emitted: resent by the phone, from a newsletter, or not readable on this device.
 export const fromUpsert = (message) => ({
   ...keyed(message.key),
   sender: message.key.participant ?? (message.key.fromMe ? null : message.key.remoteJid),
@@ -39,14 +39,14 @@ export const fromUpsert = (message) => ({
   message: message.message ? base64(proto.Message.encode(message.message).finish()) : null,
 })
 
-// One that the network does not show to linked devices. What merely could not be read is sent again by its sender.
+// Whether the network never shows a message to linked devices. One that failed to decrypt is sent again by its sender.
 export const neverShown = ({ key, messageStubParameters }) =>
   Boolean(key.isViewOnce) || messageStubParameters?.[0] === NO_MESSAGE_FOUND_ERROR_TEXT
 
 const keyed = (key) => ({ id: key.id, chat: key.remoteJid, from_me: Boolean(key.fromMe) })
 
-// How our own messages fared, from the stanza: of two that come at once the library keeps only the later one.
-// Groups, and what other devices of ours did, do not count.
+// Receipts of our own messages, from the stanza: if two arrive together, the library emits only the later one.
+// Groups and receipts of our own other devices are ignored.
 export const receipts = ({ attrs, content }) => {
   const status = RECEIPTS[attrs.type ?? '']
   if (!status || attrs.recipient || isJidGroup(attrs.from) || isJidBroadcast(attrs.from)) return []
@@ -71,13 +71,13 @@ export const label = ({ id, name, color, deleted }) => ({
   color: color ?? null,
 })
 
-// Labels on single messages have no place in the gateway: those on chats do.
+// The gateway supports labels on chats, but not on single messages.
 export const assignment = ({ association, type }) =>
   association.type === 'label_jid'
     ? [{ id: association.labelId, action: type === 'add' ? 'assigned' : 'removed', chat: association.chatId }]
     : []
 
-// A vote names its options by their SHA-256; the poll itself has their words.
+// A vote identifies its options by their SHA-256; the poll has their texts.
 export const chosen = (vote) => vote.selectedOptions.map(base64)
 
 export const options = (asked) => {

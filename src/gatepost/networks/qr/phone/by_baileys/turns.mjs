@@ -1,12 +1,12 @@
-// Who may work with the sessions of a device at the moment: several who read, or one who writes.
+// A read-write lock for the sessions of a device: decryption is shared, encryption is exclusive.
 //
-//   shared shared │ alone │ shared │ alone      in the order in which they came
+//   shared shared │ alone │ shared │ alone      in order of arrival
 //
-// The library reads a session, works, and writes it back at the end. What was encrypted for a person while something
-// of theirs is being decrypted would be written over by the other, and the next message could not be read.
+// The library reads a session, works, and writes it back at the end. If a message to a person were encrypted while one
+// from them is being decrypted, one write would overwrite the other, and the next message could not be decrypted.
 
 export class Turns {
-  #last = Promise.resolve() // whoever wanted to be alone last
+  #last = Promise.resolve() // the last exclusive work
   #sharing = new Set()
 
   shared(work) {

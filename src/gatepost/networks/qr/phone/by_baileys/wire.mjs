@@ -1,8 +1,8 @@
-// The line to the process above: one JSON value per line, requests in both directions.
+// The connection to the parent process: one JSON value per line, requests in both directions.
 //
-//   ◄─ {n, op, …}   ─► {re: n, ok} | {re: n, error}      what it asks of us
-//   ─► {q, ask, …}  ◄─ {a: q, ok} | {a: q, error}        what we ask of it: keys, and "is this message safe with you?"
-//   ─► {news, …}                                         what merely happened
+//   ◄─ {n, op, …}   ─► {re: n, ok} | {re: n, error}      requests of the parent
+//   ─► {q, ask, …}  ◄─ {a: q, ok} | {a: q, error}        our requests: keys, and to store a message
+//   ─► {news, …}                                         events
 import net from 'node:net'
 
 export class Wire {
@@ -16,7 +16,7 @@ export class Wire {
     this.#socket.setEncoding('utf8')
     this.#socket.on('data', (text) => this.#feed(text, answer))
     this.#socket.on('error', () => process.exit(0))
-    this.#socket.on('close', () => process.exit(0)) // nobody is there to work for
+    this.#socket.on('close', () => process.exit(0)) // the parent process has ended
   }
 
   tell(news, life, fields = {}) {
@@ -29,7 +29,7 @@ export class Wire {
     return new Promise((resolve, reject) => this.#asked.set(q, { life, resolve, reject }))
   }
 
-  // Nothing that a link asked may stay open after its end: the library has queues that the next link waits in, too.
+  // Fails all open requests of a link that has ended: they would block queues of the library that the next link uses.
   drop(life) {
     for (const [q, asked] of this.#asked) if (asked.life === life) this.#settle({ a: q, error: 'The link is closed.' })
   }
@@ -64,7 +64,7 @@ export class Wire {
   }
 }
 
-// `code` is the network's own number for a refusal; `sure` tells that nothing has left this machine.
+// `code` is the network's error code; `sure` means that the message was certainly not sent.
 const problem = (error) => ({
   text: String(error?.message ?? error).slice(0, 500),
   code: error?.refusal ?? null,

@@ -1,1 +1,1 @@
-"""The engine neonize: whatsmeow as a native library inside of this process."""
+"""The engine neonize: whatsmeow as a native library in this process."""

@@ -1,4 +1,4 @@
-"""The package's own client as a phone: each call blocks, so that it goes to a thread."""
+"""The package's own client as a `Phone`. Its calls block, so they run in threads."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _COMPOSING, _PAUSED, _TEXT = 0, 1, 0
 
 
 class NeonizePhone:
-    """One linked phone; `words` are the package's enumerations, `files` stands for the network's hosts in tests."""
+    """One linked phone. `words` is the package's module of enums; `files` replaces the network's hosts in tests."""
 
     def __init__(self, client: Any, words: Any, files: str = "") -> None:
         self._client = client
@@ -24,7 +24,7 @@ class NeonizePhone:
         return await asyncio.to_thread(self._client.get_me)
 
     async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
-        """Sends a message; the library has no parameter for its id."""
+        """Send a message. The library chooses its id."""
         sent = await asyncio.to_thread(self._client.send_message, to, said)
         return EngineSent(sent.ID, sent.Timestamp)
 

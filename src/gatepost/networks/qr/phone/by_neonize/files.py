@@ -1,7 +1,8 @@
-"""Fetching a file of a message, read no further than its message says.
+"""Downloads the file of a message, up to the length that the message states.
 
-The library loads a file whole before it looks at its length, and asks whatever host the sender names. So the encrypted
-bytes are streamed here, from a host of the network only, and decrypted as they come; the first byte too many ends it.
+The library's own download loads the whole file before it checks the length, and requests any host that the sender
+names. So the encrypted bytes are streamed here, only from a host of the network, and decrypted as they arrive. The
+download fails as soon as the file is too long.
 
 encrypted file = AES-256-CBC(file, PKCS #7) + the first 10 bytes of HMAC-SHA256(iv + ciphertext)
 iv, key, HMAC key = HKDF-SHA256(the message's media key, "WhatsApp … Keys")
@@ -25,7 +26,7 @@ from pyreqwest.exceptions import PyreqwestError
 from gatepost.networks.qr.phone.engine import EngineError
 
 HOST = "mmg.whatsapp.net"
-LARGEST_FILE = 100 << 20  # of one that does not tell its length
+LARGEST_FILE = 100 << 20  # if the message does not state the length
 _NETWORK = ".whatsapp.net"
 _KEYS = {"image": "Image", "sticker": "Image", "video": "Video", "audio": "Audio", "document": "Document"}
 _BLOCK, _MAC = 16, 10
@@ -34,7 +35,7 @@ _CONNECT, _SILENCE, _WHOLE = timedelta(seconds=10), timedelta(seconds=30), timed
 
 
 async def fetch_file(kind: str, file: Any, base: str = "") -> bytes:
-    """The file that a message tells of; `base` stands for the network's hosts in tests."""
+    """Return the file of a message. `base` replaces the network's hosts in tests."""
     most = file.fileLength or LARGEST_FILE
     url = (base or f"https://{_host_of(file.URL)}") + _path_of(file.directPath)
     opened = _Opened(kind, file.mediaKey, most)
@@ -48,7 +49,7 @@ async def fetch_file(kind: str, file: Any, base: str = "") -> bytes:
 
 
 def _host_of(url: str) -> str:
-    """The host that a message names, if it is one of the network; otherwise the usual one."""
+    """Return the host that a message names if it belongs to the network, otherwise the default host."""
     try:
         named = urlsplit(url).hostname or ""
     except ValueError:
@@ -79,7 +80,7 @@ async def _pieces(client: Client, url: str) -> AsyncIterator[bytes]:
 
 
 class _Opened:
-    """A file that is decrypted as it comes."""
+    """A file that is decrypted as it arrives."""
 
     def __init__(self, kind: str, media_key: bytes, most: int) -> None:
         info = f"WhatsApp {_KEYS[kind]} Keys".encode()
@@ -91,7 +92,7 @@ class _Opened:
         self._most = most
         self._longest = (most // _BLOCK + 1) * _BLOCK + _MAC
         self._read = 0
-        self._tail = b""  # the last bytes so far: the checksum, once the file has ended
+        self._tail = b""  # the last bytes so far; at the end of the file, the checksum
         self._plain = bytearray()
 
     def feed(self, piece: bytes) -> None:
@@ -117,5 +118,5 @@ class _Opened:
 
 
 def _unfit(text: str) -> EngineError:
-    """Asked for again, it would be no better."""
+    """Return an error that a retry would not fix."""
     return EngineError(text, 400, sure=True)

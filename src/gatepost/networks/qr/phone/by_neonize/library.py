@@ -1,4 +1,4 @@
-"""The library's own types, and the loading of it: the one place that imports neonize."""
+"""Loads neonize: the native library, or only its types."""
 
 import os
 import platform
@@ -13,14 +13,14 @@ _ENDINGS = {"windows": "dll", "darwin": "dylib"}
 
 
 class CouldNotLoad(Exception):
-    """The library cannot be used on this machine; the text says why."""
+    """The library cannot be used on this machine. The text is the reason."""
 
 
 def load() -> Any:
-    """Imports the library without letting it fetch anything; returns its module of native functions."""
+    """Import the library without letting it download anything; return its module of native functions."""
     folder = _folder()
     _refuse_downloads()
-    # Without this the library marks each private message as one written by a bot.
+    # Without this the library marks every private message as written by a bot.
     os.environ["NEONIZE_BOT_TAG"] = "off"
     if not (folder / native_name()).exists():
         raise CouldNotLoad(f"The package neonize holds no native library for this machine ({native_name()}).")
@@ -33,14 +33,14 @@ def load() -> Any:
 
 
 def load_types() -> None:
-    """Makes the library's protobuf types importable without its native part, for an engine that needs only those."""
+    """Make the library's protobuf types importable without its native part, for an engine that needs only the types."""
     bare = ModuleType("neonize")
     bare.__path__ = [str(_folder())]
     sys.modules["neonize"] = bare
 
 
 def native_name() -> str:
-    """The file name of the native library for this machine."""
+    """Return the file name of the native library for this machine."""
     system, machine = platform.system().lower(), platform.machine().lower()
     return f"neonize-{system}-{_MACHINES.get(machine, machine)}.{_ENDINGS.get(system, 'so')}"
 
@@ -60,7 +60,7 @@ def _sentence(error: ImportError) -> str:
 
 
 def _refuse_downloads() -> None:
-    """The library fetches its native part from the web when it is missing or of another version; ours never does."""
+    """Prevent the library from downloading its native part, as it does if it is missing or has another version."""
     try:
         requests: Any = import_module("requests")
     except ImportError as error:

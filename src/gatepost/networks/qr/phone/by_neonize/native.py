@@ -1,11 +1,11 @@
-"""One linked device inside the native library: the calls into it, and its calls back.
+"""The engine over the native library: the calls into it, and its callbacks.
 
-A connection blocks a thread of its own for its life. What the library calls back with arrives on threads of the
-library, which must not wait and must not see an exception.
+A connection blocks its own thread until it ends. Callbacks run on threads of the library: they must not block, and
+must not raise.
 
-Three things are done here that the package itself does otherwise: `Stop` returns nothing, but the package frees what it
-takes for an answer, at which the process dies; a device that the store does not hold ends the process too; and the
-package prints codes and states to the screen.
+Three things differ from the package's own client. `Stop` returns nothing, but the package frees a supposed result,
+which crashes the process. A device that is not in the store also ends the process, so it is looked up first. And the
+package prints codes and states to the terminal.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from gatepost.networks.qr.phone.translate_event import TRANSLATED
 
 _BETWEEN_DEVICES = "|\x01|"
 _LOG_LEVEL = b"WARN"
-_LATE = 1  # codes come one by one through a callback of their own; as an event they would come too late
+_LATE = 1  # the event type of codes; a separate callback delivers each code earlier than the event
 
 
 class Neonize:
-    """The loaded library with its store."""
+    """The loaded library and the address of its store."""
 
-    own_ids = False  # it makes up the id of each message by itself
+    own_ids = False  # the library chooses the id of each message
 
     def __init__(self, binder: Any, store: str, proxy: str = "") -> None:
         self._binder = binder
@@ -44,17 +44,17 @@ class Neonize:
         self._stop_all = _returning_nothing(binder.gocode, "StopAll", [])
 
     async def holds(self, device: str) -> bool:
-        """Whether the store holds a device."""
+        """Return whether the store holds a device."""
         return await asyncio.to_thread(self._holds, device)
 
     def phone(self, life: str) -> NeonizePhone:
-        """The package's own client for a connection that runs: sending, files, receipts."""
+        """Return the phone of a connection, over the package's own client."""
         client = self._client(self._store, uuid=life)
-        client._stop_finalizer.detach()  # it would stop the session in the way that kills the process
+        client._stop_finalizer.detach()  # it would call the package's `Stop`, which crashes the process
         return NeonizePhone(client, self._words)
 
     async def run(self, life: str, device: str | None, to: Callbacks) -> str:
-        """Connects, and returns when the connection is stopped or fails: with what went wrong, or nothing."""
+        """Connect, and return when the connection is stopped or fails: the error, or an empty string."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[str] = loop.create_future()
 
@@ -63,7 +63,7 @@ class Neonize:
                 failed = self._block(life, device, to)
             except Exception as error:
                 failed = str(error)
-            with suppress(RuntimeError):  # the loop is gone: nobody waits
+            with suppress(RuntimeError):  # the loop is closed: nothing waits for the result
                 loop.call_soon_threadsafe(settle, failed)
 
         def settle(failed: str) -> None:
@@ -74,7 +74,7 @@ class Neonize:
         return await over
 
     async def stop(self, life: str) -> None:
-        """Ends a connection; its `run` returns."""
+        """End a connection; its `run` returns."""
         await asyncio.to_thread(self._stop, life.encode())
 
     async def stop_all(self) -> None:
@@ -91,7 +91,7 @@ class Neonize:
         jid = parse_jid(device).SerializeToString() if device else b""
         props = companion.DeviceProps(os="Gatepost", platformType=companion.DeviceProps.DESKTOP).SerializeToString()
         proxy = self._binder.ProxySettings(self._proxy)._to_c_struct() if self._proxy else None
-        # The library calls these as long as the session runs: they are held here until it ends.
+        # The library calls these until the session ends; the references keep them alive.
         code, login, event = self._callbacks(to)
         failed = self._binder.gocode.Neonize(
             self._store.encode(),
@@ -130,13 +130,13 @@ class Neonize:
 
 
 def _returning_nothing(library: Any, name: str, arguments: list[Any]) -> Any:
-    function = library[name]  # a fresh one, without the package's idea of what it returns
+    function = library[name]  # a new function object, without the package's wrong result type
     function.argtypes = arguments
     function.restype = None
     return function
 
 
 def _print_log(data: int, size: int) -> None:
-    """Prints what the library logs; the gateway puts it into its own log."""
+    """Print a log entry of the library; the gateway adds it to its own log."""
     entry = import_module("neonize.proto.Neonize_pb2").LogEntry.FromString(ctypes.string_at(data, size))
     sys.stderr.write(f"{entry.Level} {entry.Name}: {entry.Message}\n")
