@@ -202,7 +202,7 @@ class ChannelWorkers:
                 task.look(config.state)
 
     def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
-        assert owned.context is not None  # its sender was made before
+        assert owned.context is not None  # set by `make_sender`
         in_flight, channel = self._parts.settings.webhooks.in_flight, owned.context.channel
         delivery = ChannelDelivery(self._deliveries, owned.lease, channel, self._open_target, in_flight, owned.alive)
         return EndpointDeliverer(delivery, target)

@@ -1,7 +1,7 @@
 """Ownership of channels: at most one process works on a channel at a time, and only while its lease is valid.
 
 sweep, 1 s    channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
-              our channels with new events    ─► wake (a lost wake-up costs a second, never a message)
+              own channels with new events    ─► wake (a lost wake-up costs a second, never a message)
 renew, 5 s    leases are extended; a channel whose lease another process took is dropped at once
 idle          nothing to do for a minute ─► released, with the time of the next work
 stop          each channel is released when its work in flight is finished, independently of the others

@@ -26,9 +26,9 @@ from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
-_MANY = 50_000  # commas: with more, the messages of a body are counted before it is decoded
-_PARTS = 2 * BATCH_MOST + 2  # each message with its comma, and what surrounds them
-_TURN = 50  # messages to decode before other requests get a turn
+_MANY = 50_000  # commas of a body, from which on its messages are counted before it is decoded
+_PARTS = 2 * BATCH_MOST + 2  # each message with its comma, and what is around them
+_TURN = 50  # messages that are read between turns of other requests
 _send = msgspec.json.Decoder(SendRequest)
 
 
@@ -68,7 +68,7 @@ async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: 
 
 
 async def _read_all(messages: list[msgspec.Raw]) -> list[SendRequest | GatepostError]:
-    """Decode each message, or return its error. Errors take longer, so other requests get a turn in between."""
+    """Every message, or what is wrong with it; finding that out takes longer, so others get a turn now and then."""
     read = []
     for place, raw in enumerate(messages, 1):
         read.append(_read(raw))
@@ -95,5 +95,5 @@ def _reply(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Reply[Ba
 
 
 def _result(outcome: Outcome, request_id: str) -> bytes:
-    """Return the response that the same single send would have."""
+    """Return the answer that the same send alone would have got."""
     return outcome.answer if isinstance(outcome, AcceptResult) else error_answer(outcome, request_id, ROUTE).body

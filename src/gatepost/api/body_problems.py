@@ -30,7 +30,7 @@ _WORDS = {
     "null": "null",
     "datetime": "a time such as 2026-11-15T10:00:00Z",
 }
-# Field names of other APIs, and ours.
+# Field names of other APIs → names in this API.
 _USUAL = {
     "to": "phone",
     "number": "phone",

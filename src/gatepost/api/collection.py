@@ -23,7 +23,7 @@ from gatepost.model import times
 
 _SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _HEADERS = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="gatepost.postman.json"'}
-_LATER = timedelta(days=25)  # the send time of scheduled examples: they can still be canceled after some weeks
+_LATER = timedelta(days=25)  # what the collection schedules, so that it can still be canceled after some weeks
 _KINDS = {"official": "official channels only", "qr": "QR channels only"}
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
 _DESCRIPTION = (
@@ -71,7 +71,7 @@ _LAST = ("message types", "linking", *_KINDS.values())
 
 
 def _in_order(operations: list[Operation]) -> list[Operation]:
-    """Sort by resource, in the order of the routes: creating before using, and deleting last."""
+    """By resource, in the order of the routes; what makes comes before what uses, and deleting last."""
     places = list(dict.fromkeys(_folder(operation) for operation in operations))
     return sorted(operations, key=lambda one: (places.index(_folder(one)), one.docs.turn, _ends(one)))
 

@@ -1,7 +1,7 @@
-"""The scripts in the request collection, in Postman's JavaScript: what runs before a request, and what after it.
+"""The scripts in the request collection, in Postman's JavaScript, that run before and after a request.
 
-before   skips a request that cannot work yet: something that it needs is missing, or does not come to be in time
-after    checks the status, and keeps the ids that later requests need
+before   skips a request that cannot work yet: a variable is missing, or a condition is not met in time
+after    checks the status, and stores the ids that later requests need
 """
 
 from collections.abc import Iterable, Mapping

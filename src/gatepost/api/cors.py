@@ -1,9 +1,9 @@
 """CORS: the origins whose pages may call the API from a browser. Without the setting there are none, and no headers.
 
-preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, what may be asked      known origins only
-anything else with an Origin ─────────────────────────────────► its answer, and who may read it
+preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, the allowed methods and headers (known origins)
+any other request with an Origin ─────────────────────────────► its response, with the origin that may read it
 
-A key is in a header that the page itself sets; there are no cookies, so credentials are never allowed.
+Pages send the API key in a header. There are no cookies, so credentials are never allowed.
 """
 
 from collections.abc import Iterable

@@ -102,7 +102,7 @@ def _words(text: str) -> str:
 
 
 def _kind(type_: str, schema: Schema) -> str:
-    """Return a short description of a schema."""
+    """A schema in a few words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f'<a href="#{type_}-{name}">{name}</a>'

@@ -1,11 +1,11 @@
 """Escapes CSV cells so that no spreadsheet runs them as a formula, and unescapes them.
 
-A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One that is set
-to semicolons or tabs also splits our cells at these, whatever quotes are around them, and so does one that ignores
-quotes at line breaks: each such part is treated as a cell of its own. A part that would run gets an apostrophe first.
+A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One whose
+separator is a semicolon or a tab also splits cells there, even within quotes, and so does one that ignores quotes at
+line breaks: each such part is treated as a separate cell. A part that would run is prefixed with an apostrophe.
 
 These functions run in a worker thread on texts of any length. One call of `re` or `csv` keeps the interpreter lock
-until it returns, so that long texts are taken in slices.
+until it returns, so long texts are processed in slices.
 """
 
 import csv

@@ -10,7 +10,7 @@ from gatepost.services.event_waiters import EventWaiter
 from gatepost.store.events import FeedPage, read_feed_page
 from gatepost.store.pool import Database
 
-_PAGE = 100  # rows that a stream holds at once, however slow its reader is
+_PAGE = 100  # maximum rows that a stream holds in memory, however slow its client is
 
 
 class FeedQuery(msgspec.Struct, frozen=True):

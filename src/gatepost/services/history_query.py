@@ -22,7 +22,7 @@ _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """A query of the history."""
+    """A parsed query of the history."""
 
     span: IdRange = IdRange()
     phone: str | None = None

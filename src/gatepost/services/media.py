@@ -1,6 +1,6 @@
 """Files: upload, get and delete.
 
-chunks ─► sha256, size against the limit ─► object storage, whole ─► row in `media` ─► med_…
+chunks ─► sha256, check of the size ─► complete object in the storage ─► row in `media` ─► med_…
             │ too large, aborted, too slow: neither object nor row is kept
 """
 

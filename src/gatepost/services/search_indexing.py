@@ -1,8 +1,8 @@
 """Adds the words of messages to the search index, a task of the channel's owner; see `store/search/index.py`.
 
-what is pending (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
-                                                                     └─ a message that fails ─► counted, retried
-                                                                                 └─ again ─► set aside: no words
+pending messages (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
+                                                                      └─ a message that fails ─► counted, retried
+                                                                                  └─ again ─► set aside: no words
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ class SearchIndexTask(ChannelTask):
 
     name = "search index"
     first_wait = 5.0
-    gather = 0.5  # a burst of messages then makes whole blocks
+    gather = 0.5  # seconds: a burst of messages then fills whole blocks
 
     def __init__(self, context: ChannelContext, *, count: Callable[[int], None] = lambda _: None) -> None:
         super().__init__(context)

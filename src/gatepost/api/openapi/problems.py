@@ -92,7 +92,7 @@ def _example(code: str) -> dict[str, Any]:
 
 
 def share_refusals(paths: dict[str, Any]) -> dict[str, Any]:
-    """Move error responses that many routes share into components; return these by name."""
+    """Move error responses into components, equal ones only once; return the components by name."""
     shared: dict[str, Any] = {}
     for operation in (operation for path in paths.values() for operation in path.values()):
         for status, answer in operation["responses"].items():
