@@ -162,7 +162,7 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def check_ready(media: MediaRow, now: datetime) -> int:
-    """Return the size of a ready file, or raise an error that says when to retry or why it failed."""
+    """Return the size of a stored file. Raise an error that says why it is missing, and when to try again."""
     if media.state == "waiting":
         wait = max(1.0, ((media.next_at or now) - now).total_seconds())
         why = f": {media.error}" if media.error else ""
