@@ -29,7 +29,7 @@ PARTS = ("accept", "channels", "history", "hostile", "life", "memory", "start", 
 
 
 class Busy:
-    """How busy the machine is with programs other than ours."""
+    """Measures how much CPU time other programs use."""
 
     def __init__(self) -> None:
         self._ours = psutil.Process()
@@ -42,13 +42,13 @@ class Busy:
         return total, total - idle, cpu_of_family(self._ours)
 
     def others_share(self) -> float:
-        """Read when our children have ended: only then is their time known for sure."""
+        """Return the share of CPU time of other programs. Call this after all children have ended."""
         total, busy, ours = (now - before for now, before in zip(self._read(), self._before, strict=True))
         return max(0.0, busy - ours) / total if total else 0.0
 
 
 async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
-    """Measures what was asked for, one after the other."""
+    """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
     accept = channels = history = hostile = start = life = memory = throughput = webhooks = None
@@ -97,7 +97,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
 
 
 async def run(options: argparse.Namespace, console: Console) -> None:
-    """Measures, prints and writes. Ctrl-C and SIGTERM end it, and all that it started."""
+    """Measure, print and write the results. Ctrl-C and SIGTERM stop this process and its children."""
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--hold", type=float, default=60.0, help="seconds that a number is held at its throughput")
     parser.add_argument("--past", type=int, default=MANY, help="messages of the channel that is looked back on")
     parser.add_argument("--json", type=Path, help="where to write the figures")
-    # A pipe has no width of its own, and a folded table cannot be read.
+    # A pipe has no width, and a wrapped table is unreadable.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
     try:
         asyncio.run(run(parser.parse_args(), console))

@@ -1,4 +1,4 @@
-"""Durable accepts: how many a second, how quick, and how far from the floors measured beside them."""
+"""Durable accepts: rate and latency, compared with baselines measured in the same run."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 
 
 class AcceptRow(msgspec.Struct, frozen=True):
-    """Accepting at one number of connections, and its floors."""
+    """The results with one number of connections, and their baselines."""
 
     connections: int
     accept: Sample
@@ -38,7 +38,7 @@ class AcceptFindings(msgspec.Struct, frozen=True):
 
 
 class Floor(msgspec.Struct, frozen=True):
-    """A floor server that is running."""
+    """A running baseline server."""
 
     port: int
     process: psutil.Process
@@ -50,14 +50,14 @@ class Floor(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterator[Floor]:
-    """A floor server beside a gateway, on the same database."""
+    """Run a baseline server on the same database as a gateway."""
     async with running("bench.baseline_servers", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
         told = await child.receive()
         yield Floor(told["port"], child.process, gateway.postmaster)
 
 
 async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:
-    """All of it, against a gateway that only accepts, so that nothing else is measured."""
+    """Measure accepts and baselines with a gateway of role `api`, which does nothing but accept."""
     with data_folder() as folder:
         config = write_config(folder)
         tell("accept: starting a gateway (role api)")
@@ -87,7 +87,7 @@ async def _on_framework(gateway: Gateway, kind: str, connections: int, seconds: 
 async def _row(
     gateway: Gateway, tenant: Tenant, server: Floor, batch: Floor, connections: int, seconds: float, tell: Tell
 ) -> AcceptRow:
-    """In turns, so that whatever else the machine does meanwhile falls on all alike."""
+    """Measure in alternating rounds, so that other load on the machine affects all measurements equally."""
     rounds: list[list[Sample]] = []
     for turn in range(_ROUNDS):
         tell(f"accept and its floors: {connections} connections, round {turn + 1} of {_ROUNDS}")

@@ -1,11 +1,11 @@
-"""The floors without a server: the bare parts in a loop.
+"""Baselines without a server: single parts in a loop.
 
     direct   the gateway's own accept commit, batch after batch
-    rows     the rows of whole lives, in plain tables: 9 group commits per batch of messages
+    rows     the rows of complete messages, in plain tables: 9 group commits per batch of messages
     posts    POSTs by the gateway's HTTP client
-    hooks    the same with an event and the headers of a webhook, always as many under way
+    hooks    the same with an event and the headers of a webhook, with a constant number in flight
 
-Runs in a process of its own: `python -m bench.baseline_parts`.
+Runs in its own process: `python -m bench.baseline_parts`.
 """
 
 import argparse
@@ -53,12 +53,12 @@ _ATTEMPTS = """WITH new AS (INSERT INTO bench_attempts (event_id, number, at, st
                             SELECT id, 1, $2, 200, headers FROM unnest($1::uuid[], $3::text[]) AS a (id, headers))
                UPDATE bench_deliveries d SET state = 1, settled_at = $2
                FROM unnest($1::uuid[]) AS done (id) WHERE d.event_id = done.id"""
-_EACH = 25  # POSTs of a worker in one turn, at whose end all wait for the last
+_EACH = 25  # POSTs of a worker per turn; a turn ends when all workers are done
 _EVENT_BODY, _CONTENT, _HEADERS = "x" * 500, '{"body":"Hello"}', "x" * 250
 
 
 async def direct(options: argparse.Namespace) -> Turn:
-    """Accepts a batch."""
+    """Return a turn that accepts a batch."""
     db = await Database.connect(options.dsn, connections=1)
     channel_id, account_id = UUID(options.channel), UUID(options.account)
     ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
@@ -78,7 +78,7 @@ async def direct(options: argparse.Namespace) -> Turn:
 
 
 async def rows(options: argparse.Namespace) -> Turn:
-    """Takes a batch of messages through all the writes of their lives."""
+    """Return a turn that makes all writes of a batch of messages, from accept to webhook."""
     db = await Database.connect(options.dsn, connections=1)
     async with db.connection() as conn:
         await conn.execute(_TABLES)
@@ -88,7 +88,7 @@ async def rows(options: argparse.Namespace) -> Turn:
 
 
 class Life:
-    """The least that the database has to write for a message that is accepted, sent, delivered, read and told of."""
+    """The minimum of writes for a message that is accepted, sent, delivered, read and reported by webhooks."""
 
     def __init__(self, db: Database, batch: int) -> None:
         self._db = db
@@ -130,7 +130,7 @@ def _now() -> datetime:
 
 
 async def posts(options: argparse.Namespace) -> Turn:
-    """Posts a batch at once."""
+    """Return a turn that posts a batch concurrently."""
     client = ClientBuilder().http1_only().no_proxy().build()
     url, headers, body = f"http://127.0.0.1:{options.port}/", {"content-type": "application/json"}, b"x" * 500
 
@@ -145,7 +145,7 @@ async def posts(options: argparse.Namespace) -> Turn:
 
 
 async def hooks(options: argparse.Namespace) -> Turn:
-    """Posts events: each of so many workers has one under way at any time."""
+    """Return a turn that posts events. Each worker always has one POST in flight."""
     client = ClientBuilder().http1_only().no_proxy().build()
     url, body = f"http://127.0.0.1:{options.port}/hook", sample_body()
     headers = {"content-type": "application/json", "user-agent": "Gatepost", "webhook-timestamp": "1763200000"}
@@ -164,7 +164,7 @@ async def hooks(options: argparse.Namespace) -> Turn:
 
 
 async def repeat(options: argparse.Namespace) -> None:
-    """Takes turns for a while, and tells how many there were."""
+    """Repeat turns for the given time, and report their number."""
     turn = await {"direct": direct, "rows": rows, "posts": posts, "hooks": hooks}[options.kind](options)
     warm = time.perf_counter() + options.warm_up
     while time.perf_counter() < warm:
@@ -174,7 +174,7 @@ async def repeat(options: argparse.Namespace) -> None:
     while time.perf_counter() - began < options.seconds:
         done += await turn()
     say("end", count=done, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
-    await asyncio.Event().wait()  # the database forgets what a connection cost once it is closed: the bench ends us
+    await asyncio.Event().wait()  # a closed connection's CPU time is lost: wait until the benchmark has read it
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""The floors with a server: what the same requests cost when nothing but the bare parts is there.
+"""Baselines with a server: the cost of the same requests with only the minimal parts.
 
     server   uvicorn: decode the send request, answer                     (no database)
     batch    the same, and a group commit of one plain row per request    (no features)
 
-Each on a plain ASGI handler, as the gateway's hot routes are, or on Litestar, as its other routes are.
-Runs in a process of its own: `python -m bench.baseline_servers`.
+Each uses a plain ASGI handler, like the gateway's hot routes, or Litestar, like its other routes.
+Runs in its own process: `python -m bench.baseline_servers`.
 """
 
 import argparse
@@ -39,14 +39,14 @@ _INSERT = """INSERT INTO bench_accepted (id, phone, body, created_at)
 
 
 def usual_answer() -> bytes:
-    """The bytes that the gateway answers to a send."""
+    """Return the body of the gateway's response to a send."""
     now = datetime.now(UTC)
     draft = check_send(SendRequest("551190000000", "Hello"), now)
     return send_answer("official", draft, ids.new_id(now), now)
 
 
 class Shelf:
-    """The least that can be called durable: one plain table, written in groups."""
+    """Minimal durable storage: one plain table, written in group commits."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -73,11 +73,11 @@ class Shelf:
 
 
 async def keep_nothing(_: SendRequest) -> None:
-    """The server alone."""
+    """Store nothing."""
 
 
 def asgi_app(keep: Keep) -> Any:
-    """The floor without a framework."""
+    """Return the baseline app without a framework."""
     answer = usual_answer()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
 
@@ -97,7 +97,7 @@ def asgi_app(keep: Keep) -> Any:
 
 
 def litestar_app(keep: Keep) -> Any:
-    """The floor on the gateway's framework."""
+    """Return the baseline app on the gateway's framework."""
     answer = usual_answer()
 
     @post(SEND, status_code=200)
@@ -109,7 +109,7 @@ def litestar_app(keep: Keep) -> Any:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    """Serves as the gateway does."""
+    """Serve with the same uvicorn settings as the gateway."""
     keep = (await Shelf.make(options.dsn)).keep if options.kind == "batch" else keep_nothing
     app = litestar_app(keep) if options.stack == "litestar" else asgi_app(keep)
     config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""Accepting over many channels of one account: what they share must not make them wait for one another."""
+"""Accepts over many channels of one account, which must not wait for each other."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ _ROUNDS = 3
 
 
 class ChannelsRow(msgspec.Struct, frozen=True):
-    """Accepting over so many channels of one account."""
+    """The results with a number of channels of one account."""
 
     channels: int
     accept: Sample
@@ -27,7 +27,7 @@ class ChannelsFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_channels(seconds: float, tell: Tell) -> ChannelsFindings:
-    """Against a gateway that only accepts; the same number of connections, spread over more and more channels."""
+    """Measure accepts with a fixed number of connections, spread over more and more channels (role `api`)."""
     with data_folder() as folder:
         config = write_config(folder)
         tell("channels: starting a gateway (role api)")
@@ -41,7 +41,7 @@ async def measure_channels(seconds: float, tell: Tell) -> ChannelsFindings:
 
 
 async def _round(gateway: Gateway, keys: list[str], seconds: float, turn: int, tell: Tell) -> list[Sample]:
-    """In turns, so that whatever else the machine does meanwhile falls on all alike."""
+    """Measure in alternating rounds, so that other load on the machine affects all measurements equally."""
     found = []
     for channels in CHANNELS:
         tell(f"channels: {CONNECTIONS} connections over {channels} channels, round {turn} of {_ROUNDS}")
@@ -52,7 +52,7 @@ async def _round(gateway: Gateway, keys: list[str], seconds: float, turn: int, t
 
 
 async def _first_messages(gateway: Gateway, tenant: Tenant, tell: Tell) -> Sample:
-    """One message on each of many channels that have sent none yet."""
+    """Measure one message on each of many channels that have not sent yet."""
     many = 5 * CHANNELS[-1]
     tell(f"channels: the first message on each of {many} channels")
     keys = await add_channels(gateway, tenant.account_id, many)

@@ -1,4 +1,4 @@
-"""Where a gateway under test keeps its data, and its settings."""
+"""The data folder and the settings of a gateway under test."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 def file_system(folder: Path) -> str:
-    """The kind of file system that a folder is on."""
+    """Return the type of the file system of a folder."""
     mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
     for place in (folder.resolve(), *folder.resolve().parents):
         if place in mounts:
@@ -28,11 +28,11 @@ def file_system(folder: Path) -> str:
 
 @contextmanager
 def data_folder() -> Iterator[Path]:
-    """A folder on a real disk: a commit that only reaches memory would flatter us."""
+    """Create a temporary folder on a real disk: commits to memory would be too fast."""
     places = [Path(tempfile.gettempdir()), Path("/var/tmp"), ROOT]
     place = next(place for place in places if place.is_dir() and file_system(place) not in _IN_MEMORY)
     folder = Path(tempfile.mkdtemp(prefix="gatepost-bench-", dir=place))
-    folder.chmod(0o711)  # under root the database runs as another user, who has to pass
+    folder.chmod(0o711)  # as root, the database runs as another user, who must be able to enter
     try:
         yield folder
     finally:
@@ -44,7 +44,7 @@ def data_folder() -> Iterator[Path]:
 
 
 def fsync_seconds(folder: Path, times: int = 50) -> float:
-    """How long this disk takes to keep 8 KiB, in the middle of some tries."""
+    """Return the median time that this disk takes to write and sync 8 KiB."""
     took = []
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         for _ in range(times):
@@ -56,7 +56,7 @@ def fsync_seconds(folder: Path, times: int = 50) -> float:
 
 
 def write_config(folder: Path, sandbox_url: str = "http://127.0.0.1:9") -> Path:
-    """Settings for a bench: the limits that hold customers back are out of the way."""
+    """Write the settings of a benchmark, without rate limits."""
     path = folder / "bench.toml"
     path.write_text(
         f'[api]\nrate = 1000000\nburst = 1000000\n[cloud]\nbase_url = "{sandbox_url}"\n'

@@ -1,4 +1,4 @@
-"""The endpoints of a channel under test: made and turned through the API, filled with events, and checked."""
+"""The webhook endpoints of a channel under test: create and enable them, write events, check deliveries."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ from gatepost.store.pool import Database
 
 
 class Hooks:
-    """The endpoints of a channel, through the API."""
+    """A client for the endpoints of a channel."""
 
     def __init__(self, gateway: Gateway, client: Client, tenant: Tenant) -> None:
         self._base = f"http://127.0.0.1:{gateway.port}/api/v1/webhooks"
@@ -23,7 +23,7 @@ class Hooks:
         self._headers = {"authorization": f"Bearer {tenant.key}", "content-type": "application/json"}
 
     async def make(self, url: str, batch: int = 1) -> str:
-        """A new endpoint for the events that the writer writes; returns its id."""
+        """Create an endpoint for the events of the writer; return its id."""
         wishes: dict[str, Any] = {"url": url, "events": {type_: type_ == MESSAGE for type_ in TYPES}}
         if batch > 1:
             wishes["batch"] = {"most": batch}
@@ -43,14 +43,14 @@ class Hooks:
 
 
 async def tell_all(gateway: Gateway, tenant: Tenant, events: int) -> None:
-    """Writes so many events to the channel."""
+    """Write a number of events to the channel."""
     wished = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id), "--events", str(events)]
     async with running("bench.event_writer", *wished) as writer:
         await measure.sample(writer, gateway.cpu, 300)
 
 
 async def check_delivered(gateway: Gateway, tenant: Tenant, url: str) -> None:
-    """A speed that loses webhooks is none. The last attempts may still be on their way into the log."""
+    """Check that every event was delivered. The last attempts may not be logged yet."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         for _ in range(40):

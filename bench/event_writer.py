@@ -1,9 +1,9 @@
-"""Events out of nothing: what an incoming message tells, written to a channel without any message.
+"""Writes the events of incoming messages to a channel, without the messages.
 
-    batch of events ─► the gateway's own commit (event, deliveries, head) ─► a ring, as another node would ring
+    batch of events ─► the gateway's own commit (event, deliveries, head) ─► a notification, as from another node
 
-So events come at any rate that is wished for, and neither sending nor receiving is in the figures. Runs in a process of
-its own, `python -m bench.event_writer`: so many events as fast as they go, or at a rate for so many seconds.
+Events can so be written at any rate, and neither sending nor receiving is part of the results. Runs in its own
+process, `python -m bench.event_writer`: a number of events as fast as possible, or a rate for a number of seconds.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from gatepost.store.channel_notifier import notify_now
 from gatepost.store.pool import Database
 
 _BATCH = 1000
-_TICK = 0.01  # at a rate: as often as results of a busy gateway are committed
+_TICK = 0.01  # seconds between writes at a rate, like the commits of a busy gateway
 _PEOPLE = 1000
 
 
 def sample_data(number: int, at: datetime) -> dict[str, Any]:
-    """What the event of an incoming text holds."""
+    """Return the data of the event of an incoming text."""
     phone, contact = str(FIRST + number % _PEOPLE), person(number)
     return {
         "key": {"remoteJid": f"{phone}@s.whatsapp.net", "fromMe": False, "id": ids.message_id(ids.new_id(at))},
@@ -45,14 +45,14 @@ def sample_data(number: int, at: datetime) -> dict[str, Any]:
 
 
 def sample_body() -> bytes:
-    """An event as an endpoint gets it."""
+    """Return the body of an event, as an endpoint receives it."""
     now = datetime.now(UTC)
     channel = ChannelRef(ids.show("ch", ids.new_id(now)), "official", NUMBER["phone"])
     return render(NewEvent(ids.new_id(now), MESSAGE, "created", sample_data(1, now), None), 1, channel, now).encode()
 
 
 def person(number: int) -> UUID:
-    """The conversation that an event is about: they take turns."""
+    """Return the conversation of an event; conversations alternate."""
     return UUID(int=1 + number % _PEOPLE)
 
 
@@ -66,7 +66,7 @@ class Teller:
         self.told = 0
 
     async def tell(self, count: int) -> None:
-        """So many more, in one commit."""
+        """Write a number of events in one commit."""
         now = datetime.now(UTC)
         async with channel_transaction(self._db, self._channel, self._channel_id, now) as change:
             for number in range(self.told, self.told + count):
@@ -76,13 +76,13 @@ class Teller:
 
 
 async def fill(teller: Teller, count: int) -> None:
-    """So many, as fast as they go."""
+    """Write a number of events as fast as possible."""
     while teller.told < count:
         await teller.tell(min(_BATCH, count - teller.told))
 
 
 async def keep_telling(teller: Teller, rate: float, seconds: float) -> None:
-    """At a rate; what a slow commit has held up comes with the next one."""
+    """Write events at a rate. Events that a slow commit has delayed are written with the next one."""
     began = time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
         missing = int(elapsed * rate) - teller.told
@@ -92,7 +92,7 @@ async def keep_telling(teller: Teller, rate: float, seconds: float) -> None:
 
 
 async def drive(options: argparse.Namespace) -> None:
-    """Tells, and says how many it was."""
+    """Write events, and report their number."""
     db = await Database.connect(options.dsn, connections=1)
     teller = Teller(db, UUID(options.channel))
     say("begin")

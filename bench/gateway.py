@@ -1,4 +1,4 @@
-"""The gateway under test: a process as users run it, from its start to its end."""
+"""The gateway under test, as a separate process."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from gatepost.store.embedded.postmaster import find_postmaster, shut_down
 
 
 class Cpu(msgspec.Struct, frozen=True):
-    """Seconds of processor time."""
+    """CPU time in seconds."""
 
     gateway: float
     postgres: float
@@ -31,7 +31,7 @@ class Cpu(msgspec.Struct, frozen=True):
 
 
 class Gateway:
-    """A gateway that is ready."""
+    """A running gateway."""
 
     def __init__(self, process: psutil.Process, data: Path, port: int, ready_after: float) -> None:
         cluster = find_cluster(data)
@@ -48,7 +48,7 @@ class Gateway:
 
 @asynccontextmanager
 async def running_gateway(folder: Path, config: Path, role: str = "all") -> AsyncIterator[Gateway]:
-    """`gatepost serve` with the embedded database, from its start to its end."""
+    """Run `gatepost serve` with the embedded database until the end of the block."""
     port, data, log = free_port(), folder / "data", folder / "gateway.log"
     arguments = ["serve", "--role", role, "--port", str(port), "--data", str(data), "--config", str(config)]
     with log.open("ab") as said:
@@ -74,7 +74,7 @@ async def running_gateway(folder: Path, config: Path, role: str = "all") -> Asyn
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -99,7 +99,7 @@ async def _until_ready(process: asyncio.subprocess.Process, port: int) -> None:
 
 
 async def _end_database(data: Path) -> None:
-    """A gateway that had to be killed leaves its database behind."""
+    """Stop the database, which keeps running if the gateway had to be killed."""
     with contextlib.suppress(Exception):
         cluster = find_cluster(data)
         postmaster = find_postmaster(cluster) if cluster else None

@@ -1,10 +1,10 @@
-"""Looking back on a long-lived channel: pages, conversations, searches, an export, and accepting; against a small one.
+"""Reads of a channel with a long history, compared with a small one: pages, conversations, searches, export, accepts.
 
-    a past, made by the set ─► GET /messages, /conversations, /contacts, one request at a time
-                            ─► GET /messages/export
-                            ─► POST /message/send, 64 connections
+    generated history ─► GET /messages, /conversations, /contacts, one request at a time
+                      ─► GET /messages/export
+                      ─► POST /message/send, 64 connections
 
-The gateway has the role api: nothing is sent, and no webhook delivered, while it answers.
+The gateway has the role `api`: it sends no messages and delivers no webhooks meanwhile.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ FEW, MANY = 10_000, 1_000_000
 _TIMES = 150
 _EXPORTED = 50_000
 _CONNECTIONS = 64
-_SETTLE = 2.0  # until what was filled is all written, and its CPU counted
+_SETTLE = 2.0  # seconds until all generated data is written, and its CPU time counted
 _NAMES = ("Ana", "Bru", "Carla", "die", "Elisa F", "feli", "Gabriela A", "hug", "in", "Joao Z")
 _QUESTIONS = {
     "page, newest": "messages",
@@ -52,7 +52,7 @@ _QUESTIONS = {
 
 
 class Looks(msgspec.Struct, frozen=True):
-    """One question asked again and again, in seconds; CPU is that of gateway and PostgreSQL for one."""
+    """The results of one repeated query, in seconds. `cpu` is that of gateway and PostgreSQL per query."""
 
     name: str
     p50: float
@@ -61,7 +61,7 @@ class Looks(msgspec.Struct, frozen=True):
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """What was found on a channel of one size."""
+    """The results for a channel of one size."""
 
     messages: int
     people: int
@@ -77,7 +77,7 @@ class HistoryFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_history(folder: Path, messages: int, seconds: float, tell: Tell) -> HistoryFindings:
-    """Fills two channels of one database, and looks back on each."""
+    """Fill two channels of one database, and measure each."""
     config = write_config(folder)
     async with running_gateway(folder, config, role="api") as gateway, new_client() as client:
         few = await _measure(gateway, config, client, FEW, seconds, tell)
@@ -103,7 +103,7 @@ async def _measure(
 
 
 async def _ask(gateway: Gateway, client: Client, tenant: Tenant, past: Past, name: str) -> Looks:
-    """One after the other, with other words and people each time."""
+    """Send queries one after the other, each with other words and people."""
     took, before = [], gateway.cpu()
     for turn in range(_TIMES):
         asked = _question(name, past, turn)
@@ -131,7 +131,7 @@ def _question(name: str, past: Past, turn: int) -> str:
 
 
 async def _export(gateway: Gateway, client: Client, tenant: Tenant) -> float:
-    """Messages a second, over the first ones of the file."""
+    """Return the exported messages per second, measured over the first part of the file."""
     request = client.get(f"http://127.0.0.1:{gateway.port}/api/v1/messages/export?format=ndjson")
     began, lines = time.perf_counter(), 0
     async with request.headers({"authorization": f"Bearer {tenant.key}"}).build_streamed() as answer:

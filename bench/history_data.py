@@ -1,11 +1,11 @@
-"""A channel with a past: people, conversations, labels, messages over three months, and the words of them in blocks.
+"""Generates the history of a channel: people, conversations, labels, messages of three months, and the search index.
 
-    texts of a thousand blocks ─► messages, with the same texts again and again
-                           └────► blocks: the words of those thousand, each time with ids of their own
-                                  but the newest, which are written as a channel's owner writes them
+    texts of a thousand blocks ─► messages, which repeat these texts
+                           └────► search blocks: the words of those thousand, repeated with new ids,
+                                  except the newest, which are written like by a channel's owner
 
-All of it is written by the set, so that ten million messages are made in minutes. Words are as people use them, a few
-often and most seldom: the n-th is drawn as often as 1/n of the first.
+All rows are written by set-based statements, so that ten million messages take minutes. Word frequencies follow Zipf's
+law: the n-th word is 1/n as frequent as the first.
 """
 
 import time
@@ -25,25 +25,25 @@ from gatepost.store.pool import Database
 from gatepost.store.search.index import BLOCK, places_of
 
 DAYS = 90
-_TO_EACH = 50  # messages of a conversation
-_LABELLED = 20  # one conversation of so many has the label, but so many that a page of a hundred is full
+_TO_EACH = 50  # messages per conversation
+_LABELLED = 20  # one of 20 conversations has the label, or more, so that a page of 100 is full
 _UNREAD = 10
 _PERIOD = 1024 * BLOCK
-_LIVE = 64 * BLOCK  # messages whose blocks are written as an owner writes them
+_LIVE = 64 * BLOCK  # messages whose blocks are written like by an owner
 _LONG = 3600.0
 
 
 class Past(msgspec.Struct, frozen=True):
-    """A channel that was filled."""
+    """A filled channel."""
 
     messages: int
     people: int
     label: str
-    indexed: float  # messages a second, put into blocks by an owner
+    indexed: float  # messages per second that an owner indexes
 
 
 async def fill_past(dsn: str, channel_id: UUID, messages: int) -> Past:
-    """Fills a channel; half a block of messages stays without one, as it is on average."""
+    """Fill a channel. Half a block of messages is left unindexed, as on average."""
     messages = messages // BLOCK * BLOCK + BLOCK // 2
     people = max(1, messages // _TO_EACH)
     conn = await asyncpg.connect(dsn, server_settings={"synchronous_commit": "off", "timezone": "UTC", "jit": "off"})
@@ -64,7 +64,7 @@ async def fill_past(dsn: str, channel_id: UUID, messages: int) -> Past:
 
 
 async def _make_partitions(conn: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Partitions from the first day on, as they would have been made then."""
+    """Create the partitions from the first day on."""
     oldest = await conn.fetchval(
         """SELECT min(substring(c.relname FROM '_([0-9]{8})_')) FROM pg_inherits i
            JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'messages'::regclass"""
@@ -94,7 +94,7 @@ async def _add_people(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UU
 
 
 async def _add_texts(conn: "asyncpg.Connection[asyncpg.Record]", count: int) -> None:
-    """Ten words each."""
+    """Add texts of ten words each."""
     await conn.execute("CREATE UNLOGGED TABLE bench_texts (n int PRIMARY KEY, content text)")
     await conn.execute(
         """INSERT INTO bench_texts
@@ -110,7 +110,7 @@ async def _add_texts(conn: "asyncpg.Connection[asyncpg.Record]", count: int) -> 
 async def _add_messages(
     conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, messages: int, people: int
 ) -> None:
-    """Spread evenly over the days, to and from everybody in turns."""
+    """Add messages, spread evenly over the days, people and directions."""
     end = datetime.now(UTC)
     for first in range(0, messages, _PERIOD):
         await conn.execute(
@@ -136,7 +136,7 @@ async def _add_messages(
 
 
 async def _add_conversations(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, people: int) -> str:
-    """One with everybody; returns the id of the label that some of them have."""
+    """Add a conversation with each person; return the id of the label that some of them have."""
     await conn.execute(
         """INSERT INTO conversations (channel_id, contact_id, last_in_at, created_at, unread, last_message_id)
            SELECT $1, contact_id, now(), now(), (n % $3 = 0)::int, id
@@ -172,7 +172,7 @@ async def _add_conversations(conn: "asyncpg.Connection[asyncpg.Record]", channel
 
 
 async def _add_blocks(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, blocks: int) -> None:
-    """The oldest blocks. The index of words is made at the end: one by one its entries would take far longer."""
+    """Add the oldest blocks. The index of words is created afterwards, which is much faster."""
     if not blocks:
         return
     await _add_words(conn, channel_id, min(blocks * BLOCK, _PERIOD))
@@ -203,7 +203,7 @@ async def _add_blocks(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UU
 
 
 async def _add_words(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID, texts: int) -> None:
-    """What the blocks of one period hold, written as `store/search/index.py` writes it."""
+    """Add the content of the blocks of one period, in the format of `store/search/index.py`."""
     await conn.execute(
         "CREATE UNLOGGED TABLE bench_words (k bigint PRIMARY KEY, words tsvector, places text STORAGE EXTERNAL)"
     )
@@ -223,7 +223,7 @@ async def _add_words(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUI
 
 
 async def _index(dsn: str, channel_id: UUID) -> float:
-    """Writes the newest blocks, as the channel's owner would; returns the messages a second."""
+    """Write the newest blocks like the channel's owner; return the messages per second."""
     db = await Database.connect(dsn, connections=1)
     try:
         lease = await claim_channel(db, channel_id, uuid4(), 3600)

@@ -1,9 +1,9 @@
-"""The worst input of each kind, sent to a running gateway: how long does the event loop stand still?
+"""The worst input of each kind, sent to a running gateway: how long is the event loop blocked?
 
-    an input ─► the gateway, one at a time ─► its own watchdog writes every stall into its log ─► the longest of them
+    an input ─► the gateway, one at a time ─► its own watchdog logs every stall ─► the longest of them
 
-The watchdog runs with a heartbeat of a few milliseconds here. On a machine that is busy with
-other things a stall is longer than what causes it: `own` is the most that the gateway itself computed during one.
+The watchdog has a heartbeat of a few milliseconds here. On a busy machine a stall is longer than what causes it: `own`
+is the maximum CPU time that the gateway itself used during a stall.
 """
 
 import asyncio
@@ -36,18 +36,18 @@ from bench.tenant import Tenant, make_tenant
 
 AIM = 0.05  # seconds
 _WATCHDOG = '[watchdog]\nstall = 0.01\ninterval = 0.002\n[log]\nlevel = "warning"\nformat = "json"\n'
-_PAGES = 6  # callbacks with texts that are more than a page
-_SETTLE = 1.0  # what an input causes in the background belongs to it
+_PAGES = 6  # callbacks, so that their texts fill more than a page
+_SETTLE = 1.0  # seconds in which background work of an input is attributed to it
 
 
 class Stalled(msgspec.Struct, frozen=True):
-    """What one input did."""
+    """The results of one input."""
 
     name: str
     status: int
-    seconds: float  # until the answer was there
-    stall: float  # the longest meanwhile
-    own: float  # the most CPU that the gateway used in one of them, its worker thread included
+    seconds: float  # until the response
+    stall: float  # the longest stall meanwhile
+    own: float  # maximum CPU time of the gateway in a stall, including its worker thread
 
 
 class HostileFindings(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class HostileFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_hostile(folder: Path, tell: Tell) -> HostileFindings:
-    """Sends all inputs, one after the other."""
+    """Send all inputs, one after the other."""
     config = write_config(folder)
     lines = config.read_text().replace('[log]\nlevel = "warning"\n', "")
     config.write_text(lines + _WATCHDOG)
@@ -82,7 +82,7 @@ async def measure_hostile(folder: Path, tell: Tell) -> HostileFindings:
 
 
 async def _inputs(attack: "_Attack", tenant: Tenant, endpoint: str) -> AsyncIterator[Input]:
-    """All of them. The oldest events and the newest messages are the longest texts: those are asked for first."""
+    """Yield all inputs. The longest texts are the oldest events and the newest messages, which queries return first."""
     longest = next(callbacks(tenant.channel))
     for _ in range(_PAGES):
         yield longest
@@ -96,7 +96,7 @@ async def _inputs(attack: "_Attack", tenant: Tenant, endpoint: str) -> AsyncIter
 
 
 class _Attack:
-    """One tenant who means harm."""
+    """A client that sends the inputs as one tenant."""
 
     def __init__(self, gateway: Gateway, tenant: Tenant, client: Client, log: Path) -> None:
         self._url, self._tenant, self._client, self._log = f"http://127.0.0.1:{gateway.port}", tenant, client, log
@@ -111,7 +111,7 @@ class _Attack:
         return Stalled(one.name, status, took, stall, own)
 
     async def conversation(self) -> str:
-        """The conversation that all of it is in."""
+        """Return the id of the conversation of all messages."""
         _, answer = await self._send(Input("", "GET", f"contacts?phone={PHONE}"), b"")
         contact: str = msgspec.json.decode(answer)["data"][0]["id"]
         return contact.replace("ct_", "cv_")
@@ -128,12 +128,12 @@ class _Attack:
                 while await answer.body_reader.read_chunk():
                     pass
                 return answer.status, first
-        except PyreqwestError:  # refused, and hung up before all of it was sent
+        except PyreqwestError:  # rejected and closed before everything was sent
             return 0, b""
 
 
 def _longest(log: Path, start: int) -> tuple[float, float]:
-    """The longest stall that was logged behind a place, and the most that was computed in one."""
+    """Return the longest stall that was logged after a position, and the maximum CPU time in one."""
     with log.open("rb") as file:
         file.seek(start)
         stalls = [_stall(line) for line in file if b'"event loop runs again"' in line]

@@ -1,4 +1,4 @@
-"""The worst input of each kind that the gateway takes, or has to look at before it refuses it."""
+"""The worst input of each kind that the gateway accepts, or has to parse before it rejects it."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ _numbers = count(1)
 
 
 class Input(msgspec.Struct, frozen=True):
-    """One request. What is large is made when it is needed."""
+    """One request. Large bodies are created when they are needed."""
 
     name: str
     method: str
@@ -31,7 +31,7 @@ class Input(msgspec.Struct, frozen=True):
 
 
 def json_bodies() -> Iterator[Input]:
-    """Bodies of the API, up to `server.body_limit`."""
+    """Yield API bodies, up to `server.body_limit`."""
     for name, body in {
         "nested arrays": lambda: b'{"phone":' + b"[" * (BODY - 20),
         "nested objects": lambda: b'{"phone":"1","location":' + b'{"a":' * 170_000 + b"1" + b"}" * 170_000 + b"}",
@@ -58,7 +58,7 @@ def json_bodies() -> Iterator[Input]:
 
 
 def templates() -> Iterator[Input]:
-    """Templates, whose texts are searched for variables."""
+    """Yield templates, whose texts the gateway searches for variables."""
     for name, body in {
         "braces": "{{" * 500_000,
         "variables": "{{1}}" * 200_000,
@@ -72,7 +72,7 @@ def templates() -> Iterator[Input]:
 
 
 def questions(conversation: str) -> Iterator[Input]:
-    """Queries; what is found are the texts that were sent before."""
+    """Yield queries, which find the texts that were sent before."""
     many = ",".join(["text"] * 5_000)
     for name, path in {
         "search by words": "messages?q=zzz&limit=100",
@@ -98,7 +98,7 @@ def questions(conversation: str) -> Iterator[Input]:
 
 
 def tables() -> Iterator[Input]:
-    """Tables of contacts, up to 64 MiB."""
+    """Yield tables of contacts, up to 64 MiB."""
     wide = "phone," + ",".join(f"f{i}" for i in range(20))
     row = ",".join(["é" * 150] * 20)
     for name, body in {
@@ -114,14 +114,14 @@ def tables() -> Iterator[Input]:
 
 
 def checks(endpoint: str) -> Iterator[Input]:
-    """A delivery to verify: the largest body, and more signatures than there can be."""
+    """Yield a delivery to verify, with a large body and many signatures."""
     headers = {"webhook-id": "evt_1", "webhook-timestamp": "1", "webhook-signature": " ".join(["v1,AAAA"] * 5_000)}
     body = lambda: _json({"headers": headers, "body": "é" * 400_000})  # noqa: E731
     yield Input("webhook: a delivery to verify", "POST", f"webhooks/{endpoint}/verify", body)
 
 
 def uploads() -> Iterator[Input]:
-    """Forms, whose heads are parsed."""
+    """Yield forms with large part headers, which are parsed."""
     form = "multipart/form-data; boundary=x"
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n'
     yield Input("upload: 4 MB of heads", "POST", "media", lambda: head + b"A: " + b"a" * 4_000_000, kind=form)
@@ -139,7 +139,7 @@ def uploads() -> Iterator[Input]:
 
 
 def callbacks(channel: str) -> Iterator[Input]:
-    """What the official network reports, signed, up to `server.callback_limit`."""
+    """Yield signed callbacks of the official network, up to `server.callback_limit`."""
     deep = CALLBACK // 2 - 1000
     for name, body in {
         "20 of the longest texts": lambda: _callback([_message({"body": EXPANDING * 65_536}) for _ in range(20)]),
@@ -162,7 +162,7 @@ def callbacks(channel: str) -> Iterator[Input]:
 
 
 def sign(body: bytes) -> str:
-    """As the network signs its callbacks."""
+    """Return the signature of a callback."""
     return "sha256=" + hmac.digest(NUMBER["app_secret"].encode(), body, hashlib.sha256).hex()
 
 
@@ -242,6 +242,6 @@ def _callback(messages: list[Any] | None = None, statuses: list[Any] | None = No
 
 
 def _callback_of(content: bytes) -> bytes:
-    """With one message that is written by hand."""
+    """Return a callback with one message of raw JSON."""
     head = _json(_message({}, "x")).split(b'"type"')[0]
     return _callback([0]).replace(b'"messages":[0]', b'"messages":[' + head + content + b"}]")

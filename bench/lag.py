@@ -1,10 +1,10 @@
-"""From an event to the first attempt to tell it, at half load: alone, and beside an endpoint that is dead.
+"""The lag from an event to its first delivery attempt at half load: alone, and besides a dead endpoint.
 
-    writer ─► event, a delivery for each endpoint ─► gateway ─┬─► receiver: when did it come?
-                                                              └─► refused, or never answered; 100,000 wait already
+    writer ─► event, a delivery for each endpoint ─► gateway ─┬─► receiver: arrival time
+                                                              └─► refused or unanswered; 100,000 are queued already
 
-The time runs from the one in the event's id, which is taken before the event's commit begins, to the arrival of its
-first POST; both clocks are this machine's. All endpoints are of one channel, so one owner serves them all.
+The lag is measured from the time in the event's id, which is taken before the event's commit, to the arrival of its
+first POST, with the clock of one machine. All endpoints belong to one channel, so that one owner serves them.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from bench.measure import Sample
 from bench.processes import BenchFailed, Child, running
 from bench.tenant import Tenant, make_tenant
 
-WAITING = 100_000  # behind each dead endpoint
-_SETTLE = 3.0  # until a change of endpoints is in force, and what was under way has arrived
+WAITING = 100_000  # deliveries queued for each dead endpoint
+_SETTLE = 3.0  # seconds until a change of endpoints is in force, and deliveries in flight have arrived
 ALONE, REFUSED, SILENT = "alone", "beside one that refuses", "beside one that never answers"
-# In turns, so that whatever else the machine does meanwhile falls on all alike.
+# Alternating, so that other load on the machine affects all measurements equally.
 _ROUNDS = (ALONE, REFUSED, SILENT, SILENT, REFUSED, ALONE)
 
 
 class Lag(msgspec.Struct, frozen=True):
-    """From event to first attempt, in seconds; and what the writer got done."""
+    """The lags in seconds, and the results of the writer."""
 
     name: str
     told: Sample
@@ -41,7 +41,7 @@ class Lag(msgspec.Struct, frozen=True):
 
 
 async def measure_lags(load: float, seconds: float, tell: Tell) -> list[Lag]:
-    """At so many events a second; the first one found is without any dead endpoint."""
+    """Measure the lags at `load` events per second. The first result is without a dead endpoint."""
     async with AsyncExitStack() as stack:
         receiver = await stack.enter_async_context(running("bench.receiver", "--lag"))
         silent = await stack.enter_async_context(running("bench.receiver", "--silent"))
@@ -60,7 +60,7 @@ async def measure_lags(load: float, seconds: float, tell: Tell) -> list[Lag]:
 
 @asynccontextmanager
 async def _prepared(url: str, dead: dict[str, str]) -> AsyncIterator[tuple[Gateway, Tenant, Hooks, dict[str, str]]]:
-    """A gateway that delivers, a healthy endpoint, and dead ones with a long queue that are still turned off."""
+    """Run a gateway with a healthy endpoint, and with dead ones that have a long queue and are disabled."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(data_folder())
         client = await stack.enter_async_context(new_client())
@@ -78,7 +78,7 @@ async def _prepared(url: str, dead: dict[str, str]) -> AsyncIterator[tuple[Gatew
 
 
 class Stage:
-    """A gateway that is told events at a rate, and what its receiver saw of them."""
+    """A gateway for which events are written at a rate, and the receiver of its webhooks."""
 
     def __init__(self, gateway: Gateway, tenant: Tenant, hooks: Hooks, receiver: Child) -> None:
         self._gateway = gateway
@@ -89,7 +89,7 @@ class Stage:
         self._told: dict[str, list[Sample]] = {}
 
     async def round(self, name: str, endpoint: str | None, load: float, seconds: float) -> None:
-        """One measurement, with a dead endpoint turned on for as long."""
+        """Make one measurement, with a dead endpoint enabled meanwhile."""
         if endpoint:
             await self._hooks.turn(endpoint, on=True)
         await asyncio.sleep(_SETTLE)
@@ -100,7 +100,7 @@ class Stage:
         self._told.setdefault(name, []).append(told)
 
     async def told_at(self, load: float, seconds: float) -> tuple[Sample, list[float]]:
-        """Lets the writer write at a rate; returns what it did, and how late each of its events came."""
+        """Write events at a rate; return the writer's results and the lag of each event."""
         wished = ["--dsn", self._gateway.dsn, "--channel", str(self._tenant.channel_id)]
         wished += ["--rate", str(load), "--seconds", str(seconds)]
         async with running("bench.event_writer", *wished) as writer:
@@ -111,7 +111,7 @@ class Stage:
             return await driving, lags
 
     async def _heard(self, driving: "asyncio.Task[Sample]") -> list[int]:
-        """What the receiver says next; when all was told, all of it has to come."""
+        """Return the next lags from the receiver. After the last event was written, all events must arrive."""
         try:
             lags: list[int] = (await self._receiver.receive(20.0))["lags"]
         except BenchFailed:

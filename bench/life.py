@@ -1,9 +1,9 @@
-"""The whole life of messages: accept → send → three statuses, a callback each → four webhooks; and what it costs.
+"""The cost of complete messages: accept → send → three statuses, a callback each → four webhooks.
 
-    load ─► gateway ─► sandbox ─► gateway ─► receiver          each a process of its own
-               └── PostgreSQL                                  measured: these two, nothing else
+    load ─► gateway ─► sandbox ─► gateway ─► receiver          each in its own process
+               └── PostgreSQL                                  only these two are measured
 
-Its floor is the sum of the bare parts, measured in the same run: 4 requests served, 5 requests made, the rows written.
+The baseline is the sum of the parts, measured in the same run: 4 requests served, 5 requests made, the rows written.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from gatepost.store.pool import Database
 
 WEBHOOKS, CALLBACKS = 4, 3
 _CONNECTIONS = 64
-_QUIET = 5.0  # no webhook for so long: there are no more
+_QUIET = 5.0  # seconds without a webhook after which no more are expected
 _DELAYS = {"sent": 0.05, "delivered": 0.5, "read": 1.0, "jitter": 0.1}
 _CALLBACK_BODY = msgspec.json.encode(
     {
@@ -37,7 +37,7 @@ _CALLBACK_BODY = msgspec.json.encode(
 
 
 class Lives(msgspec.Struct, frozen=True, kw_only=True):
-    """What the messages took. Times in seconds, of all messages together."""
+    """The results. Times are in seconds, for all messages together."""
 
     messages: int
     seconds: float
@@ -47,17 +47,17 @@ class Lives(msgspec.Struct, frozen=True, kw_only=True):
     postgres_cpu: float
 
     def micros(self, seconds: float) -> float:
-        """Seconds in all as microseconds of each message."""
+        """Convert total seconds to microseconds per message."""
         return seconds / self.messages * 1e6
 
     @property
     def cpu_micros(self) -> float:
-        """Processor time of one message, gateway and PostgreSQL together."""
+        """CPU time per message, gateway and PostgreSQL together."""
         return self.micros(self.gateway_cpu + self.postgres_cpu)
 
 
 class BareParts(msgspec.Struct, frozen=True):
-    """What the parts of a life take alone."""
+    """The results of the baseline's parts."""
 
     request: Sample
     callback: Sample
@@ -66,7 +66,7 @@ class BareParts(msgspec.Struct, frozen=True):
 
     @property
     def cpu_micros(self) -> float:
-        """Processor time of one message if there were nothing but these."""
+        """CPU time per message of these parts."""
         served = self.request.micros(self.request.server) + CALLBACKS * self.callback.micros(self.callback.server)
         made = (1 + WEBHOOKS) * self.post.micros(self.post.cpu)
         return served + made + self.rows.micros(self.rows.cpu + self.rows.postgres)
@@ -80,7 +80,7 @@ class LifeFindings(msgspec.Struct, frozen=True):
 async def measure_life(
     folder: Path, messages: int, seconds: float, tell: Tell, *, floors: bool = True
 ) -> tuple[LifeFindings | None, MemoryFindings]:
-    """Runs the lives on a data folder; returns also what memory was used. Without floors: the memory alone."""
+    """Process messages on a data folder; return the results and the memory used. Without baselines: only the memory."""
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
         sandbox_url = (await sandbox.hear_text()).split()[-1]
@@ -109,7 +109,7 @@ async def measure_life(
 
 
 async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
-    """Makes the number known to the network, without any limits of the network's."""
+    """Register the number with the network, without limits."""
     number = {
         **NUMBER,
         "callback_url": f"http://127.0.0.1:{gateway.port}/callbacks/cloud/{tenant.channel}",
@@ -131,7 +131,7 @@ async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int
         accepting = asyncio.create_task(measure.sample(driver, gateway.cpu, 300))
         webhooks, last = await _told(receiver, WEBHOOKS * messages)
         accept = await accepting
-    await asyncio.sleep(0.5)  # the last attempts are being recorded
+    await asyncio.sleep(0.5)  # for the log of the last attempts
     used = gateway.cpu() - before
     return Lives(
         messages=messages,
@@ -144,7 +144,7 @@ async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int
 
 
 async def _told(receiver: Child, expected: int) -> tuple[int, float]:
-    """Waits for all webhooks. There may be fewer: a status that overtakes another makes that one's news old."""
+    """Wait for all webhooks. There may be fewer: a status that arrives after a later one is not reported."""
     count, last = 0, 0.0
     while count < expected:
         try:
@@ -158,7 +158,7 @@ async def _told(receiver: Child, expected: int) -> tuple[int, float]:
 
 
 async def _check(gateway: Gateway, tenant: Tenant, messages: int) -> None:
-    """A speed that loses messages is none."""
+    """Check that no message was lost."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         async with db.connection() as conn:

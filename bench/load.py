@@ -1,7 +1,7 @@
-"""The load: keep-alive connections that each send the next request as soon as the last is answered.
+"""Load generator: keep-alive connections that each send the next request as soon as the last one is answered.
 
-It shares the machine with what it measures, so it does as little as it can: requests are bytes made beforehand, and of
-an answer only the status and the length are looked at. Runs in a process of its own: `python -m bench.load`.
+It shares the machine with what it measures, so it does as little as possible: requests are prepared bytes, and only
+the status and the length of a response are read. Runs in its own process: `python -m bench.load`.
 """
 
 import argparse
@@ -17,13 +17,13 @@ import uvloop
 
 from bench.processes import end_with_parent, say
 
-PHONE = "PHONE"  # where the recipient goes in a body
+PHONE = "PHONE"  # placeholder of the recipient in a body
 FIRST = 551190000000
 RECIPIENTS = 10_000
 
 
 def make_requests(port: int, path: str, keys: str, body: str, first: int, recipients: int) -> list[bytes]:
-    """One request per recipient; several keys, separated by commas, take turns."""
+    """Return one request per recipient. Several keys, separated by commas, alternate."""
     length = len(body.replace(PHONE, str(first)).encode())
     start = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
     end = f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
@@ -32,7 +32,7 @@ def make_requests(port: int, path: str, keys: str, body: str, first: int, recipi
 
 
 def answer_end(data: bytes) -> int:
-    """Where the first message in the bytes ends; 0 while it is not whole."""
+    """Return where the first HTTP message in the bytes ends; 0 if it is incomplete."""
     head = data.find(b"\r\n\r\n")
     if head < 0:
         return 0
@@ -41,18 +41,18 @@ def answer_end(data: bytes) -> int:
 
 
 def header(head: bytes, name: bytes) -> bytes:
-    """The value of a header, in whatever case its name is written; empty when there is none."""
+    """Return the value of a header, by its case-insensitive name; empty if there is none."""
     at = head.lower().find(b"\r\n" + name + b": ")
     return head[at + len(name) + 4 : head.index(b"\r\n", at + 2)] if at >= 0 else b""
 
 
 def quantile(values: list[float], share: float) -> float:
-    """The value that this share of the sorted values stays below."""
+    """Return the quantile of sorted values."""
     return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0
 
 
 class Run:
-    """One measurement: what is sent, and what came back while it counted."""
+    """One measurement: the requests, and the responses within the measured time."""
 
     def __init__(self, requests: Iterator[bytes]) -> None:
         self.requests = requests
@@ -93,7 +93,7 @@ class Run:
 
 
 class Connection(asyncio.Protocol):
-    """One client that never pauses."""
+    """A connection that sends requests without pause."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
 
 
 async def drive(options: argparse.Namespace) -> None:
-    """Sends so many requests, or for so long after a time to warm up."""
+    """Send a number of requests, or send for a number of seconds after a warm-up."""
     made = make_requests(
         options.port, options.path, options.key, options.body, options.first, min(options.recipients, 100_000)
     )

@@ -1,4 +1,4 @@
-"""One measurement: a child that drives, and the processor time of everything else meanwhile."""
+"""One measurement: a driver process, and the CPU time of server and database meanwhile."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ BODY = '{"phone":"PHONE","body":"Your order 1234 is on its way and comes tomorro
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """What one measurement found. Times in seconds; `cpu` is the driver's, the others those of server and database."""
+    """The results of a measurement, in seconds; `cpu` is the driver's, the others those of server and database."""
 
     count: int
     seconds: float
@@ -26,12 +26,12 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return self.count / self.seconds if self.seconds else 0.0
 
     def micros(self, seconds: float) -> float:
-        """Seconds in all as microseconds of each."""
+        """Convert total seconds to microseconds per item."""
         return seconds / self.count * 1e6 if self.count else 0.0
 
 
 def merge(samples: Sequence[Sample]) -> Sample:
-    """Several rounds as one; of the quantiles the middle round's."""
+    """Merge several rounds into one; quantiles are the median of the rounds."""
     middle = len(samples) // 2
     return Sample(
         count=sum(s.count for s in samples),
@@ -45,7 +45,7 @@ def merge(samples: Sequence[Sample]) -> Sample:
 
 
 async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sample:
-    """Follows a driver from its begin to its end."""
+    """Measure a driver from its begin to its end."""
     await driver.receive()
     before = cpu()
     found = await driver.receive(seconds + 60)
@@ -66,14 +66,14 @@ async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sampl
 
 
 async def load(port: int, cpu: Callable[[], Cpu], *, seconds: float, **options: object) -> Sample:
-    """Puts a server under load for a while; options are those of `bench.load`."""
+    """Measure a server under load. The options are those of `bench.load`."""
     wished = {"port": port, "seconds": seconds, "body": BODY, **options}
     async with running("bench.load", *_arguments(wished)) as driver:
         return await sample(driver, cpu, seconds)
 
 
 async def loop(kind: str, cpu: Callable[[], Cpu], seconds: float, **options: object) -> Sample:
-    """Runs one of the bare loops for a while; options are those of `bench.baseline_parts`."""
+    """Measure a baseline loop. The options are those of `bench.baseline_parts`."""
     async with running("bench.baseline_parts", *_arguments({"kind": kind, "seconds": seconds, **options})) as driver:
         return await sample(driver, cpu, seconds)
 

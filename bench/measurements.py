@@ -1,4 +1,4 @@
-"""Everything that one run found, and the aims it is held against."""
+"""All results of a run, and the targets for them."""
 
 from datetime import datetime
 
@@ -16,18 +16,18 @@ from bench.webhooks import WebhookFindings
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it was measured; figures of another machine compare only by their ratios."""
+    """The machine of the run. Results of different machines are comparable only by their ratios."""
 
     cores: int
     python: str
     system: str
     file_system: str
     fsync_ms: float
-    others_share: float  # of the processors' time, used by programs that are no part of the bench
+    others_share: float  # share of CPU time that other programs used
 
 
 class Aim(msgspec.Struct, frozen=True):
-    """What a figure should be. Missing it fails nothing: it is there to be seen."""
+    """A target for a result. It is only reported: a missed target does not fail the run."""
 
     name: str
     wanted: str
@@ -36,7 +36,7 @@ class Aim(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything of one run."""
+    """All results of one run."""
 
     at: datetime
     machine: Machine
@@ -52,7 +52,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def aims(findings: Findings) -> list[Aim]:
-    """The figures that we want, and how they came out."""
+    """Return the targets and whether they were reached."""
     found = []
     if findings.accept:
         row = findings.accept.rows[-1]

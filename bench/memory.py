@@ -1,4 +1,4 @@
-"""Memory: at rest, and the most under load."""
+"""Memory use: idle, and the maximum under load."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ _EVERY = 0.2
 
 
 class MemoryFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """In MiB. The gateway's is what it holds (RSS); PostgreSQL's is shared out among its processes (PSS)."""
+    """Memory in MiB: RSS of the gateway, and PSS of all PostgreSQL processes."""
 
     gateway_rest: float
     gateway_peak: float
@@ -22,7 +22,7 @@ class MemoryFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Peak:
-    """Watches a process, and knows the most that it held."""
+    """Records the maximum memory of a process."""
 
     def __init__(self, process: psutil.Process) -> None:
         self._process = process

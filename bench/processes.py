@@ -1,7 +1,7 @@
-"""Processes of a benchmark: started, measured, and ended whatever happens.
+"""Starts, measures and always ends the child processes of a benchmark.
 
-A child of ours tells what it finds in lines of JSON: {"event": "begin"}, then {"event": "end", …its findings}.
-It ends when its standard input closes, so that none outlives a bench that was killed.
+A child reports its results as lines of JSON: {"event": "begin"}, then {"event": "end", …results}.
+It ends when its standard input closes, so that no child outlives a killed benchmark.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ _PATIENCE = 30.0
 
 
 class BenchFailed(Exception):
-    """A part of the benchmark did not work; the figures would mean nothing."""
+    """A part of the benchmark failed, so that the results are invalid."""
 
 
 class Child:
-    """A program that runs beside the bench."""
+    """A child process of the benchmark."""
 
     def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
         self._process = process
@@ -35,7 +35,7 @@ class Child:
         self.process = psutil.Process(process.pid)
 
     async def receive(self, seconds: float = _PATIENCE) -> dict[str, Any]:
-        """The next line that the program says."""
+        """Return the next message of the child."""
         line = await self.hear_text(seconds)
         found: dict[str, Any] = msgspec.json.decode(line)
         return found
@@ -53,8 +53,8 @@ class Child:
 
 @asynccontextmanager
 async def running(*arguments: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[Child]:
-    """A Python module as a child process, e.g. running("bench.load", "--seconds", "3")."""
-    # A session of its own: Ctrl-C reaches the bench alone, which ends its children in order.
+    """Run a Python module as a child process, e.g. running("bench.load", "--seconds", "3")."""
+    # A new session: Ctrl-C only reaches the benchmark, which ends its children in order.
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -72,7 +72,7 @@ async def running(*arguments: str, environ: Mapping[str, str] | None = None) -> 
 
 
 async def end(process: asyncio.subprocess.Process, patience: float = 15.0) -> None:
-    """Asks a process to end, and insists after a while."""
+    """Terminate a process, and kill it after a timeout."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
@@ -89,16 +89,16 @@ async def end(process: asyncio.subprocess.Process, patience: float = 15.0) -> No
 
 
 def say(event: str, **found: Any) -> None:
-    """Tells the bench something."""
+    """Send a message to the benchmark."""
     sys.stdout.buffer.write(msgspec.json.encode({"event": event, **found}) + b"\n")
     sys.stdout.buffer.flush()
 
 
 def end_with_parent() -> None:
-    """Ends this process when the bench is gone, however it went."""
+    """End this process when the benchmark has ended, for whatever reason."""
 
     def wait() -> None:
-        # The descriptor itself: a thread that holds Python's own stdin makes the interpreter's end fail.
+        # Not sys.stdin: a thread that holds its lock makes the interpreter's shutdown fail.
         while os.read(0, 1024):
             pass
         os._exit(0)
@@ -110,13 +110,13 @@ def end_with_parent() -> None:
 
 
 def cpu_of(process: psutil.Process) -> float:
-    """Seconds of processor time that one process has used, in all its threads."""
+    """Return the CPU seconds of a process, in all its threads."""
     times = process.cpu_times()
     return times.user + times.system
 
 
 def cpu_of_family(root: psutil.Process) -> float:
-    """The same for a process, its children, and the children that have ended: those count with their parent."""
+    """Return the CPU seconds of a process and its children, including those that have ended."""
     times = root.cpu_times()
     total = times.user + times.system + getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
     for child in root.children(recursive=True):
@@ -126,12 +126,12 @@ def cpu_of_family(root: psutil.Process) -> float:
 
 
 def resident(process: psutil.Process) -> int:
-    """Bytes of memory that a process holds."""
+    """Return the resident memory of a process in bytes."""
     return int(process.memory_info().rss)
 
 
 def shared_out(root: psutil.Process) -> int:
-    """Bytes that a family of processes holds, memory that they share counted once (PSS); 0 where unknown."""
+    """Return the memory of a process and its children in bytes, shared memory counted once (PSS); 0 if unknown."""
     total = 0
     for process in [root, *root.children(recursive=True)]:
         with contextlib.suppress(psutil.NoSuchProcess):

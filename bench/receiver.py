@@ -1,7 +1,7 @@
-"""A customer's endpoint: answers 200 to everything and counts the webhook ids, each once, and the events in them.
+"""A webhook receiver: responds 200 to everything, and counts distinct webhook ids and the events in them.
 
-With `--lag` it also tells how long after its event each POST came: the id of an event begins with its time in
-milliseconds. With `--silent` it takes connections and never answers. Runs in a process of its own:
+With `--lag` it also reports how long after its event each POST arrived: the id of an event begins with its time in
+milliseconds. With `--silent` it accepts connections and never responds. Runs in its own process:
 `python -m bench.receiver`.
 """
 
@@ -18,11 +18,11 @@ from bench.processes import end_with_parent, say
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 _TELL_EVERY = 0.1
-_LAGS = 4000  # in one line, which may not be too long to read
+_LAGS = 4000  # per line, which has a maximum length
 
 
 class Tally:
-    """What has come so far."""
+    """Counts what has arrived."""
 
     def __init__(self, *, timed: bool = False) -> None:
         self.seen: set[bytes] = set()
@@ -43,7 +43,7 @@ class Tally:
                 self.lags.append(max(0, round(self.last * 1000) - int(webhook_id[4:16], 16)))
 
     def take_lags(self) -> list[int]:
-        """Milliseconds of those POSTs that were not told yet."""
+        """Return lags, in milliseconds, that were not reported yet."""
         some, self.lags = self.lags[:_LAGS], self.lags[_LAGS:]
         return some
 
@@ -68,7 +68,7 @@ class Door(asyncio.Protocol):
 
 
 async def receive(options: argparse.Namespace) -> None:
-    """Answers until the bench ends us, and tells of every change."""
+    """Respond until the benchmark ends this process, and report every change."""
     tally = Tally(timed=options.lag)
     door = asyncio.Protocol if options.silent else lambda: Door(tally)
     server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""The tables out into the world: for a person on the terminal, for a program as JSON."""
+"""Reports the tables: on the terminal, and as JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from bench.tables import Cell, sections
 
 
 def show(findings: Findings, console: Console) -> None:
-    """Prints all tables."""
+    """Print all tables."""
     machine = findings.machine
     console.print(
         f"\n{machine.cores} cores, Python {machine.python}, {machine.system}, {machine.file_system}, "
@@ -36,7 +36,7 @@ def _shown(cell: Cell) -> str:
 
 
 def write(findings: Findings, path: Path) -> None:
-    """Keeps the tables, and everything that they were made from."""
+    """Write the tables and the raw results as JSON."""
     tables = [
         {"title": section.title, "rows": [dict(zip(section.columns, row, strict=True)) for row in section.rows]}
         for section in sections(findings)

@@ -1,4 +1,4 @@
-"""Time from the start of the program until it is ready: with a new database, and with one that is there."""
+"""Time from start to readiness: with a new database, and with an existing one."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from bench.gateway import running_gateway
 
 
 class StartFindings(msgspec.Struct, frozen=True):
-    """In seconds, until `/readyz` answers 200."""
+    """Seconds until `/readyz` returns 200."""
 
     first: float
     second: float
 
 
 async def measure_start(folder: Path, tell: Tell) -> StartFindings:
-    """Starts a gateway twice on the same folder."""
+    """Start a gateway twice on the same folder."""
     config = write_config(folder)
     tell("start: the first, which makes the database")
     async with running_gateway(folder, config) as gateway:

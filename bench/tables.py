@@ -1,4 +1,4 @@
-"""The findings as tables. Every ratio is against a floor of the same run."""
+"""The results as tables. Ratios are relative to a baseline of the same run."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def sections(findings: Findings) -> list[Section]:
-    """All tables for what was measured."""
+    """Return the tables of all measurements that were made."""
     found: list[Section] = []
     if findings.accept:
         found += [_accept(findings.accept), _accept_floors(findings.accept)]
@@ -56,7 +56,7 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _cost(sample: Sample) -> float:
-    """Microseconds of server and database for one request."""
+    """Return the microseconds of server and database per request."""
     return sample.micros(sample.server + sample.postgres)
 
 

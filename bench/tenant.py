@@ -1,4 +1,4 @@
-"""Whose messages are sent: one account, one channel, one key, and the recipients."""
+"""The sender of a benchmark: one account, one channel, one key, and the recipients."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.rows import add_missing
 from gatepost.store.pool import Database
 
-# The number as the network knows it.
+# The number at the network.
 NUMBER = {
     "phone_number_id": "100000000000001",
     "phone": "15550001111",
@@ -29,7 +29,7 @@ _OPEN_LIMITS = {"throughput": 100_000, "pair_seconds": 0, "pair_burst": 1_000_00
 
 
 class Tenant(msgspec.Struct, frozen=True):
-    """Whose messages are sent."""
+    """The sender of the messages."""
 
     account_id: UUID
     channel_id: UUID
@@ -41,7 +41,7 @@ class Tenant(msgspec.Struct, frozen=True):
 
 
 async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = None) -> Tenant:
-    """An account without a quota, a channel without limits, a key, and an endpoint if there is to be one."""
+    """Create an account without a quota, a channel without limits, a key, and an endpoint if there is a URL."""
     settings, now = load(config, environ={}), datetime.now(UTC)
     vault = Vault(load_or_make_key("", gateway.data))
     db = await Database.connect(gateway.dsn, connections=2)
@@ -49,7 +49,7 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
         account = await accounts.create_account(db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now)
         channel = await _make_channel(db, vault, account.id, NUMBER["phone"], NUMBER["phone_number_id"], now)
         if webhook_url:
-            wanted = (MESSAGE, ACKNOWLEDGE)  # the four of a message's life; meeting somebody new is told apart
+            wanted = (MESSAGE, ACKNOWLEDGE)  # the four events of a message, without those of new contacts
             await endpoints.create_endpoint(db, vault, channel.id, webhook_url, events=wanted, now=now)
         key = await keys.create_key(db, channel.id, "Bench", now=now)
         return Tenant(account.id, channel.id, key.text)
@@ -58,7 +58,7 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
 
 
 async def add_channels(gateway: Gateway, account_id: UUID, count: int) -> list[str]:
-    """Further channels of an account, without limits; gives a key of each."""
+    """Add channels without limits to an account; return a key of each."""
     now, vault = datetime.now(UTC), Vault(load_or_make_key("", gateway.data))
     db = await Database.connect(gateway.dsn, connections=2)
     made = []
@@ -94,14 +94,14 @@ async def _make_channel(
 
 
 async def _open_limits(db: Database, channel_id: UUID) -> None:
-    """Beyond what a person may set: here the gateway itself is to be the limit."""
+    """Remove the limits of a channel, beyond what the API allows, so that the gateway itself is the limit."""
     async with db.connection() as conn:
         limits = msgspec.json.encode(_OPEN_LIMITS).decode()
         await conn.execute("UPDATE channels SET limits = $2 WHERE id = $1", channel_id, limits)
 
 
 async def limit_tenant(gateway: Gateway, tenant: Tenant, throughput: int) -> None:
-    """Gives the number a throughput; a gateway that sends for it follows within seconds."""
+    """Set the throughput of the number. A running gateway applies it within seconds."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         async with db.connection() as conn:
@@ -112,7 +112,7 @@ async def limit_tenant(gateway: Gateway, tenant: Tenant, throughput: int) -> Non
 
 
 async def meet_recipients(gateway: Gateway, tenant: Tenant) -> None:
-    """Makes the contacts beforehand: what is measured then does not depend on how many are new."""
+    """Create the contacts in advance, so that results do not depend on the number of new ones."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         async with db.transaction() as conn:

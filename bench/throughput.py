@@ -1,9 +1,9 @@
-"""The throughput of a number: is it reached, is it kept in every second, and is every conversation in order?
+"""The throughput of a number: is it reached, is it never exceeded in a second, and is every conversation in order?
 
-    accepted beforehand ─► gateway ─► sandbox ─► its ledger: who got what, and when
+    accepted in advance ─► gateway ─► sandbox ─► its ledger: recipient, message and time
 
-The sandbox refuses (130429) whatever would be more than one per cent over the limit in any second. It has nowhere to
-report to, and there is no webhook: what is measured is sending alone.
+The sandbox rejects (130429) messages that exceed the limit by more than one per cent in any second. There are no
+callbacks and no webhooks: only sending is measured.
 """
 
 import asyncio
@@ -27,19 +27,19 @@ from gatepost.store.pool import Database
 SLOW, FAST = 80, 1000
 _PEOPLE = 2000
 _CONNECTIONS = 64
-_SETTLE = 3.0  # until another limit is in force, and what left under the old one has arrived
+_SETTLE = 3.0  # seconds until a new limit is in force, and messages sent under the old one have arrived
 _PAGE = 50_000
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A number held at its limit for a while. Times in seconds, of all messages together."""
+    """The results of sending at the limit. Times are in seconds, for all messages together."""
 
     limit: int
     seconds: float
     messages: int
-    busiest: int  # the most that arrived in any one second
-    over: float  # the share of seconds with more than the limit
-    far_over: float  # the share with more than one per cent too many
+    busiest: int  # maximum messages in any one second
+    over: float  # share of seconds above the limit
+    far_over: float  # share of seconds more than one per cent above it
     refused: int
     disordered: int  # messages that arrived before an older one of their conversation
     gateway_cpu: float
@@ -51,7 +51,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         return self.messages / self.seconds
 
     def micros(self, seconds: float) -> float:
-        """Seconds in all as microseconds of each message."""
+        """Convert total seconds to microseconds per message."""
         return seconds / self.messages * 1e6 if self.messages else 0.0
 
 
@@ -61,7 +61,7 @@ class ThroughputFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_throughput(folder: Path, hold: float, tell: Tell) -> ThroughputFindings:
-    """Accepts enough for both limits, then sends it: first at the lower one, then at the higher."""
+    """Accept enough messages for both limits, then send them, first at the lower and then at the higher one."""
     slow_for = max(2.0, hold / 3)
     wanted = int(SLOW * (slow_for + _SETTLE) + FAST * (hold + 2 * _SETTLE))
     async with AsyncExitStack() as stack:
@@ -81,7 +81,7 @@ async def measure_throughput(folder: Path, hold: float, tell: Tell) -> Throughpu
 
 
 class Network:
-    """The sandbox, by its control door."""
+    """A client of the sandbox's control API."""
 
     def __init__(self, sandbox: Child, url: str, client: Client) -> None:
         self._sandbox = sandbox
@@ -96,12 +96,12 @@ class Network:
         return now
 
     async def limit(self, throughput: int) -> None:
-        """Makes the number known with this limit, and a little more."""
+        """Register the number with this limit plus one per cent."""
         limits = {"throughput": throughput + throughput // 100, "pair_interval": None}
         await self._ask("POST", "/control/numbers", {**NUMBER, "limits": limits})
 
     async def arrived(self, kind: str, since: float, until: float) -> list[dict[str, Any]]:
-        """What the number asked for within this time, as it came."""
+        """Return the ledger's entries within this time, in the order of arrival."""
         found: list[dict[str, Any]] = []
         after: int | None = 0
         while after is not None:
@@ -122,7 +122,7 @@ class Network:
 
 
 async def _accept(folder: Path, config: Path, messages: int) -> Tenant:
-    """A tenant with a full queue: the gateway that accepts does not send."""
+    """Fill the queue of a new tenant, with a gateway that does not send."""
     async with running_gateway(folder, config, role="api") as gateway:
         tenant = await make_tenant(gateway, config)
         await limit_tenant(gateway, tenant, SLOW)
@@ -134,7 +134,7 @@ async def _accept(folder: Path, config: Path, messages: int) -> Tenant:
 
 
 async def _hold(gateway: Gateway, network: Network, tenant: Tenant, limit: int, seconds: float) -> Held:
-    """Lets it send at a limit for a while, and looks at what arrived."""
+    """Let the gateway send at a limit for some seconds, and evaluate what arrived."""
     await network.limit(limit)
     await limit_tenant(gateway, tenant, limit)
     await asyncio.sleep(_SETTLE)
@@ -148,7 +148,7 @@ async def _hold(gateway: Gateway, network: Network, tenant: Tenant, limit: int, 
 
 
 async def _check_queue(gateway: Gateway, tenant: Tenant) -> None:
-    """A rate is none when there was nothing left to send."""
+    """Check that the queue is not empty: otherwise the rate is invalid."""
     db = await Database.connect(gateway.dsn, connections=1)
     try:
         async with db.connection() as conn:
@@ -186,7 +186,7 @@ def _judge(
 
 
 def in_seconds(times: Sequence[float]) -> list[int]:
-    """How many lie in each second that begins with one of these (sorted) times: no other second holds more."""
+    """Count the times within one second from each of the (sorted) times. No other second has more."""
     return [bisect_left(times, at + 1.0, i) - i for i, at in enumerate(times)]
 
 
@@ -195,7 +195,7 @@ def _share(counts: Sequence[int], most: float) -> float:
 
 
 def count_disordered(arrived: Sequence[tuple[str, str]]) -> int:
-    """How many came after a younger one of their conversation; our ids, which travel along, are in order of age."""
+    """Count the messages that arrived after a newer one of their conversation. Ids are in the order of time."""
     newest: dict[str, str] = {}
     disordered = 0
     for person, id_ in arrived:

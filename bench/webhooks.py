@@ -1,11 +1,11 @@
-"""Webhooks: how many a second and at what cost, how soon after the event, and whether a dead endpoint is felt.
+"""Webhooks: rate, cost, lag, and the effect of a dead endpoint.
 
-    events beforehand ─► gateway ─► receiver        nothing else happens meanwhile: delivering alone
+    events written in advance ─► gateway ─► receiver        only delivering is measured
 
-`bench.event_writer` writes the events: no message is accepted, sent or received. What the gateway and PostgreSQL take
-for a delivery is then all in the figure: reading it, signing, the POST, and the record of the attempt. For how soon
-after the event, see `bench/lag.py`. The floor is the gateway's HTTP client alone, which posts an event with the headers
-of a webhook to the same receiver, as many at once as the gateway has under way.
+`bench.event_writer` writes the events: no message is accepted, sent or received. The result includes all that the
+gateway and PostgreSQL do for a delivery: reading it, signing, the POST, and the log of the attempt. For the lag, see
+`bench/lag.py`. The baseline is the gateway's HTTP client alone, which posts an event with the headers of a webhook to
+the same receiver, with as many POSTs in flight as the gateway.
 """
 
 from typing import Any
@@ -25,11 +25,11 @@ from bench.tenant import make_tenant
 BATCH = 100
 _IN_FLIGHT = 64  # the setting webhooks.in_flight
 _EVENTS, _BATCHED_EVENTS = 20_000, 60_000
-_WARM = 0.2  # of the events, before it counts
+_WARM = 0.2  # share of the events that are not measured
 
 
 class Delivered(msgspec.Struct, frozen=True, kw_only=True):
-    """Events delivered from a full queue. Times in seconds, of all events together."""
+    """The results of delivering from a full queue. Times are in seconds, for all events together."""
 
     events: int
     posts: int
@@ -42,7 +42,7 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
         return self.events / self.seconds if self.seconds else 0.0
 
     def micros(self, seconds: float) -> float:
-        """Seconds in all as microseconds of each event."""
+        """Convert total seconds to microseconds per event."""
         return seconds / self.events * 1e6 if self.events else 0.0
 
 
@@ -50,12 +50,12 @@ class WebhookFindings(msgspec.Struct, frozen=True):
     floor: Sample
     plain: Delivered
     batched: Delivered
-    load: float  # events a second while lag was measured
-    lags: list[Lag]  # the first one alone, the others beside a dead endpoint
+    load: float  # events per second while the lag was measured
+    lags: list[Lag]  # the first one alone, the others with a dead endpoint
 
 
 async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
-    """The rates, each on a fresh database and with the floor before and after; then the lag."""
+    """Measure the rates, each on a new database and with the baseline before and after, then the lag."""
     floors = [await _floor(seconds, tell)]
     plain = await _deliver(_EVENTS, 1, tell)
     floors.append(await _floor(seconds, tell))
@@ -74,7 +74,7 @@ async def _floor(seconds: float, tell: Tell) -> Sample:
 
 
 async def _deliver(events: int, batch: int, tell: Tell) -> Delivered:
-    """Fills the queue of a gateway that does not deliver, then lets one that does work it off."""
+    """Fill the queue with a gateway that does not deliver, then measure one that does."""
     tell(f"webhooks: {events:,} events, {batch} in a POST")
     with data_folder() as folder:
         async with running("bench.receiver") as receiver, new_client() as client:
@@ -91,7 +91,7 @@ async def _deliver(events: int, batch: int, tell: Tell) -> Delivered:
 
 
 async def _work_off(gateway: Gateway, receiver: Child, events: int) -> Delivered:
-    """From the first part of the events, which warm it up, to the last one."""
+    """Measure the deliveries after the warm-up events, up to the last one."""
     first = await _until(receiver, int(events * _WARM))
     before = gateway.cpu()
     last = await _until(receiver, events)

@@ -1,7 +1,7 @@
-"""An authority that signs nothing, in place of the hundreds that a system trusts.
+"""A certificate authority that signs nothing, instead of the hundreds that a system trusts.
 
-Every HTTP client reads all authorities when it is made, which takes longer than most tests need for all they do; and
-no test has business with a server that one of them vouches for.
+Every HTTP client loads all trusted authorities when it is created, which takes longer than most tests. No test
+connects to a server with a certificate of one of them.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 
 def trust_only_one(folder: Path) -> dict[str, str]:
-    """Write the authority into a folder; return the environment in which it is the only one."""
+    """Write the authority into a folder; return environment variables that make it the only trusted one."""
     file = folder / "authority.pem"
     file.write_bytes(_authority().public_bytes(Encoding.PEM))
     return {"SSL_CERT_FILE": str(file), "SSL_CERT_DIR": str(folder)}

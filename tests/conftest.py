@@ -1,9 +1,9 @@
-"""What every test may use: a real database, a real HTTP server, a real receiver of webhooks.
+"""Fixtures for all tests: a real database, a real HTTP server, a real receiver of webhooks.
 
 postgres_server   one embedded PostgreSQL per test process, its database `gatepost` migrated once
 database_url      a fresh copy of that database for one test
 serve_app         any ASGI app on 127.0.0.1, in the test's own loop
-receiver          an HTTP server that records what it gets and answers what the test says
+receiver          an HTTP server that records requests and responds as the test sets
 """
 
 import asyncio
@@ -41,42 +41,42 @@ from tests.patience import PATIENCE, patience
 
 T = TypeVar("T")
 
-load_types()  # of the library that links phones; its native part is loaded in children only, as in the gateway
+load_types()  # of the library for linked phones; its native part is only loaded in child processes, as in the gateway
 
-# A copy belongs to the gateway's role, as its original does.
+# A copy has the same owner as its original: the gateway's role.
 AS_MADE = f"OWNER {GATEWAY_ROLE} STRATEGY FILE_COPY"
-# Only root can become another user, which is what these tests are about.
+# These tests switch to another user, which only root can do.
 collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py", "cli/test_privileges.py"]
-# Only who may mount a file system can have a small one.
+# Whether tests can mount a small file system.
 CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0
 collect_ignore += [] if CAN_MOUNT else ["faults/test_full_disk.py"]
 
 
 def run_apart(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in a thread, so that fixtures of a session leave no mark on the tests' loops."""
+    """Run a coroutine in a thread, so that session fixtures do not affect the event loops of tests."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 def scratch_folder() -> Path:
-    """Make a folder for a cluster that all users may pass through; in memory where there is plenty, for speed."""
+    """Create a folder for a cluster that all users may enter; in memory if there is enough, for speed."""
     memory = Path("/dev/shm")
     roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
     fast = roomy and not os.statvfs(memory).f_flag & os.ST_NOEXEC
     folder = Path(tempfile.mkdtemp(prefix="gatepost-tests-", dir=memory if fast else None))
-    # Under root the server runs as another user, who has to get through this folder of ours.
+    # As root, the server runs as another user, who must be able to enter this folder.
     folder.chmod(0o711)
     return folder
 
 
 @pytest.fixture(scope="session", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Spare every client, here and in the programs that tests start, what it would read and compile for nothing."""
+    """Save time for all clients and child processes: trust only one authority, and share compiled bytecode."""
     bytecodes = tempfile.TemporaryDirectory(prefix="gatepost-tests-", ignore_cleanup_errors=True)
     with bytecodes as bytecode, pytest.MonkeyPatch.context() as patch:
         for name, value in trust_only_one(tmp_path_factory.mktemp("authority")).items():
             patch.setenv(name, value)
-        if sys.dont_write_bytecode:  # the programs share what the first of them has compiled, and it goes with the run
+        if sys.dont_write_bytecode:  # child processes share the bytecode, which is deleted after the run
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
         # The default renders each traceback with all variables, which takes a second.
@@ -85,7 +85,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 class PostgresServer(msgspec.Struct, frozen=True):
-    """The running server of this test process; a test that stops servers starts its own."""
+    """The PostgreSQL server of this test process. A test that stops servers starts its own."""
 
     data: Path
     template_url: str
@@ -97,7 +97,7 @@ class PostgresServer(msgspec.Struct, frozen=True):
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """Give an embedded PostgreSQL whose database `gatepost` is migrated; connect only to copies of it."""
+    """Yield an embedded PostgreSQL whose database `gatepost` is migrated. Connect only to copies of it."""
     data = scratch_folder()
     server = EmbeddedPostgres(data)
     try:
@@ -112,25 +112,25 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 async def forget_the_disk(server: PostgresServer) -> None:
-    """Spare the tests the waiting for the disk; killed processes lose nothing by it, only a power cut would."""
+    """Disable waiting for the disk. Only a power failure would lose data, not a killed process."""
     await administer(server, "ALTER SYSTEM SET fsync = off")
     await administer(server, "ALTER SYSTEM SET full_page_writes = off")
     await administer(server, "ALTER SYSTEM SET max_wal_size = '256MB'")
-    # Whether a table has statistics is the test's to say, and not to hang on when somebody came by.
+    # Tests decide whether a table has statistics; it must not depend on autovacuum's timing.
     await administer(server, "ALTER SYSTEM SET autovacuum = off")
     await administer(server, "SELECT pg_reload_conf()")
 
 
 @pytest.fixture
 async def database_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
-    """Give the address of a fresh, migrated database that only this test uses."""
+    """Yield the address of a new, migrated database that only this test uses."""
     async with copied_database(postgres_server, "gatepost") as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def parted_template(postgres_server: PostgresServer) -> str:
-    """Give the name of a database that has today's partitions besides: making them is most of a gateway's start."""
+    """Return the name of a database that also has today's partitions: creating them is most of a gateway's start."""
     run_apart(administer(postgres_server, f"CREATE DATABASE gatepost_parted TEMPLATE gatepost {AS_MADE}"))
     run_apart(_part(postgres_server.url("gatepost_parted"), datetime.now(UTC)))
     return "gatepost_parted"
@@ -144,7 +144,7 @@ async def _part(url: str, at: datetime) -> None:
 
 @contextmanager
 def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
-    """Make a database that many tests share, as strangers share a real one, with the partitions of a moment."""
+    """Create a database that many tests share, like unrelated accounts, with the partitions of a given time."""
     name = f"test_{uuid.uuid4().hex}"
     run_apart(administer(server, f"CREATE DATABASE {name} TEMPLATE gatepost {AS_MADE}"))
     try:
@@ -156,21 +156,21 @@ def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
 
 @pytest.fixture
 async def parted_database_url(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[str]:
-    """Give the address of a fresh database for a gateway whose clock is not moved."""
+    """Yield the address of a new database for a gateway whose clock is not moved."""
     async with copied_database(postgres_server, parted_template) as url:
         yield url
 
 
 @pytest.fixture
 async def empty_database_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
-    """Give the address of a database with nothing in it."""
+    """Yield the address of an empty database."""
     async with copied_database(postgres_server, "template1") as url:
         yield url
 
 
 @asynccontextmanager
 async def copied_database(server: PostgresServer, template: str) -> AsyncIterator[str]:
-    """Copy a database, and drop the copy with all connections to it."""
+    """Yield the address of a copy of a database; drop it at the end, with all connections to it."""
     name = f"test_{uuid.uuid4().hex}"
     await administer(server, f"CREATE DATABASE {name} TEMPLATE {template} {AS_MADE}")
     try:
@@ -189,9 +189,9 @@ async def administer(server: PostgresServer, statement: str) -> None:
 
 
 class TestServer(uvicorn.Server):
-    """A server that leaves the signals, and the end of the process, to pytest; and that ends when told, not soon after.
+    """A server that does not handle signals or exit the process, and that stops immediately on request.
 
-    The wait of uvicorn's own loops, a fifth of a second at each end, was a quarter of the time of all tests.
+    uvicorn's own loops wait up to 0.2 seconds when they stop, which took a quarter of the time of all tests.
     """
 
     __test__ = False
@@ -201,18 +201,18 @@ class TestServer(uvicorn.Server):
         self._told_to_end = asyncio.Event()
 
     def end(self) -> None:
-        """Ask for the end."""
+        """Request the server to stop."""
         self._told_to_end.set()
 
     async def main_loop(self) -> None:
-        """Serve until told to end; each turn renews the date that answers carry."""
+        """Serve until `end`; each turn updates the Date header of responses."""
         while not self._told_to_end.is_set():
             await self.on_tick(0)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._told_to_end.wait(), 1.0)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let what is under way finish within the grace that the config gives, and end the rest."""
+        """Let requests in flight finish within the grace period of the config, and close the other connections."""
         for server in self.servers:
             server.close()
         state = self.server_state
@@ -226,17 +226,17 @@ class TestServer(uvicorn.Server):
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        for connection in list(state.connections):  # of clients that neither read nor leave: or they would stay open
+        for connection in list(state.connections):  # of clients that neither read nor disconnect
             connection.transport.abort()
         await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, or fail as an error of the test."""
+        """Start, or raise an error that fails the test."""
         try:
             await super().startup(sockets)
         except SystemExit as ended:
@@ -245,7 +245,7 @@ class TestServer(uvicorn.Server):
 
 @asynccontextmanager
 async def serve_app(app: Any) -> AsyncIterator[str]:
-    """Serve an ASGI app on a free port of 127.0.0.1, in the running loop, and give its base URL."""
+    """Serve an ASGI app on a free port of 127.0.0.1, in the running loop, and yield its base URL."""
     config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
     async with serve_config(config) as url:
         yield url
@@ -253,9 +253,9 @@ async def serve_app(app: Any) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def serve_config(config: uvicorn.Config) -> AsyncIterator[str]:
-    """Serve what a config says on a free port of 127.0.0.1, in the running loop, and give its base URL."""
+    """Serve a uvicorn config on a free port of 127.0.0.1, in the running loop, and yield its base URL."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        # asyncio sets this only for sockets that name their protocol; without it each answer waits 40 ms.
+        # asyncio sets this only for sockets that name their protocol; without it each response takes 40 ms longer.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server = TestServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -275,12 +275,12 @@ ServeApp = Callable[[Any], AbstractAsyncContextManager[str]]
 
 @pytest.fixture(name="serve_app")
 def serve_app_fixture() -> ServeApp:
-    """Give serve_app to tests that would rather not import it."""
+    """Return `serve_app`, for tests that do not import it."""
     return serve_app
 
 
 class Received(msgspec.Struct, frozen=True):
-    """One request as it came; header names are in lower case, `at` is the wall clock."""
+    """A received request. Header names are in lower case; `at` is the wall clock time."""
 
     method: str
     path: str
@@ -290,12 +290,12 @@ class Received(msgspec.Struct, frozen=True):
     at: float
 
     def json(self) -> Any:
-        """Read the body as JSON."""
+        """Return the body, decoded from JSON."""
         return msgspec.json.decode(self.body)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the receiver says, and after how many seconds."""
+    """A response of the receiver, and its delay in seconds."""
 
     status: int = 200
     headers: dict[str, str] = {}
@@ -304,7 +304,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Receiver:
-    """A customer's web server: records every request, and answers with `answer` or what `answer` returns."""
+    """A customer's web server: records every request, and responds with `answer` or with what `answer` returns."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -314,17 +314,17 @@ class Receiver:
         self._closing = asyncio.Event()
 
     def close(self) -> None:
-        """Give up all delays, so that a slow answer does not hold up the end of a test."""
+        """End all delays, so that a slow response does not delay the end of a test."""
         self._closing.set()
 
     async def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
-        """Wait until at least so many requests have come."""
+        """Wait until at least `count` requests have arrived."""
         async with patience(lambda: f"{len(self.requests)} of {count} requests have come", timeout), self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)
         return self.requests
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Speak ASGI."""
+        """Handle an ASGI request."""
         if scope["type"] != "http":
             return
         request = await read_request(scope, receive)
@@ -346,7 +346,7 @@ class Receiver:
 
 
 async def read_request(scope: Any, receive: Any) -> Received:
-    """Read a whole request from ASGI."""
+    """Read a complete request from ASGI."""
     body = b""
     more = True
     while more:
@@ -365,7 +365,7 @@ async def read_request(scope: Any, receive: Any) -> Received:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    """Give a running receiver; `receiver.url` is its base URL."""
+    """Yield a running receiver; `receiver.url` is its base URL."""
     one = Receiver()
     async with serve_app(one) as one.url:
         yield one

@@ -1,4 +1,4 @@
-"""Whether events are what their schemas promise. Every house checks all that it wrote, at its end."""
+"""Checks events against their schemas. Every `House` checks all events that it wrote when it ends."""
 
 from functools import cache
 from typing import Any
@@ -13,20 +13,20 @@ from gatepost.store.pool import Database
 
 @cache
 def validator_of(type_: str) -> Any:
-    """The schema of a type, ready to be asked."""
+    """Return the validator of an event type."""
     return jsonschema_rs.validator_for(schema_of(type_))
 
 
 @cache
 def _validator_of_action(type_: str, action: str) -> Any:
-    """That of one action: its complaints name the very field."""
+    """Return the validator of one action, whose errors name the exact field."""
     schema = schema_of(type_)
     places = {branch["properties"]["action"]["const"]: branch for branch in schema["oneOf"]}
     return jsonschema_rs.validator_for(places[action] | {"$defs": schema["$defs"]})
 
 
 def check_event(event: Any) -> None:
-    """Fails with what is wrong with an event."""
+    """Fail if an event does not match its schema, with all problems."""
     type_, action = event["type"], event["action"]
     assert action in SHAPES.get(type_, {}), f"there is no schema for {type_}, {action}"
     problems = [
@@ -37,7 +37,7 @@ def check_event(event: Any) -> None:
 
 
 async def check_all_events(db: Database) -> int:
-    """Checks every event that a database holds, of all channels; returns how many there are."""
+    """Check every event in a database, of all channels; return their number."""
     async with db.connection() as conn:
         rows = await conn.fetch("SELECT body FROM events")
     for row in rows:

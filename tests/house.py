@@ -1,4 +1,4 @@
-"""A whole gateway inside a test: the real app over HTTP, a real sandbox, a real database.
+"""A complete gateway in a test: the real app over HTTP, a real sandbox, a real database.
 
 async with running_house(database_url) as house:
     sent = await house.send(phone="5511999998888", body="Hello")
@@ -45,7 +45,7 @@ QUICK = {
     "api.costly_per_key": 1_000,
     "api.costly": 1_000,
 }
-REVIEW = 3600.0  # seconds of the network's clock: a template is reviewed when a test moves it, and never in its middle
+REVIEW = 3600.0  # seconds of the network's clock: templates are only reviewed when a test moves it
 FAST_NETWORK = {"throughput": 1000, "pair_seconds": 0, "pair_burst": 10_000, "tier": 0, "window": 0}
 
 
@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class House:
-    """A running gateway, and the hands to use it."""
+    """A running gateway, with methods to use it."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class House:
         headers: Mapping[str, str] = {},
         raw: bytes | None = None,
     ) -> Answer:
-        """One request to the API, with the demo key unless another (or none: "") is given."""
+        """Send a request to the API, with the demo key unless another (or none: "") is given."""
         request = self._client.request(method, path if path.startswith("http") else self.url + path)
         sent: dict[str, str] = {}
         wanted = self.key if key is None else key
@@ -104,20 +104,20 @@ class House:
         return await _answer(request.headers(sent | dict(headers)))
 
     async def call_in_pieces(self, method: str, path: str, pieces: Sequence[bytes]) -> Answer:
-        """A request whose body comes in chunks, without a length."""
+        """Send a request with a chunked body, without a length."""
         request = self._client.request(method, self.url + path).body_stream(_stream(pieces))
         return await _answer(
             request.headers({"authorization": f"Bearer {self.key}", "content-type": "application/json"})
         )
 
     async def sandbox(self, method: str, path: str, body: Any = None) -> Any:
-        """One request to the sandbox's control API."""
+        """Send a request to the sandbox's control API."""
         answer = await self.call(method, self.sandbox_url + path, body, key="")
         assert answer.status == 200, answer.body
         return answer.json()
 
     async def send(self, **fields: Any) -> str:
-        """Sends a message that must be accepted; returns its id."""
+        """Send a message that must be accepted; return its id."""
         answer = await self.call("POST", "/api/v1/message/send", fields)
         assert answer.status == 200, answer.body
         message_id: str = answer.json()["data"]["key"]["id"]
@@ -128,7 +128,7 @@ class House:
         return status
 
     async def until_status(self, message_id: str, wanted: str, seconds: float = PATIENCE) -> None:
-        """Waits until a message has a status."""
+        """Wait until a message has a status."""
         status = ""
         async with patience(lambda: f"message {message_id} is {status}, not {wanted}", seconds):
             while (status := await self.status(message_id)) != wanted:
@@ -148,7 +148,7 @@ class House:
         limits: Mapping[str, float] = FAST_NETWORK,
         waba_id: str | None = None,
     ) -> ChannelConfig:
-        """An official channel that the sandbox knows; with a business account, one that has templates."""
+        """Create an official channel that is registered at the sandbox; with a business account, it has templates."""
         channel = await channels.create_official(
             self.db,
             self.vault,
@@ -174,13 +174,13 @@ class House:
         return channel
 
     async def new_qr_channel(self, account_id: UUID, phone: str = "15550003333") -> ChannelConfig:
-        """A channel that no phone is linked to yet."""
+        """Create a QR channel that has no linked phone yet."""
         return await channels.create_qr(
             self.db, account_id, phone=phone, name="Test", limits=FAST_NETWORK, now=self.clock.now()
         )
 
     async def new_stranger(self) -> str:
-        """The key of somebody else: another account with a channel of its own."""
+        """Return the key of another account with its own channel."""
         channel = await self.new_channel(await self.new_account(), "15550002222", "100000000000002")
         return await self.new_key(channel.id)
 
@@ -190,7 +190,7 @@ class House:
 
 
 async def _answer(request: RequestBuilder) -> Answer:
-    """A whole answer; of a stream, which has no end, what comes first."""
+    """Return the complete response; of an event stream, which does not end, only the first chunk."""
     async with request.streamed_read_buffer_limit(0).build_streamed() as response:
         headers = {name.lower(): value for name, value in response.headers.items()}
         if headers.get("content-type", "").startswith("text/event-stream"):
@@ -205,14 +205,14 @@ async def _stream(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
-    """The sandbox as it ships, in the running loop, on a free port."""
+    """Run the real sandbox in the running loop, on a free port."""
     async with _sandbox(settings) as (url, _):
         yield url
 
 
 @asynccontextmanager
 async def _sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str, Callable[[], Awaitable[None]]]]:
-    """The same, and what ends the requests that hang on purpose: who waits for them would wait long."""
+    """Run the sandbox; also yield a function that ends requests that hang because of a fault."""
     app = create_app(settings)
     async with serve_config(server_config(app)) as url:
         yield url, app.world.release
@@ -228,7 +228,7 @@ async def running_house(
     sandbox: SandboxSettings | None = None,
     **overrides: Any,
 ) -> AsyncIterator[House]:
-    """A gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
+    """Run a gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
     network = sandbox or _quick_sandbox()
     with tempfile.TemporaryDirectory() as folder, _looking_often():
         async with _sandbox(network) as (sandbox_url, release):
@@ -258,7 +258,7 @@ async def running_house(
 
 
 def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
-    """The gateway's own way of serving; a test does not wait for who does not hang up."""
+    """Return the gateway's server configuration, with a short wait for clients that do not disconnect."""
     config = serving.server_config(gatepost, settings)
     config.timeout_graceful_shutdown = 1
     return config
@@ -266,10 +266,10 @@ def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 
 @contextmanager
 def _looking_often() -> Iterator[None]:
-    """An owner sees a changed endpoint within a tenth of a second, a link comes back soon: many tests would wait."""
+    """Shorten waits of many tests: owners refresh every 0.1 seconds, and links reconnect quickly."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owned_channel, "_REFRESH_EVERY", 0.1)
-        # A link that breaks again within a minute waits 1, 2, 4 … 60 s. Tests that share a link break it more often.
+        # A link that breaks again within a minute waits 1, 2, 4 … 60 s, and tests that share a link break it often.
         patch.setattr(inbound_link, "_FIRST_WAIT", 0.1)
         patch.setattr(inbound_link, "_LONGEST_WAIT", 0.5)
         yield
@@ -281,7 +281,7 @@ def _quick_sandbox() -> SandboxSettings:
             "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.05},
             "limits": {"throughput": None, "pair_interval": None},
             "management": {"review_delay": REVIEW},
-            "callbacks": {"connections": 1},  # statuses come in their order, so that every test sees each of them
+            "callbacks": {"connections": 1},  # statuses arrive in order, so that every test sees each of them
         },
         SandboxSettings,
     )

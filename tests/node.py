@@ -1,4 +1,4 @@
-"""Node.js and npm packages for tests: programs that we did not write, installed once as their lock files say."""
+"""Node.js and npm packages for tests: third-party programs, installed once from their lock files."""
 
 import fcntl
 import hashlib
@@ -17,13 +17,13 @@ PACKAGES = Path(__file__).parent / "npm"
 
 
 def installed(name: str) -> Path:
-    """The folder of `tests/npm/NAME` with its packages. It is kept beside the virtual environment, by its lock file."""
+    """Return the folder of `tests/npm/NAME` with its packages, which is cached in the virtual environment."""
     source = PACKAGES / name
     files = sorted(file for file in source.iterdir() if file.is_file())
     mark = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     folder = Path(sys.prefix) / "npm" / f"{name}-{mark}"
     folder.parent.mkdir(exist_ok=True)
-    with open(folder.parent / f"{name}.lock", "w") as lock:  # several test processes begin at once
+    with open(folder.parent / f"{name}.lock", "w") as lock:  # several test processes may start at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -35,7 +35,7 @@ def installed(name: str) -> Path:
 
 
 def run_node(arguments: Sequence[str], folder: Path, sent: bytes = b"") -> str:
-    """What Node.js prints."""
+    """Run Node.js and return its output."""
     done = subprocess.run(
         [NODE, *arguments], cwd=folder, input=sent, capture_output=True, timeout=300, env=environment(), check=False
     )
@@ -44,7 +44,7 @@ def run_node(arguments: Sequence[str], folder: Path, sent: bytes = b"") -> str:
 
 
 def environment() -> dict[str, str]:
-    """Our own, with the Node.js of the wheel first on the path."""
+    """Return this process's environment, with the Node.js of the wheel first on the path."""
     return os.environ | {"PATH": f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"}
 
 

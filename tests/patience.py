@@ -1,7 +1,7 @@
-"""How long a test waits for something to happen.
+"""Time limits of waits in tests.
 
-A limit only ends a test that would wait forever. It says nothing about how fast anything is: a full machine may be
-slow, and must not fail a test. `tests/test_suite.py` checks that no test asserts a measured time.
+A limit only ends a test that would wait forever. It is not a performance requirement: a busy machine may be slow, and
+must not fail a test. `tests/test_suite.py` checks that no test asserts a measured time.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ PATIENCE = 90.0  # seconds; the limit of a whole test is in pyproject.toml
 
 @asynccontextmanager
 async def patience(what: Callable[[], object], seconds: float = PATIENCE) -> AsyncIterator[None]:
-    """Limits a wait; a failure says what was waited for and what was there instead."""
+    """Limit a wait. A failure reports what was expected and what was there instead."""
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -1,4 +1,4 @@
-"""Which rows of a long matrix run: all of them in `make faults`, a sample that has each kind once in `make test`."""
+"""Selects the rows of a long test matrix: all in `make faults`, a sample with each kind once in `make test`."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def choose(everything: T, sample: T) -> T:
 
 
 def every_other(rows: Sequence[T], width: int) -> list[T]:
-    """Return one of each `width` rows, another one each time, so that each column occurs. Thorough: return all rows."""
+    """Return one of each `width` rows, in rotation, so that each column occurs. In a thorough run, return all rows."""
     if THOROUGH:
         return list(rows)
     return [row for number, row in enumerate(rows) if number % width == number // width % width]

@@ -1,4 +1,4 @@
-"""The composition root: puts the parts together and owns the loops. It reads nothing and decides nothing.
+"""The composition root: creates and connects the parts of a process and starts its loops. It has no logic of its own.
 
 embedded PostgreSQL ─► migrations ─► partitions ─► Database
                                                      │
@@ -62,12 +62,12 @@ class Gatepost:
     ) -> None:
         self._settings = settings
         db = db.notifying(self._on_commit)
-        self._db, self._api_db = db.reserved("work"), db  # what each may use: `store/slots.py`
+        self._db, self._api_db = db.reserved("work"), db  # connection slots of each: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
         self._clock = clock
         self._role = role
         self._metrics = metrics or ProcessMetrics(__version__, role)
-        self.count_answer = self._metrics.answered  # for what is answered before the application
+        self.count_answer = self._metrics.answered  # for responses sent before the request reaches the application
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._metrics.loop_lag)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._resolver = Resolver(metrics=self._metrics)
@@ -92,7 +92,7 @@ class Gatepost:
         self.web = create_app(self._gateway(), public_only=role == "worker")
 
     async def start(self) -> None:
-        """Starts the loops that this role has."""
+        """Start the loops of this process's role."""
         self._watchdog.start()
         start = self.supervisor.start
         if isinstance(self._clock, DatabaseClock):
@@ -106,11 +106,11 @@ class Gatepost:
             start("notifications", self._notifier.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
-        """Ends open streams and waiting requests, so that a server that stops need not wait for them."""
+        """End open streams and waiting requests, so that a stopping server does not wait for them."""
         self._waiters.end()
 
     async def stop(self) -> None:
-        """Finishes what is in flight, within the time that the settings give."""
+        """Stop all parts after work in flight is finished, within the time limit of the settings."""
         self.end_streams()
         if self._owner:
             try:
@@ -128,7 +128,7 @@ class Gatepost:
         self._watchdog.stop()
 
     def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
-        """Wakes the requests that wait for a channel's events, and the channel's owner, here or on another node."""
+        """Wake the requests that wait for a channel's events, and the channel's owner, on this node or another."""
         self._waiters.wake(channel_id)
         if self._owner is None or not self._owner.wake(channel_id, sending=sending):
             self._notifier.notify(channel_id)
@@ -174,7 +174,7 @@ class Gatepost:
         )
 
     async def _speak(self, config: ChannelConfig) -> Network | None:
-        """A way to a channel's network from this process: a link is only where its owner is."""
+        """Return a channel's network. A link is only held by the channel's owner: None if this process has none."""
         if not NETWORK_KINDS[config.kind].linked:
             return self._networks.open(config)
         keeper = self._workers.keepers.get(config.id) if self._workers else None

@@ -40,7 +40,7 @@ async def run_loop(
     failed: Callable[[], None] | None = None,
     **context: str,
 ) -> None:
-    """Repeats a step while `going`, whatever it raises; an error of `ends_on` is an ordinary end.
+    """Repeat a step while `going`, whatever it raises; an error of `ends_on` ends the loop normally.
 
     `wake` ends the wait after a failure early, `failed` is called after each failure, `context` is logged.
     """
@@ -49,7 +49,7 @@ async def run_loop(
         try:
             await step()
             wait = 0.0
-            if _being_cancelled():  # and the step has swallowed it, as `asyncio.wait_for` may
+            if _being_cancelled():  # the step swallowed the cancellation, as `asyncio.wait_for` may
                 raise asyncio.CancelledError
             continue
         except ends_on:
@@ -75,7 +75,7 @@ async def _pause(seconds: float, wake: asyncio.Event | None) -> None:
 
 
 async def attempt(name: str, step: Step, **context: str) -> bool:
-    """Runs one step whose errors must not affect others: an error is logged, and False is returned."""
+    """Run one step whose errors must not affect others. Log an error and return False."""
     try:
         await step()
     except asyncio.CancelledError as error:
@@ -109,7 +109,7 @@ async def retry_until_available(
 
 
 def log_failure(name: str, error: BaseException, **context: str) -> None:
-    """Logs one line: a GatepostError, such as an unavailable database, by message and cause; any other in full."""
+    """Log an error: a GatepostError (such as an unavailable database) by message and cause, others with traceback."""
     if isinstance(error, GatepostError):
         cause = repr(error.__cause__) if error.__cause__ else None
         log.warning(f"{name} failed", reason=error.message, cause=cause, **context)
@@ -123,7 +123,7 @@ def _being_cancelled() -> bool:
 
 
 class Loop:
-    """A loop in a task of its own."""
+    """A loop in its own task."""
 
     def __init__(self, name: str, step: Step, ended: Callable[[str], None] | None = None, **options: Any) -> None:
         self.name = name
@@ -137,17 +137,17 @@ class Loop:
         return not self._task.done()
 
     def cancel(self) -> None:
-        """Cancels it; it is not expected to run any more."""
+        """Cancel the loop without reporting its end."""
         self._stopping = True
         self._task.cancel()
 
     async def stop(self) -> None:
-        """Cancels it, and waits for its end."""
+        """Cancel the loop and wait for its end."""
         self.cancel()
         await asyncio.wait([self._task])
 
     def _done(self, task: "asyncio.Task[None]") -> None:
-        if self._stopping or (task.cancelled() and self._ended is None):  # at the end of a program, say
+        if self._stopping or (task.cancelled() and self._ended is None):  # for example, when the program ends
             return
         error = None if task.cancelled() else task.exception()
         log.critical("background loop ended", loop=self.name, error=repr(error) if error else None, exc_info=error)
@@ -164,19 +164,19 @@ class Supervisor:
         self._listener: Callable[[], None] | None = None
 
     def start(self, name: str, step: Step, **options: Any) -> Loop:
-        """Starts a loop; options as of `run_loop`."""
+        """Start a loop. The options are those of `run_loop`."""
         loop = Loop(name, step, self._note_end, **options)
         self._loops.append(loop)
         return loop
 
     def on_end(self, listener: Callable[[], None]) -> None:
-        """Sets what is called when a loop has ended; it is called at once if one has."""
+        """Set the listener to call when a loop ends. If one has already ended, call it immediately."""
         self._listener = listener
         if self.ended is not None:
             listener()
 
     async def stop(self) -> None:
-        """Cancels all of them, and waits for their end."""
+        """Cancel all loops and wait for their end."""
         for loop in self._loops:
             loop.cancel()
         for loop in self._loops:

@@ -1,10 +1,10 @@
-"""What a channel's owner does for it: each task has a loop of its own, and all are started, woken and stopped alike.
+"""The tasks of a channel's owner. Each has its own loop; all are started, woken and stopped in the same way.
 
     start ─► work ─► wait: a wake-up, or the time that `work` returned ─► work …
                │ error: logged, a pause, again            (`background.run_loop`)
                └ the lease is lost: the task ends
 
-A task is stopped before the lease is given back. The next owner does what is left: everything is in the database.
+A task is stopped before the lease is released. The next owner continues its work from the state in the database.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from gatepost.store.pool import Database
 
 
 class ChannelContext(msgspec.Struct, frozen=True):
-    """What every task of a channel needs. `alive` says whether the lease still holds."""
+    """The dependencies of every task of a channel. `alive` returns whether the lease is still valid."""
 
     db: Database
     clock: Clock
@@ -33,13 +33,13 @@ class ChannelContext(msgspec.Struct, frozen=True):
 
 
 class ChannelTask(ABC):
-    """One thing that the owner does for a channel while the lease holds."""
+    """A task that the owner runs for a channel while the lease is valid."""
 
     name: ClassVar[str]
     first_wait: ClassVar[float] = FIRST_WAIT  # seconds after a failure, doubled after each further one
     longest_wait: ClassVar[float] = LONGEST_WAIT
-    retry_when_woken: ClassVar[bool] = False  # whether a wake-up cuts the pause after a failure short
-    gather: ClassVar[float] = 0.0  # seconds between a wake-up and the work, so that a burst is one piece of work
+    retry_when_woken: ClassVar[bool] = False  # whether a wake-up ends the pause after a failure early
+    gather: ClassVar[float] = 0.0  # seconds between a wake-up and the work, so that a burst is processed together
 
     def __init__(self, context: ChannelContext) -> None:
         self._db = context.db
@@ -50,42 +50,42 @@ class ChannelTask(ABC):
         self._wakeup = asyncio.Event()
         self._stopping = False
         self._next_work: datetime | None = None
-        self._working = True  # until the first look is done
+        self._working = True  # until the first `work` is done
         self._task: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def work(self) -> float | None:
-        """Does what is due; returns the seconds until there is more to do, None: when it is woken."""
+        """Do what is due. Return the seconds until the next work, or None to wait for a wake-up."""
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do now; the channel may then be given back."""
+        """Whether there is nothing to do now, so that the channel may be released."""
         return not self._working and not self._wakeup.is_set()
 
     @property
     def next_work(self) -> datetime | None:
-        """When there will be something to do, as far as is known."""
+        """The time of the next work, if known."""
         return self._next_work
 
     @property
     def going(self) -> bool:
-        """Whether it may begin something new."""
+        """Whether the task may start new work."""
         return not self._stopping and self._alive()
 
     @property
     def ended(self) -> bool:
-        """Whether it was started, and runs no longer."""
+        """Whether the task was started and has ended."""
         return self._task is not None and self._task.done()
 
     def wake(self) -> None:
-        """There may be something to do."""
+        """Notify the task that there may be work."""
         self._wakeup.set()
 
     def start(self) -> None:
         self._task = asyncio.create_task(self.run(), name=self.name)
 
     async def run(self) -> None:
-        """Works until it is stopped, or until the lease is lost."""
+        """Run until the task is stopped or the lease is lost."""
         await run_loop(
             self.name,
             self._turn,
@@ -98,12 +98,12 @@ class ChannelTask(ABC):
         )
 
     async def stop(self) -> None:
-        """Begins nothing new, and waits for what must not be broken off."""
+        """Start no new work, and wait for work that must not be interrupted."""
         self._stopping = True
         self._wakeup.set()
 
     async def end(self) -> None:
-        """Ends the loop, wherever it is."""
+        """Cancel the loop and wait for its end."""
         if self._task is None:
             return
         self._task.cancel()

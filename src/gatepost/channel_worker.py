@@ -1,4 +1,4 @@
-"""What an owner does for one channel: sending, delivering, the link, files, templates, the search index."""
+"""Creates the tasks of an owned channel: sending, delivering, the link, files, templates, the search index."""
 
 from functools import partial
 from uuid import UUID
@@ -51,7 +51,7 @@ from gatepost.webhooks.link_fetch import fetch_guarded
 
 
 class WorkerParts(msgspec.Struct, frozen=True):
-    """The parts of the process that the work for channels uses."""
+    """The parts of the process that the tasks of channels use."""
 
     settings: Settings
     db: Database
@@ -67,7 +67,7 @@ class WorkerParts(msgspec.Struct, frozen=True):
 
 
 class ChannelWorkers:
-    """Makes what the owner runs for each channel."""
+    """Creates the tasks that the owner runs for each channel."""
 
     def __init__(self, parts: WorkerParts) -> None:
         self._parts = parts
@@ -111,7 +111,7 @@ class ChannelWorkers:
         return await fetch_guarded(self._parts.guard, link, most, deadline=deadline, channel=channel_id)
 
     async def make_sender(self, owned: OwnedChannel) -> ChannelSender | None:
-        """Makes all that an owner does for a channel: its sender, and the tasks beside it."""
+        """Create the sender and the other tasks of a channel. Return the sender; None if the channel does not exist."""
         parts = self._parts
         config = await get_config(parts.own_db, owned.lease.channel_id)
         if config is None:
@@ -142,7 +142,7 @@ class ChannelWorkers:
 
     def _make_keeper(self, context: ChannelContext, config: ChannelConfig) -> LinkKeeper:
         parts = self._parts
-        find = partial(parts.networks.driver, config)  # no driver is started before a link is wanted
+        find = partial(parts.networks.driver, config)  # the driver is started only when a link is requested
         keeper = LinkKeeper(context, find, parts.receiver, groups=parts.settings.qr.groups)
         self.keepers[config.id] = keeper
         return keeper
@@ -160,7 +160,7 @@ class ChannelWorkers:
         return watches
 
     async def _read_number(self, channel_id: UUID) -> None:
-        """Reads the state of an official number, with the secrets and addresses that it has by now."""
+        """Read the state of an official number, with its current secrets and addresses."""
         config = await get_config(self._parts.db, channel_id)
         business = self._parts.networks.business(config) if config else None
         if config is not None and business is not None:
@@ -177,13 +177,13 @@ class ChannelWorkers:
         async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
             if keeper is None:
                 return await self._attacher.attach(config.id, network, content)
-            # a link's names of files live as long as the link
+            # file names from a link are valid only while that link is open
             return await self._attacher.attach(config.id, network, content, session=network, links=False, type_=type_)
 
         return attach
 
     async def tune(self, owned: OwnedChannel, sender: ChannelSender) -> None:
-        """Follows changes of a channel's limits, secrets and link."""
+        """Apply changes of a channel's limits, secrets and link."""
         config = await get_config(self._parts.db, owned.lease.channel_id)
         if config is None:
             return
@@ -202,7 +202,7 @@ class ChannelWorkers:
                 task.look(config.state)
 
     def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
-        assert owned.context is not None  # its sender was made before
+        assert owned.context is not None  # set by `make_sender`
         in_flight, channel = self._parts.settings.webhooks.in_flight, owned.context.channel
         delivery = ChannelDelivery(self._deliveries, owned.lease, channel, self._open_target, in_flight, owned.alive)
         return EndpointDeliverer(delivery, target)
@@ -218,7 +218,7 @@ def channel_ref(config: ChannelConfig) -> ChannelRef:
 
 
 def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, media: MediaFetchTask) -> None:
-    """Passes a change of the link on at once: while new conversations are locked, each further try does harm."""
+    """Apply a change of the link immediately: while new conversations are locked, each further attempt does harm."""
     sender.connect(keeper.network)
     sender.lock_new(keeper.locked_until)
     media.adjust(keeper.network)

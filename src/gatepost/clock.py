@@ -1,7 +1,7 @@
 """The one source of time. `app.py` passes it on, so that tests can move it.
 
-Times that one node writes and another compares (leases, due times, schedules, expiry) go by the database's clock: a
-`DatabaseClock` knows how far this machine's clock is from it.
+Times that one node writes and another compares (leases, due times, schedules, expiry) use the database's clock. A
+`DatabaseClock` knows the offset between it and this machine's clock.
 """
 
 import time
@@ -13,10 +13,10 @@ _SAME = 1.0  # seconds
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The current time in UTC."""
+        """Return the current time in UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that never jump: for pace and deadlines."""
+        """Return seconds that never jump, for pacing and deadlines."""
 
 
 class SystemClock:
@@ -28,11 +28,11 @@ class SystemClock:
 
 
 class DatabaseClock:
-    """This machine's clock, corrected by what the database's clock has shown."""
+    """This machine's clock, corrected by its offset from the database's clock."""
 
     def __init__(self, local: Clock) -> None:
         self.local = local
-        self.offset = timedelta(0)  # how far the database's clock is ahead of ours
+        self.offset = timedelta(0)  # database time minus local time
 
     def now(self) -> datetime:
         return self.local.now() + self.offset
@@ -41,9 +41,9 @@ class DatabaseClock:
         return self.local.monotonic()
 
     def correct(self, asked_at: datetime, shown: datetime, answered_at: datetime) -> bool:
-        """Corrects the offset by the database's time, read between two local times. True: ours was outside of them.
+        """Correct the offset by the database's time, read between two local times. Return whether the offset changed.
 
-        What lies within the time of the question itself says nothing: following it would only make the clock jitter.
+        It does not change while it is consistent with both local times: such a correction would only add jitter.
         """
         ahead, behind = shown - asked_at, shown - answered_at
         if asked_at > answered_at or behind <= self.offset <= ahead:
@@ -53,9 +53,9 @@ class DatabaseClock:
 
 
 class FollowingClock:
-    """The time of another process, which may move it: for test set-ups that share the sandbox's clock.
+    """The clock of another process, which may move it: for test set-ups that share the sandbox's clock.
 
-    `monotonic` makes the same leaps forward, so that deadlines pass; it never goes back.
+    `monotonic` jumps forward with it, so that deadlines pass; it never goes back.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class FollowingClock:
         return time.monotonic() + self._leaps
 
     def set_time(self, now: float, speed: float) -> None:
-        """Sets the time, in Unix seconds. A difference below a second is ignored: it is the latency of the message."""
+        """Set the time in Unix seconds. A difference below one second is ignored: it is the latency of the message."""
         leap = now - self._seconds()
         if speed == self._speed and abs(leap) < _SAME:
             return
@@ -81,7 +81,7 @@ class FollowingClock:
 
 
 class MovableClock:
-    """A clock that does not move until a test moves it."""
+    """A clock that only moves when a test advances it."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start

@@ -1,4 +1,4 @@
-"""Correcting this process's clock by the database's, which all nodes share; see docs/decisions/clocks.md."""
+"""Synchronizes this process's clock with the database's, which all nodes share; see docs/decisions/clocks.md."""
 
 import asyncio
 from datetime import timedelta
@@ -15,7 +15,7 @@ _WORTH_A_WARNING = timedelta(seconds=1)
 
 
 async def follow_database(db: Database, clock: DatabaseClock) -> None:
-    """Reads the database's time once, and corrects the clock by it."""
+    """Read the database's time once and correct the clock by it."""
     before = clock.offset
     if clock.correct(*await read_time(db, clock.local.now)) and abs(clock.offset - before) >= _WORTH_A_WARNING:
         log.warning(
@@ -25,6 +25,6 @@ async def follow_database(db: Database, clock: DatabaseClock) -> None:
 
 
 async def keep_following(db: Database, clock: DatabaseClock) -> None:
-    """The step of a loop: waits, and corrects the clock once."""
+    """Wait, then correct the clock once. This is the step of a loop."""
     await asyncio.sleep(_EVERY)
     await follow_database(db, clock)

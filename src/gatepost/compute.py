@@ -1,8 +1,8 @@
 """CPU-bound work outside the event loop.
 
-One thread for the whole process: however much of such work there is, the event loop competes with one thread for the
-interpreter. A call must be short (some ten milliseconds), so that callers take turns; longer work is split by its
-caller. No single operation on a caller's data may be long either: C code keeps the interpreter lock until it returns.
+The whole process has one worker thread, so that the event loop competes with only one thread for the interpreter. A
+call must be short (tens of milliseconds), so that callers take turns; callers split longer work. No single operation
+on a caller's data may be long either: C code keeps the interpreter lock until it returns.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""Opening the database: the one that the settings name, or our own in the data folder; migrated in any case.
+"""Opens and migrates the database: the one in the settings, or the embedded one in the data folder.
 
-And the clock: the system's, unless this is a test set-up.
+Also opens the clock: the database's, or the sandbox's in a test set-up.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost")
-_PATIENCE = 20.0  # a gateway that holds the folder starts its server, or starts it again, within this time
+_PATIENCE = 20.0  # seconds in which a gateway that holds the folder starts or restarts its server
 _POLL = 0.1
 
 
 @asynccontextmanager
 async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
-    """The clock that a gateway uses: the database's, or in a test set-up the sandbox's."""
+    """Yield the gateway's clock: the database's, or the sandbox's in a test set-up."""
     if not settings.clock.follow:
         yield DatabaseClock(SystemClock())
         return
@@ -43,7 +43,7 @@ async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Database]:
-    """A migrated database for a command: the given one, or that of the data folder, running or started meanwhile."""
+    """Yield a migrated database for a command: the configured one, or the embedded one, started if it does not run."""
     if settings.database.url:
         async with _connected(settings.database.url, settings) as db:
             yield db
@@ -59,9 +59,9 @@ async def opened(settings: Settings) -> AsyncIterator[Database]:
 
 
 async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) -> str | FolderLock:
-    """The address of a server that answers, or the right to start one.
+    """Return the address of the running server, or a lock on the data folder that allows to start one.
 
-    Another process may hold the folder while its server is not up: just started, or being restarted after a crash.
+    Another process may hold the folder while its server is down: just started, or being restarted after a crash.
     """
     give_up = time.monotonic() + patience
     while True:
@@ -80,7 +80,7 @@ async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) ->
 async def opened_for_gateway(
     settings: Settings, on_restart: Callable[[], None] = lambda: None
 ) -> AsyncIterator[tuple[str, Database]]:
-    """The database of a gateway: the given one, or our own, which no other process may be running."""
+    """Yield the address and database of a gateway: the configured one, or the embedded one under an exclusive lock."""
     if settings.database.url:
         async with _connected(settings.database.url, settings) as db:
             yield settings.database.url, db

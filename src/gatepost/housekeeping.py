@@ -1,9 +1,9 @@
 """Housekeeping: periodic work that no request waits for.
 
-each 5 s      which keys were used, statistics of young partitions
-each minute   the day's counts
-each 10 min   partitions ahead of time and past their time, rows and files that are no longer needed
-each day      files that belong to nothing
+every 5 s     times of key use, statistics of new partitions
+every minute  daily message counts
+every 10 min  create and drop partitions, delete rows and files past their retention
+every day     delete orphaned files
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from gatepost.store.usage import count_all
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
-_LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions are missing
+_LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions may be missing
 
 
 class Housekeeper:
-    """One per process. Several may run at the same time."""
+    """Runs the periodic jobs of one process. Several processes may run them at the same time."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Housekeeper:
         self._tidied: datetime | None = None
 
     async def step(self) -> None:
-        """Waits, and does what is due."""
+        """Wait, then run the jobs that are due."""
         await asyncio.sleep(_TURN)
         number, self._turns = self._turns, self._turns + 1
         await self.turn(number)
 
     async def turn(self, number: int) -> None:
-        """Does all that is due. A job that fails does not stop the others, and is repeated at its next time."""
+        """Run all jobs that are due. A job that fails does not stop the others, and runs again at its next time."""
         now, db = self._clock.now(), self._db
         await self._do("use of keys", self._note_use)
         await self._do("statistics", partial(partitions.analyze_young_tables, db, self._analyzed))
@@ -91,7 +91,7 @@ class Housekeeper:
         await attempt("housekeeping", job, job=what)
 
     async def make_partitions(self) -> None:
-        """Makes the partitions of today and of the next days."""
+        """Create the partitions of today and of the next days."""
         await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
 
     async def _forget_lost_retries(self) -> None:

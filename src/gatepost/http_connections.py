@@ -1,7 +1,7 @@
-"""The open connections of a process: how many there are, from where, and whether each of them gets on.
+"""The open connections of a process: limits in total and per address, and checks of their deadlines.
 
-open ─► counted, in all and per address ─► too many: 503 or 429, and closed
-each tick ─► every connection looks at its own deadlines (`http_protocol.py`)
+open ─► counted, in total and per address ─► too many: 503 or 429, and closed
+each tick ─► every connection checks its own deadlines (`http_protocol.py`)
 """
 
 import asyncio
@@ -20,18 +20,18 @@ log = structlog.get_logger("gatepost.http")
 _LOG_EVERY = 10.0  # seconds
 _TICK = 1.0
 _RETRY_AFTER = 5.0
-_LINGERING = 64  # refused connections that may be open at once, to read why
+_LINGERING = 64  # rejected connections that may stay open at once, to read the error
 
 
 class Checked(Protocol):
-    """A connection as it is looked at."""
+    """A connection whose deadlines are checked."""
 
     def check(self, now: float) -> None:
-        """Ends itself where its time is over."""
+        """Close the connection if a deadline has passed."""
 
 
 class BodyRate:
-    """Whether a body comes fast enough: so many bytes a second over any stretch of so many seconds."""
+    """Checks that a body arrives at a minimum rate: bytes per second over a sliding window of seconds."""
 
     def __init__(self, rate: float, window: float) -> None:
         self._least = rate * window
@@ -39,7 +39,7 @@ class BodyRate:
         self._samples: deque[tuple[float, int]] = deque()
 
     def too_slow(self, now: float, received: int) -> bool:
-        """Notes how much has come by now, and compares it with what had come a window ago."""
+        """Record the bytes received so far, and return whether too few arrived within the last window."""
         samples = self._samples
         samples.append((now, received))
         while len(samples) > 1 and samples[1][0] <= now - self._window:
@@ -48,7 +48,7 @@ class BodyRate:
         return now - since >= self._window and received - before < self._least
 
     def restart(self) -> None:
-        """What was before does not count: it was not the client who waited."""
+        """Discard the samples, after a time in which the server did not read."""
         self._samples.clear()
 
 
@@ -57,7 +57,7 @@ class Connections:
 
     def __init__(self, limits: ServerSettings, answered: Callable[[int], None]) -> None:
         self.limits = limits
-        self.answered = answered  # a status that the application does not know of
+        self.answered = answered  # counts a response that did not come from the application
         self._exempt = [ip_network(text) for text in limits.unlimited_addresses]
         self._open: dict[Checked, str | None] = {}
         self._per_address: Counter[str] = Counter()
@@ -71,7 +71,7 @@ class Connections:
         return len(self._open)
 
     def add(self, connection: Checked, address: str | None, loop: asyncio.AbstractEventLoop) -> GatepostError | None:
-        """Counts a connection; returns the reason where there are too many, and then it does not count."""
+        """Count a connection. If there are too many, return the error instead, and do not count it."""
         network = None if address is None or self._is_exempt(address) else client_network(address)
         refusal = self._too_many(network)
         if refusal is not None:
@@ -85,14 +85,14 @@ class Connections:
         return None
 
     def may_linger(self, connection: Checked) -> bool:
-        """Whether a refused connection may stay for a moment; with many of them, they are just closed."""
+        """Return whether a rejected connection may stay open briefly to read the error; only a limited number may."""
         if len(self._lingering) >= _LINGERING:
             return False
         self._lingering.add(connection)
         return True
 
     def remove(self, connection: Checked) -> None:
-        """Forgets a connection; one that was never counted does no harm."""
+        """Stop counting a connection; one that was never counted is ignored."""
         self._lingering.discard(connection)
         network = self._open.pop(connection, None)
         if network is not None:

@@ -3,11 +3,11 @@
 connection ─► too many: 503 or 429
 headers ────► too many or too large: 431; too slow: 408; not HTTP: 400
 body ───────► too slow: 408
-answer ─────► not taken: closed
+response ───► not read by the client: closed
 
-All of it is on top of uvicorn's own protocol, which reads requests and writes answers. An answer that begins before its
-request has been read to the end closes the connection, so that the rest need not be read. Whatever is refused here
-has the shape of every other error, where an answer can still be sent.
+This extends uvicorn's own protocol, which reads requests and writes responses. A response that starts before its
+request is read completely closes the connection, so that the rest need not be read. Errors have the format of all
+other API errors, if a response can still be sent.
 """
 
 import asyncio
@@ -23,29 +23,29 @@ from gatepost.api.json_body import HttpAnswer
 from gatepost.http_connections import BodyRate, Connections
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
-_LINGER = 2.0  # seconds in which a refused client may read why, while what it still sends is dropped
+_LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
 _RETRY_AFTER = 1.0
-_BODY = (b"content-length", b"transfer-encoding")  # the headers of a request that has one
+_BODY = (b"content-length", b"transfer-encoding")  # headers of a request with a body
 _UPGRADE = (b"connection", b"upgrade", b"http2-settings")
 
 
 class LimitedProtocol(HttpToolsProtocol):
     """One connection of a client."""
 
-    registry: Connections  # of this process; set by `limited_protocol`
+    registry: Connections  # set by `limited_protocol`
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._head_since: float | None = None  # when the headers that are still to come were first waited for
-        self._body_since: float | None = None  # when the body that is still to come was first waited for
-        self._heard = False  # whether some of those headers have come
+        self._head_since: float | None = None  # when the wait for the pending headers began
+        self._body_since: float | None = None  # when the wait for the pending body began
+        self._heard = False  # whether a part of those headers has arrived
         self._head_size = 0
         self._has_body = False
-        self._keep_alive = False  # whether the connection may go on after this request, once it is read to the end
-        self._received = 0  # bytes of the body
+        self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
+        self._received = 0  # bytes of the body so far
         self._rate = BodyRate(self.registry.limits.body_rate, self.registry.limits.body_window)
-        self._steps = 0  # that the parser has made
-        self._idle_bytes = 0  # read since its last step
+        self._steps = 0  # callbacks from the parser
+        self._idle_bytes = 0  # bytes read since the last of them
         self._unsent, self._unsent_since = 0, 0.0
         self._refusal: GatepostError | None = None
         self._ending: asyncio.TimerHandle | None = None
@@ -76,7 +76,7 @@ class LimitedProtocol(HttpToolsProtocol):
             super().shutdown()
 
     def check(self, now: float) -> None:
-        """Ends the connection where the time for what it waits for is over."""
+        """Close the connection if the deadline of what it waits for has passed."""
         if self._ending is not None or self.transport.is_closing():
             return
         if self._is_stuck(now):
@@ -98,7 +98,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _check_body(self, now: float) -> None:
         limits, began = self.registry.limits, self._body_since or now
         if self.flow.read_paused or self.pipeline or self.cycle.waiting_for_100_continue:
-            self._rate.restart()  # it is us who do not read
+            self._rate.restart()  # the server does not read now
         elif self._rate.too_slow(now, self._received):
             self._time_out(f"The body came with less than {limits.body_rate:g} bytes a second.")
             return
@@ -109,7 +109,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(RequestTimeout(why, retry_after=_RETRY_AFTER))
 
     def _is_stuck(self, now: float) -> bool:
-        """Whether there is something to send and the client takes nothing of it."""
+        """Return whether the client has read nothing of the pending output for too long."""
         unsent = self.transport.get_write_buffer_size()
         if not unsent or unsent < self._unsent:
             self._unsent_since = now
@@ -120,7 +120,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._ending is not None or self._refusal is not None:
-            return  # refused: what still comes is dropped
+            return  # rejected: drop further data
         self._unset_keepalive_if_required()
         if self._body_since is None:
             self._heard = True
@@ -128,7 +128,7 @@ class LimitedProtocol(HttpToolsProtocol):
         steps = self._steps
         self._feed(data)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
-        if self._idle_bytes > self.registry.limits.header_limit:  # one endless header, or trailer
+        if self._idle_bytes > self.registry.limits.header_limit:  # an endless header or trailer
             self._refuse(self._too_large())
 
     def _feed(self, data: bytes) -> None:
@@ -140,8 +140,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(self._refusal or _malformed())
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Reads the request again as one that asks for no upgrade: there is nothing to upgrade to, and the parser
-        would leave its body unread. Some clients ask for HTTP/2 so with their first request."""
+        """Parse the request again without its upgrade headers: no upgrade is supported, and the parser would leave the
+        body unread. Some clients request HTTP/2 this way with their first request."""
         method = self.parser.get_method()
         if method == b"CONNECT":
             self._refuse(_malformed())
@@ -209,12 +209,12 @@ class LimitedProtocol(HttpToolsProtocol):
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def _refuse(self, error: GatepostError) -> None:
-        """Answers in the place of the application, where that is possible, and ends the connection."""
+        """Send an error instead of the application's response, if possible, and close the connection."""
         self._refusal, cycle = error, self.cycle
         if self._ending is not None or self.transport.is_closing():
             return
         if cycle is not None and not cycle.response_complete:
-            if self._body_since is None:  # the answer to an earlier request is under way, and is the last one
+            if self._body_since is None:  # an earlier request is being answered; its response is the last one
                 cycle.keep_alive = False
                 return
             started = cycle.response_started or bool(self.pipeline)
@@ -223,7 +223,7 @@ class LimitedProtocol(HttpToolsProtocol):
             if started:
                 self.transport.abort()
                 return
-        elif self._body_since is not None:  # answered already, and the rest of the body is still to come
+        elif self._body_since is not None:  # already answered, with the rest of the body pending
             self.transport.abort()
             return
         request_id = "req_" + os.urandom(12).hex()
@@ -236,7 +236,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return bool(self._head_size) and self.parser.get_method() == b"HEAD"
 
     def end_gently(self) -> None:
-        """Closes after what was written. Closed at once, a client that still sends would lose the answer."""
+        """Close the connection after a delay: with an immediate close, a client that still sends loses the response."""
         if self._ending is None and not self.transport.is_closing():
             self._unset_keepalive_if_required()
             self._ending = self.loop.call_later(_LINGER, self._end)
@@ -245,7 +245,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.transport.write_eof()
 
     def _end(self) -> None:
-        """Closes, once the client has taken what was written."""
+        """Close the connection when the client has read the response or is stuck."""
         now = self.loop.time()
         if self.transport.get_write_buffer_size() and not self._is_stuck(now):
             self._ending = self.loop.call_later(_LINGER, self._end)
@@ -254,12 +254,12 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @property
     def is_read(self) -> bool:
-        """Whether the request has been read to its end."""
+        """Whether the request has been read completely."""
         return self._body_since is None
 
 
 class _Answering:
-    """The transport as answers see it: where the request is not read to its end, closing leaves time to read them."""
+    """The transport for responses. If the request is not read completely, `close` leaves time to read the response."""
 
     def __init__(self, protocol: LimitedProtocol) -> None:
         self._protocol = protocol
@@ -279,7 +279,7 @@ def _malformed() -> GatepostError:
 
 
 def limited_protocol(connections: Connections) -> type[LimitedProtocol]:
-    """The protocol of a server whose connections are counted there."""
+    """Return the protocol class of a server whose connections are registered in `connections`."""
     return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections})
 
 

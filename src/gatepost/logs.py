@@ -1,4 +1,4 @@
-"""Logging: one line per outcome, to standard error, for people on a terminal and as JSON elsewhere."""
+"""Logging: one line per outcome to standard error, readable on a terminal and as JSON elsewhere."""
 
 import logging
 import sys
@@ -7,12 +7,12 @@ import structlog
 
 
 def console() -> structlog.dev.ConsoleRenderer:
-    """Lines for people. A traceback shows no variables: they hold keys and messages."""
+    """Return the renderer for terminals. Tracebacks show no variables: these may hold keys and messages."""
     return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 
 def configure_logs(level: str, format_: str) -> None:
-    """Sets up structlog for this process."""
+    """Configure structlog for this process."""
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = console() if for_people else structlog.processors.JSONRenderer()
     processors: list[structlog.typing.Processor] = [

@@ -1,10 +1,10 @@
 """A watchdog of the event loop: measures how late it runs its callbacks, and logs what blocks it.
 
     event loop   a heartbeat every few milliseconds: how late is it?  ─► histogram, longest, stalls
-    own thread   no heartbeat for too long? ─► the stack of the loop's thread, as it is right now, in the log
+    own thread   no heartbeat for too long? ─► log the current stack of the loop's thread
 
-A single call into C code that keeps the interpreter lock stops the thread as well: such a stall is measured by the
-heartbeat behind it, and logged without a stack.
+A single call into C code that keeps the interpreter lock stops the watchdog's thread as well: such a stall is
+measured by the next heartbeat and logged without a stack.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _FRAMES = 25  # innermost frames of a stack that are logged
 
 
 class LoopWatchdog:
-    """One per event loop. `note` gets the delay of each heartbeat, and whether that was a stall."""
+    """The watchdog of one event loop. `note` is called with the delay of each heartbeat and whether it was a stall."""
 
     def __init__(self, stall: float, interval: float, note: Callable[[float, bool], None]) -> None:
         self._stall = stall
@@ -30,13 +30,13 @@ class LoopWatchdog:
         self._note = note
         self._due = 0.0
         self._stopping = threading.Event()
-        self._cpu = 0.0  # of this process, up to the last heartbeat
-        self._over: deque[tuple[float, float]] = deque(maxlen=100)  # stalls that are over, and not logged yet
+        self._cpu = 0.0  # CPU seconds of this process at the last heartbeat
+        self._over: deque[tuple[float, float]] = deque(maxlen=100)  # ended stalls that are not logged yet
         self._thread: threading.Thread | None = None
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Watches the running loop until stopped."""
+        """Watch the running event loop until `stop`."""
         self._loop = asyncio.get_running_loop()
         self._watched = threading.get_ident()
         self._cpu = time.process_time()
@@ -45,7 +45,7 @@ class LoopWatchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the heartbeat and the thread."""
+        """Stop the heartbeat and the thread."""
         if self._handle is not None:
             self._handle.cancel()
         self._stopping.set()
@@ -83,7 +83,7 @@ class LoopWatchdog:
         log.warning("event loop blocked", seconds=round(seconds, 3), stack=stack)
 
     def _report_over(self) -> None:
-        """How long it took, and how much CPU this process used meanwhile: the rest it waited for others."""
+        """Log the ended stalls: how long each took, and how much CPU time this process used meanwhile."""
         while self._over:
             seconds, cpu = self._over.popleft()
             log.warning("event loop runs again", seconds=round(seconds, 3), cpu=round(cpu, 3))

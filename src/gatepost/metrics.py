@@ -1,6 +1,6 @@
-"""Figures of one process, for Prometheus: counted where things happen, read at GET /metrics.
+"""Prometheus metrics of one process, read at GET /metrics.
 
-Every label has few values, known beforehand: no id, number, address or name of anybody ever becomes one.
+Every label has a small, fixed set of values: never an id, a phone number, an address or a name.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 OUTCOMES = ("delivered", "retry", "exhausted", "gone")
 STATES = ("active", "paused", "disabled")
-COUNTED = 100_000  # deliveries that wait are counted no further
+COUNTED = 100_000  # maximum count of waiting deliveries
 SENDS = ("sent", "failed", "retry", "expired")
 LOOKUPS = ("found", "failed", "timeout")
 LOOKUP_STATES = ("running", "waiting")
@@ -23,23 +23,23 @@ _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LAG = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
-CONTENT_TYPE = "text/plain; version=0.0.4"  # what every reader of such figures knows
+CONTENT_TYPE = "text/plain; version=0.0.4"  # the text format that all Prometheus clients read
 
 
 class LabeledCounter:
-    """A number for each of a few words. Everything happens in one thread, so counting needs no lock."""
+    """A number for each value of a label. All counting happens in one thread and needs no lock."""
 
     def __init__(self, kind: type[CounterMetricFamily | GaugeMetricFamily], name: str, words: str, *label: str) -> None:
         self._kind, self._name, self._words, self._label = kind, name, words, label
         self.of: dict[str, float] = {}
 
     def begin(self, values: Sequence[str]) -> "LabeledCounter":
-        """All at nothing."""
+        """Set each value to 0."""
         self.of = dict.fromkeys(values, 0)
         return self
 
     def family(self) -> Metric:
-        """As Prometheus writes it."""
+        """Return the metric family for Prometheus."""
         family = self._kind(self._name, self._words, labels=self._label)
         for value, count in self.of.items():
             family.add_metric([value] if self._label else [], count)
@@ -47,7 +47,7 @@ class LabeledCounter:
 
 
 class DurationHistogram:
-    """How many seconds, how often."""
+    """A histogram of durations in seconds."""
 
     def __init__(self, name: str, words: str, bounds: tuple[float, ...]) -> None:
         self._name, self._words, self._bounds = name, words, bounds
@@ -59,14 +59,14 @@ class DurationHistogram:
         self._sum += seconds
 
     def family(self) -> Metric:
-        """As Prometheus writes it: each bucket holds those below it too."""
+        """Return the metric family for Prometheus, with cumulative buckets."""
         names = [*(str(float(bound)) for bound in self._bounds), "+Inf"]
         buckets = list(zip(names, accumulate(self._counts), strict=True))
         return HistogramMetricFamily(self._name, self._words, buckets=buckets, sum_value=self._sum)
 
 
 class ProcessMetrics(Collector):
-    """All figures of a process, in a registry of their own. Counting here is much cheaper than the library's own."""
+    """All metrics of a process, in their own registry. Counting is much cheaper than with the library's own classes."""
 
     def __init__(self, version: str = "", role: str = "") -> None:
         self._attempts = LabeledCounter(
@@ -131,7 +131,7 @@ class ProcessMetrics(Collector):
         ProcessCollector(registry=self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """All of them, as the library asks."""
+        """Yield all metric families."""
         for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts, self._leases):
@@ -141,70 +141,70 @@ class ProcessMetrics(Collector):
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
 
-    # -- what happens ------------------------------------------------------------------------------------------------
+    # -- recording ---------------------------------------------------------------------------------------------------
 
     def attempt(self, outcome: str, seconds: float) -> None:
-        """One POST to an endpoint ended."""
+        """Count a POST to an endpoint that ended."""
         self._attempts.of[outcome] += 1
         self._latency.add(seconds)
 
     def lag(self, seconds: float) -> None:
-        """One event had its first attempt, so long after it happened."""
+        """Record the time between an event and its first delivery attempt."""
         self._lag.add(max(0.0, seconds))
 
     def breaker(self, before: str | None, after: str | None) -> None:
-        """An endpoint of ours changed its state; None: it came to us, or went away."""
+        """Record the state change of an endpoint of this process. None before or after: it was added or removed."""
         if before is not None:
             self._endpoints.of[before] -= 1
         if after is not None:
             self._endpoints.of[after] += 1
 
     def lookup(self, result: str) -> None:
-        """A lookup of a host name ended."""
+        """Count a host name lookup that ended."""
         self._lookups.of[result] += 1
 
     def lookups(self, running: int, waiting: int) -> None:
-        """So many lookups run, and so many wait for a place."""
+        """Set the numbers of running and waiting host name lookups."""
         self._lookups_now.of["running"], self._lookups_now.of["waiting"] = running, waiting
 
     def accepted(self, count: int) -> None:
-        """Messages are on disk and will be sent."""
+        """Count messages that were stored for sending."""
         self._accepted.of[""] += count
 
     def sent(self, result: str, count: int = 1) -> None:
-        """Tries to send ended."""
+        """Count attempts to send that ended."""
         self._sends.of[result] += count
 
     def answered(self, status: int) -> None:
-        """A request has its answer."""
+        """Count an answered request."""
         self._requests.of[CLASSES[min(max(status // 100, 1), 5) - 1]] += 1
 
     def loop_lag(self, seconds: float, stalled: bool) -> None:
-        """The event loop ran its heartbeat so late."""
+        """Record the delay of a heartbeat of the event loop."""
         self._loop_lag.add(seconds)
         self._longest_lag.of[""] = max(self._longest_lag.of[""], seconds)
         self._stalls.of[""] += stalled
 
     def set_aside(self, count: int) -> None:
-        """Messages were set aside by the search index."""
+        """Count messages that the search index set aside."""
         self._unindexed.of[""] += count
 
     def database_ended(self) -> None:
-        """The embedded PostgreSQL ended unexpectedly, and is started again."""
+        """Count an unexpected end of the embedded PostgreSQL."""
         self._restarts.of[""] += 1
 
     def lease_event(self, event: str) -> None:
-        """Something went wrong with a lease, of ours or of a dead owner."""
+        """Count a problem with a lease: of this process, or of an owner that died."""
         self._leases.of[event] += 1
 
-    # -- what is read at each scrape          ------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def set_current(self, *, waiting: int | None, channels: int) -> None:
-        """Sets the current numbers; None: unknown, the last number stays."""
+        """Set the current numbers. None is unknown and keeps the last number."""
         self._channels.of[""] = channels
         if waiting is not None:
             self._waiting.of[""] = waiting
 
     def show(self) -> bytes:
-        """All figures as text."""
+        """Return all metrics as text."""
         return generate_latest(self.registry)

@@ -26,7 +26,7 @@ from gatepost.webhooks.link_fetch import open_network_file
 
 
 class NetworkFactory:
-    """The networks of a process. Each is connected when its first channel needs it."""
+    """Opens the networks of a process. Each network is connected when its first channel needs it."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class NetworkFactory:
         return view | ({"window": config.limits.get("window", 1)} if window else {})
 
     def _tier_limits(self, config: ChannelConfig) -> NumberLimits:
-        """Return what the network has reported for the number, and the settings for a new number otherwise."""
+        """Return the limits that the network reported for the number, or else those of a new number in the settings."""
         pace_, state = self._settings.pace, config.state
         since, reported = state.get("tier_since"), state.get("tier")
         return NumberLimits(

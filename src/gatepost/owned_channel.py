@@ -1,7 +1,7 @@
 """One channel while this process owns it: a sender, a deliverer per endpoint, and the other tasks of the channel.
 
 begin ─► sender, tasks ─► refresh: settings, endpoints ─► deliverers     again after each wake-up, at most once a second
-end   ─► nothing new begins ─► what is in flight is finished ─► the progress of each endpoint is saved
+end   ─► no new work starts ─► work in flight is finished ─► the progress of each endpoint is saved
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _REFRESH_EVERY = 1.0
 
 
 class OwnedChannel:
-    """One channel while we own it."""
+    """A channel that this process owns."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class OwnedChannel:
         self._make_deliverer = make_deliverer
         self._tune = tune
         self._sender: ChannelSender | None = None
-        self.tasks: Sequence[ChannelTask] = ()  # besides sending and delivering
-        self.context: ChannelContext | None = None  # set when its tasks are made
+        self.tasks: Sequence[ChannelTask] = ()  # other than sending and delivering
+        self.context: ChannelContext | None = None  # set when the tasks are created
         self._deliverers: dict[UUID, EndpointDeliverer] = {}
         self._saved: dict[UUID, DeliveryCursor] = {}
         self._refreshing: asyncio.Task[None] | None = None
@@ -57,7 +57,7 @@ class OwnedChannel:
         self._ended = False
 
     def alive(self) -> bool:
-        """Whether the lease holds."""
+        """Return whether the lease is valid."""
         return self._clock.monotonic() < self.valid_until
 
     async def begin(self, sender: ChannelSender) -> None:
@@ -70,7 +70,7 @@ class OwnedChannel:
             self.refresh()
 
     def wake(self, *, sending: bool = True) -> None:
-        """There may be something new to send or deliver, or a changed endpoint."""
+        """Notify the tasks that there may be something to send or deliver, or a changed endpoint."""
         if self._sender and sending:
             self._sender.wake()
         for task in (*self._deliverers.values(), *self.tasks):
@@ -78,20 +78,20 @@ class OwnedChannel:
         self.refresh()
 
     def refresh(self) -> None:
-        """Settings or endpoints may have changed."""
+        """Schedule a refresh: settings or endpoints may have changed."""
         self._stale = True
         if self._sender and not self._ended and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
-        """Refreshes at most once a second."""
+        """Refresh while stale, at most once a second."""
         while self._stale and self.alive():
             await asyncio.sleep(max(0.0, self._refreshed_at + _REFRESH_EVERY - self._clock.monotonic()))
             self._stale = False
             await self._look()
 
     async def _look(self) -> None:
-        """One at a time: two could each start a deliverer for the same endpoint. One that fails is repeated."""
+        """Refresh under a lock: two refreshes could each start a deliverer for an endpoint. A failure is retried."""
         async with self._one_look:
             try:
                 await self._refresh()
@@ -103,17 +103,17 @@ class OwnedChannel:
 
     @property
     def broken(self) -> bool:
-        """Whether its sender or one of its tasks has ended without being stopped."""
+        """Whether the sender or a task has ended without being stopped."""
         return self._sender is None or any(task.ended for task in (self._sender, *self.tasks))
 
     @property
     def idle(self) -> bool:
         if self._sender is None or any(deliverer.ended for deliverer in self._deliverers.values()):
-            return False  # one that ended is replaced
+            return False  # an ended deliverer is replaced
         return all(task.idle for task in self._all_tasks)
 
     def next_work(self) -> datetime | None:
-        """When there will be something to do, as far as is known."""
+        """Return the time of the next work, if known."""
         return min((task.next_work for task in self._all_tasks if task.next_work is not None), default=None)
 
     @property
@@ -121,7 +121,7 @@ class OwnedChannel:
         return [*self._deliverers.values(), *self.tasks, *([self._sender] if self._sender else [])]
 
     async def _refresh(self) -> None:
-        """Reads the channel's settings and endpoints, and applies what has changed."""
+        """Read the channel's settings and endpoints, and apply changes."""
         self._refreshed_at = self._clock.monotonic()
         if self._sender:
             await self._tune(self, self._sender)
@@ -131,7 +131,7 @@ class OwnedChannel:
             if id_ not in targets or deliverer.ended:
                 await deliverer.stop()
                 await deliverer.end()
-                del self._deliverers[id_]  # not before: should we be cancelled here, `end` waits for it
+                del self._deliverers[id_]  # only now: if this is cancelled, `end` still waits for it
         for target in targets.values():
             if target.id in self._deliverers:
                 known = self._deliverers[target.id].change(target, changes[target.id])
@@ -141,7 +141,7 @@ class OwnedChannel:
                 deliverer.start()
 
     async def save(self) -> None:
-        """Saves the progress and the health of each endpoint that have changed."""
+        """Save the progress and health of the endpoints for which they changed."""
         progress = {id_: deliverer.progress for id_, deliverer in self._deliverers.items()}
         changed = {id_: cursor for id_, cursor in progress.items() if self._saved.get(id_) != cursor}
         if changed and self.alive():
@@ -149,7 +149,7 @@ class OwnedChannel:
             self._saved |= changed
 
     async def end(self) -> None:
-        """Stops everything after what is in flight is finished; a task that fails to stop holds up no other one.
+        """Stop all tasks after work in flight is finished. A task that fails to stop does not block the others.
 
         The refresh ends first: it would start new deliverers. The sender ends before the link that it sends over.
         """

@@ -1,10 +1,10 @@
-"""Owning channels: at most one process acts for a channel at a time, and only while its lease holds.
+"""Ownership of channels: at most one process works on a channel at a time, and only while its lease is valid.
 
 sweep, 1 s    channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
-              our channels with new events    ─► wake (a lost wake-up costs a second, never a message)
+              own channels with new events    ─► wake (a lost wake-up costs a second, never a message)
 renew, 5 s    leases are extended; a channel whose lease another process took is dropped at once
 idle          nothing to do for a minute ─► released, with the time of the next work
-stop          each channel is released as soon as it is done, independently of the others
+stop          each channel is released when its work in flight is finished, independently of the others
 """
 
 import asyncio
@@ -40,9 +40,9 @@ from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
 _AVOID = 10.0  # seconds before a channel that could not be served is claimed again
-_STALLED = 5.0  # seconds that a session may wait for the rest of a statement: as long as for the rest of a transaction
-_MARGIN = 0.2  # of the time to live: an owner that could not renew stops this much before its lease ends
-_SWEEP_AGAIN = 2.0  # seconds at most between sweeps that fail
+_STALLED = 5.0  # seconds that a session may wait for the rest of a statement; the same limit as for a transaction
+_MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends
+_SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops
 
@@ -94,18 +94,18 @@ class Owner:
 
     @property
     def healthy(self) -> bool:
-        """Whether the loops run, the last sweep is not long ago, and leases are renewed."""
+        """Whether the loops run, the last sweep is recent, and leases are renewed."""
         now, ttl = self._clock.monotonic(), self._settings.ttl
         renewed = self._unrenewed_since is None or now - self._unrenewed_since < ttl
         return all(loop.running for loop in self._loops) and now - self._swept_at < ttl and renewed
 
     @property
     def owned(self) -> int:
-        """How many channels this process owns."""
+        """The number of channels that this process owns."""
         return len(self._owned)
 
     def wake(self, channel_id: UUID, *, sending: bool = True) -> bool:
-        """Wakes a channel of ours. False: it is not ours; a sweep follows soon, in case it has no owner."""
+        """Wake a channel. If this process does not own it, start a sweep (it may have no owner) and return False."""
         owned = self._owned.get(channel_id)
         if owned is None:
             self._wake.set()
@@ -114,13 +114,13 @@ class Owner:
         return True
 
     async def stop(self, seconds: float) -> None:
-        """Ends and releases all channels within the time given, independently of each other."""
+        """End and release all channels within a time limit, independently of each other."""
         self._stopping = True
         for sweep in self._loops[:1]:
             await sweep.stop()
         for channel_id, owned in self._owned.items():
             self._end_in_background(self._end_and_release(channel_id, owned))
-        if self._endings:  # meanwhile leases are renewed
+        if self._endings:  # leases are still renewed meanwhile
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
             loop.cancel()
@@ -134,14 +134,14 @@ class Owner:
             task.cancel()
 
     async def _end_and_release(self, channel_id: UUID, owned: OwnedChannel) -> None:
-        """Keeps the lease until what is in flight is finished."""
+        """End a channel and release it. The lease is kept until work in flight is finished."""
         await attempt("end of a channel", owned.end, channel=channel_id.hex)
         self._owned.pop(channel_id, None)
         owned.valid_until = 0.0
         await self._release(owned.lease)
 
     def _end_in_background(self, ending: Coroutine[Any, Any, None]) -> None:
-        """Not within the sweep: what is in flight may take long, and no other channel waits for it."""
+        """End a channel outside the sweep: work in flight may take long, and other channels must not wait for it."""
         task = asyncio.create_task(ending)
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
@@ -157,7 +157,7 @@ class Owner:
             await asyncio.sleep(0.05)
 
     async def sweep(self) -> None:
-        """Checks all channels once. One that cannot be served must not affect the others."""
+        """Check all channels once. An error of one channel must not affect the others."""
         now = self._clock.monotonic()
         for channel_id in await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
             if channel_id in self._owned or now < self._avoid.get(channel_id, now):
@@ -171,7 +171,7 @@ class Owner:
                 self._drop(channel_id, owned, "it could not be checked")
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
-        """Runs a step for one channel; raises only an outage of the database, which affects all channels."""
+        """Run a step for one channel. Only an outage of the database is raised: it affects all channels."""
         try:
             await step()
         except Unavailable:
@@ -199,7 +199,7 @@ class Owner:
             await owned.begin(sender)
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
-        """Wakes a channel with new events, drops one that is lost, releases one that is idle."""
+        """Wake a channel with new events, drop one that is lost, release one that is idle."""
         now = self._clock.monotonic()
         if end is None or owned.broken or not owned.alive():
             why = "the channel does not exist" if end is None else "one of its tasks ended" if owned.alive() else None
@@ -224,7 +224,7 @@ class Owner:
             self._end_in_background(owned.end())
 
     def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str) -> None:
-        """Gives up a channel that is no longer ours, or whose tasks failed; its next owner starts from the database."""
+        """Drop a channel whose lease is lost or whose tasks failed. Its next owner starts from the database's state."""
         self._count("dropped")
         log.warning("channel dropped", channel=channel_id.hex, alive=owned.alive(), reason=why)
         del self._owned[channel_id]
@@ -253,7 +253,7 @@ class Owner:
             try:
                 async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
                     await self.renew()
-            except TimeoutError as error:  # there is time for another try
+            except TimeoutError as error:  # there is time for another attempt
                 raise database_unavailable() from error
         self._unrenewed_since = None
         await asyncio.sleep(self._settings.renew)
@@ -264,17 +264,17 @@ class Owner:
             self._unrenewed_since = self._clock.monotonic()
 
     async def _stall_step(self) -> None:
-        """A loop of its own: the others may wait for the very locks that a stalled session holds."""
+        """End stalled sessions. This has its own loop: the others may wait for locks that a stalled session holds."""
         await asyncio.sleep(_STALLED / 2)
         if ended := await end_stalled_sessions(self._db, _STALLED):
             log.warning("stalled sessions ended", sessions=ended)
 
     async def renew(self) -> None:
-        """Renews the leases. A channel whose lease another process took is dropped.
+        """Renew the leases. A channel whose lease another process took is dropped.
 
-        Rows that are not locked come first: a long lock on one row must not cost the others their leases.
+        Unlocked rows are renewed first: a long lock on one row must not cost the others their leases.
         """
-        asked = dict(self._owned)  # one that is claimed meanwhile is not asked for, and stays
+        asked = dict(self._owned)  # a copy: channels that are claimed meanwhile are not affected
         await self._renew(asked, skip_locked=True)
         if asked:
             await self._renew(asked, skip_locked=False)
@@ -282,7 +282,7 @@ class Owner:
             owned.valid_until = 0.0
 
     async def _renew(self, asked: dict[UUID, OwnedChannel], *, skip_locked: bool) -> None:
-        """Renews leases, and removes the renewed ones from `asked`."""
+        """Renew leases, and remove the renewed ones from `asked`."""
         asked_at = self._clock.monotonic()
         for channel_id in await renew_leases(
             self._db, self.id, list(asked), self._settings.ttl, skip_locked=skip_locked

@@ -1,7 +1,7 @@
-"""Started as root, the gateway continues as a user without privileges, or explains why it cannot.
+"""Drops root privileges: a gateway that is started as root continues as another user, or logs why it cannot.
 
-root ─► bind the port ─► choose the user ─► probe, as that user ─► hand the data folder over ─► become it
-                              └────────────────────┴───────────────────────┴─► no: one warning, and on as root
+root ─► bind the port ─► choose the user ─► probe as that user ─► change the data folder's owner ─► switch user
+                              └────────────────────┴──────────────────────┴─► failed: warning, continue as root
 
 The user: `server.user`; otherwise the owner of the database in the data folder; otherwise the system user of the
 embedded server. Nothing outside of the data folder changes owner, and no mode is changed.
@@ -31,11 +31,11 @@ _PATIENCE = 60.0
 
 
 class CannotDrop(Exception):
-    """Why the gateway has to go on as root."""
+    """The gateway must continue as root, for the given reason."""
 
 
 def drop_privileges(settings: Settings) -> None:
-    """Becomes a user without rights where that is possible; must come before threads and connections."""
+    """Switch to an unprivileged user if possible. Call this before threads and connections exist."""
     if not is_root() or settings.server.user == ROOT:
         return
     try:
@@ -55,7 +55,7 @@ def drop_privileges(settings: Settings) -> None:
 
 
 def choose_account(settings: Settings) -> OsUser:
-    """The user to become."""
+    """Return the user to switch to."""
     cluster = None if settings.database.url else find_cluster(settings.data_folder)
     owner = cluster.stat().st_uid if cluster is not None else 0
     if not settings.server.user:
@@ -70,7 +70,7 @@ def choose_account(settings: Settings) -> OsUser:
 
 
 def named_account(uid: int) -> OsUser:
-    """A user by number; one without a name, as after a move to another machine, cannot log in to the database."""
+    """Return the user with an id. One without a name, as after a move of the data, cannot log in to the database."""
     try:
         pwd.getpwuid(uid)
     except KeyError:
@@ -79,14 +79,14 @@ def named_account(uid: int) -> OsUser:
 
 
 def check_way(account: OsUser, data: Path) -> None:
-    """The nearest folder above the data folder that exists lets that user pass; nothing is opened for it."""
+    """Check that the user can pass the nearest existing folder above the data folder. No mode is changed for it."""
     above = next(folder for folder in data.parents if folder.is_dir())
     if not can_pass(account, above):
         raise CannotDrop(f"the user {account.name} cannot get to {data}: a folder above it is closed to others")
 
 
 def probe(account: OsUser, settings: Settings) -> None:
-    """Tries, as that user, what the gateway will need besides the data folder: the program itself, the database."""
+    """Check, as that user, access to what the gateway needs besides the data folder: the program, the database."""
     try:
         done = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, *_PROBE, *other_folders(settings)],
@@ -105,13 +105,13 @@ def probe(account: OsUser, settings: Settings) -> None:
 
 
 def other_folders(settings: Settings) -> list[str]:
-    """The folders outside of the data folder that the gateway writes to, and that stay whose they are."""
+    """Return the folders outside the data folder that the gateway writes to. Their owner is not changed."""
     url = urlsplit(settings.media.url)
     return [unquote(url.path)] if url.scheme == "file" else []
 
 
 def environment_of(account: OsUser) -> dict[str, str]:
-    """Our environment, as it is for that user."""
+    """Return the environment of this process, adapted to that user."""
     try:
         home = pwd.getpwuid(account.uid).pw_dir
     except KeyError:
@@ -121,11 +121,11 @@ def environment_of(account: OsUser) -> dict[str, str]:
 
 
 def become(account: OsUser) -> None:
-    """Gives up root for good."""
+    """Switch to the user permanently."""
     environment = environment_of(account)
     os.setgroups([])
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
     os.environ.clear()
     os.environ.update(environment)
-    tempfile.tempdir = None  # chosen again, by what this user may write to
+    tempfile.tempdir = None  # to be chosen again: a folder that this user may write to

@@ -1,4 +1,4 @@
-"""Is this process ready? The checks behind GET /readyz, cheap enough for frequent requests."""
+"""The readiness checks behind GET /readyz, cheap enough for frequent requests."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from gatepost.store.pool import DRIVER_ERRORS, Database
 log = structlog.get_logger("gatepost")
 
 WRITE_EVERY = 5.0  # seconds between test writes, however many callers there are
-WRITE_AGAIN = 1.0  # the same after one that failed
+WRITE_AGAIN = 1.0  # the same after a failed one
 _PATIENCE = 5.0
 
 
 class Readiness:
-    """The checks of one process. The database is queried each time, a write is tried every few seconds."""
+    """The checks of one process. The database is queried each time; a test write is made every few seconds."""
 
     def __init__(self, db: Database, clock: Clock, owner_healthy: Callable[[], bool]) -> None:
         self._db = db
@@ -29,7 +29,7 @@ class Readiness:
         self._writing = asyncio.Lock()
 
     async def checks(self) -> dict[str, bool]:
-        """Each check by its name, and whether it passed."""
+        """Return whether each check passed, by name."""
         if not await self._answers():
             return {"database": False, "writes": False, "migrations": True, "owner": False}
         return {
@@ -48,7 +48,7 @@ class Readiness:
         return True
 
     async def _writable(self) -> bool:
-        """The last result, renewed when it is old; concurrent callers wait for the same renewal."""
+        """Return the result of the last test write, and repeat it when it is old. Concurrent callers share one."""
         async with self._writing:
             if self._clock.monotonic() >= self._due:
                 was, self._writes = self._writes, await self._try_to_write()

@@ -7,7 +7,7 @@ _FILE = "gateway.url"
 
 
 def note_address(folder: Path, url: str) -> None:
-    """Writes the gateway's address into the data folder, unless the folder cannot be written to."""
+    """Write the gateway's address into the data folder; ignore a folder that is not writable."""
     draft = folder / f"{_FILE}.{os.getpid()}"
     try:
         draft.write_text(url + "\n", "utf-8")
@@ -17,7 +17,7 @@ def note_address(folder: Path, url: str) -> None:
 
 
 def noted_address(folder: Path) -> str | None:
-    """Return the last address of a folder's gateway; None if none has run yet."""
+    """Return the last address of the gateway on this folder; None if none has run yet."""
     try:
         return (folder / _FILE).read_text("utf-8").strip() or None
     except OSError:

@@ -1,4 +1,4 @@
-"""Serving: the parts put together, a listener in front of them, and a clean end when a signal comes."""
+"""Runs the gateway: opens the listener, starts the parts of the process, and stops them on a signal."""
 
 import asyncio
 import contextlib
@@ -26,11 +26,11 @@ log = structlog.get_logger("gatepost")
 
 
 class CannotStart(Exception):
-    """Something outside keeps the gateway from starting."""
+    """The gateway cannot start, because of something outside it (such as a port in use)."""
 
 
 class CannotGoOn(Exception):
-    """A part that the gateway cannot do without has ended: better started again than half alive."""
+    """An essential part of the gateway has ended. The process exits so that it can be restarted."""
 
 
 async def serve(
@@ -40,7 +40,7 @@ async def serve(
     on_ready: Callable[[str], Awaitable[None]] | None = None,
     bound: socket.socket | None = None,
 ) -> None:
-    """Runs the gateway until SIGTERM or SIGINT."""
+    """Run the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
     _raise_file_limit()
     with bound or listen(settings) as listener:
@@ -61,14 +61,14 @@ async def serve(
 
 
 def _raise_file_limit() -> None:
-    """Every connection is an open file, and the usual limit of 1,024 is meant for programs that are no servers."""
+    """Raise the limit of open files: every connection needs one, and the usual 1,024 are too few for a server."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _calm_collector() -> None:
-    """What lives now lives on, and requests leave no cycles: looking for some all the time costs a tenth of the CPU."""
+    """Freeze the existing objects and collect rarely: requests leave no cycles, and collecting takes 10% of the CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -101,7 +101,7 @@ async def _serve_http(
 
 
 def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
-    """How the gateway is served."""
+    """Return the configuration of uvicorn."""
     return uvicorn.Config(
         gatepost.web,
         http=limited_protocol(Connections(settings.server, gatepost.count_answer)),
@@ -117,7 +117,7 @@ def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to us: the other parts of the process are stopped after it."""
+    """A server that does not handle signals itself: the other parts of the process must be stopped after it."""
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
         super().__init__(config)
@@ -138,7 +138,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The port, bound; or CannotStart."""
+    """Return a socket bound to the port of the settings, or raise CannotStart."""
     server = settings.server
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:

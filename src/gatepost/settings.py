@@ -1,6 +1,6 @@
-"""Settings: `default.toml`, then a file of the user's, then the environment, then the command line.
+"""Settings: `default.toml`, then the user's file, then the environment, then the command line.
 
-Read once at start and handed over by `app.py`; nothing imports a setting.
+They are read once at start and passed on by `app.py`; no module imports a setting.
 """
 
 import os
@@ -209,7 +209,7 @@ def load(
     environ: Mapping[str, str] = os.environ,
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings in force. Overrides are dotted names, e.g. {"server.port": 9000}; None leaves a value alone."""
+    """Return the settings in force. Overrides have dotted names, e.g. {"server.port": 9000}; None changes nothing."""
     values = tomllib.loads(resources.files("gatepost").joinpath("default.toml").read_text())
     if config is not None:
         _merge(values, _read(config))
@@ -236,7 +236,7 @@ def load(
 
 
 def _all_sandbox(settings: Settings) -> bool:
-    """Whether both networks are the sandbox whose clock is followed."""
+    """Return whether both networks are the sandbox whose clock is followed."""
     followed = settings.clock.follow.rstrip("/")
     link = f"ws{followed.removeprefix('http')}/"
     same = settings.cloud.base_url.rstrip("/") == followed
@@ -256,7 +256,7 @@ def _check_server(server: ServerSettings) -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
-    except (OSError, ValueError) as error:  # not to be read, not text, or not TOML
+    except (OSError, ValueError) as error:  # unreadable, not text, or not TOML
         raise BadSettings(f"Cannot read {path}: {error}") from None
 
 
@@ -277,7 +277,7 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _parse(text: str) -> Any:
-    """Environment values are TOML where they parse as such, and plain text otherwise."""
+    """Parse the value of an environment variable: TOML if it is valid TOML, plain text otherwise."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -137,7 +137,7 @@ REFERENCE: list[Any] = [
 
 
 def create_app(gateway: ApiContext, *, public_only: bool = False) -> ASGIApp:
-    """The app for one process."""
+    """Return the ASGI app of a process."""
     app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
     check_deprecations(DEPRECATIONS, {operation.key for operation in app.state.operations})
     return Dispatcher(app, gateway, hot=not public_only)
@@ -145,8 +145,8 @@ def create_app(gateway: ApiContext, *, public_only: bool = False) -> ASGIApp:
 
 @cache
 def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar:
-    """All routes. They know of no gateway, each request brings its own: so one is enough, and it takes long to make."""
-    operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token there is no such route, however it is spelt
+    """Return the framework with all routes. It is slow to create, and cached: each request carries its own gateway."""
+    operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token the route does not exist
     customers = [] if public_only else [*docs_pages.ROUTES, *REFERENCE, *ROUTES]
     app = Litestar(
         [
@@ -169,16 +169,16 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
 
 
 async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None:
-    """Answers OPTIONS. The framework's own answer names only the first method that was given for an address."""
+    """Answer OPTIONS. The framework's own response names only the first method that was registered for a path."""
     if request.method != "OPTIONS":
         return None
     return Response(None, status_code=204, headers={"Allow": request.app.state.methods[request.scope["path_template"]]})
 
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
-    """Every route names the scope that it needs, or says that it is public."""
+    """Authenticate a request, unless its route is public, and check the scope that the route requires."""
     scope: Any = connection.scope
-    if scope["state"].get("head"):  # the route is found: from here on it is a HEAD request again
+    if scope["state"].get("head"):  # the route is found as GET: restore the method
         scope["method"] = "HEAD"
     if not handler.opt.get("public") and connection.scope.get("method") != "OPTIONS":  # which only names the methods
         gate, authorization = _gateway(connection.scope).gate, connection.headers.get("authorization")
@@ -188,7 +188,7 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
         remember_access(connection.scope, AccessRecheck(gate, authorization, handler.opt["scope"]))
         if is_costly(handler.opt.get("costly"), connection.query_params):
             _gateway(connection.scope).costly.begin(caller.principal.id)
-            connection.scope["state"]["costly"] = caller.principal.id  # `front.py` ends it
+            connection.scope["state"]["costly"] = caller.principal.id  # ended in `dispatcher.py`
 
 
 def _gateway(scope: Scope) -> ApiContext:

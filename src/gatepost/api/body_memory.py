@@ -1,14 +1,14 @@
-"""The memory that bodies of callbacks may take while they arrive: so much in all, and of it a share per channel."""
+"""Limits the memory of callback bodies while they arrive, in total and per channel."""
 
 from collections.abc import Hashable
 
 from gatepost.model.errors import Unavailable
 
-_SHARE = 4  # one channel has at most the fourth part
+_SHARE = 4  # a channel may use at most a quarter of the total
 
 
 class BodyMemory:
-    """Bytes of bodies that are held at the moment."""
+    """Counts the bytes of the bodies that are in memory."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -16,7 +16,7 @@ class BodyMemory:
         self._of: dict[Hashable, int] = {}
 
     def open(self, owner: Hashable) -> "HeldBody":
-        """A body that is about to arrive."""
+        """Return a context manager that counts one body."""
         return HeldBody(self, owner)
 
     def take(self, owner: Hashable, size: int) -> None:
@@ -28,7 +28,7 @@ class BodyMemory:
         self._of[owner] = of_owner + size
 
     def give_back(self, owner: Hashable, size: int) -> None:
-        """Counts bytes that are no longer held."""
+        """Subtract bytes that are no longer in memory."""
         self._held -= size
         left = self._of.pop(owner, 0) - size
         if left:
@@ -36,12 +36,12 @@ class BodyMemory:
 
     @property
     def held(self) -> int:
-        """Bytes that are held in all."""
+        """The total bytes in memory."""
         return self._held
 
 
 class HeldBody:
-    """The bytes of one body, for the length of a block."""
+    """Counts the bytes of one body until the end of a `with` block."""
 
     def __init__(self, memory: BodyMemory, owner: Hashable) -> None:
         self._memory = memory

@@ -1,6 +1,6 @@
-"""What is wrong with a JSON body, in JSON's own words: all wrong fields at once, and the byte where JSON ends.
+"""Describes what is wrong with a JSON body, in JSON's terms: all invalid fields, or the byte of a syntax error.
 
-Reading a body stops at its first problem. Only then the body is read again here, field by field.
+Decoding a body stops at its first problem. Only then is the body decoded again here, field by field.
 """
 
 import difflib
@@ -30,7 +30,7 @@ _WORDS = {
     "null": "null",
     "datetime": "a time such as 2026-11-15T10:00:00Z",
 }
-# What callers write who know another API.
+# Field names of other APIs → names in this API.
 _USUAL = {
     "to": "phone",
     "number": "phone",
@@ -41,11 +41,11 @@ _USUAL = {
     "content": "body",
 }
 _NEAR = 0.75
-_LOOKED_AT = 1000  # items of a list or an object: more would block other requests
+_LOOKED_AT = 1000  # items of an array or object to check: more would block other requests
 
 
 def malformed(error: Exception, body: bytes) -> BadRequest:
-    """The refusal of bytes that are no JSON, with the place where they stop being it."""
+    """Return the error for a body that is not valid JSON, with the position of the problem."""
     if isinstance(error, RecursionError):
         return BadRequest("The body is not valid JSON: it is nested too deeply.")
     if isinstance(error, UnicodeDecodeError):
@@ -67,9 +67,9 @@ def _first_not_utf8(body: bytes) -> int:
 
 
 def invalid_body(error: msgspec.ValidationError, body: bytes, type_: Any) -> BadRequest | Invalid:
-    """The error that names every field of the wrong type, every missing and every unknown one.
+    """Return an error that names every field of the wrong type, every missing field and every unknown one.
 
-    A wrong type is found before the end is read: what follows may be no JSON at all, which is said first.
+    The decoder may find a wrong type before a syntax error. In that case the syntax error is returned.
     """
     try:
         found = list(islice(_problems("", msgspec.json.decode(body), type_), MOST))
@@ -108,14 +108,14 @@ def _object_problems(path: str, value: dict[str, Any], struct: type[msgspec.Stru
 
 
 def _unknown(name: str, fields: Collection[str]) -> str:
-    """That a field is not known, and which one may be meant."""
+    """Return the text for an unknown field, with a suggestion if there is a similar one."""
     usual = _USUAL.get(name)
     near = [usual] if usual and usual in fields else difflib.get_close_matches(name[:64], list(fields), 1, _NEAR)
     return "is not a field of this request" + (f"; did you mean '{near[0]}'?" if near else "")
 
 
 def _translate(error: msgspec.ValidationError, path: str, type_: Any) -> FieldProblem:
-    """The library's sentence in JSON's words: string for `str`, and the choices where there are some."""
+    """Translate an error of msgspec into JSON's terms: "string" for `str`, and the list of choices, if any."""
     text = str(error)
     inner = _AT.search(text)
     text = _AT.sub("", text)
@@ -134,7 +134,7 @@ def _translate(error: msgspec.ValidationError, path: str, type_: Any) -> FieldPr
 
 
 def _expected(kinds: str, rest: str, got: "re.Match[str] | None") -> str:
-    kept = [kind for kind in kinds.split(" | ") if kind != "null"]  # a null counts as not given
+    kept = [kind for kind in kinds.split(" | ") if kind != "null"]  # null counts as not given
     named = " or ".join(_WORDS.get(kind, kind) for kind in kept or ["null"])
     if got is None:
         return f"must be {named}{rest}".replace("`", "'")
@@ -142,7 +142,7 @@ def _expected(kinds: str, rest: str, got: "re.Match[str] | None") -> str:
 
 
 def _members(type_: Any) -> tuple[Any, ...]:
-    """The types that a value may have, without annotations and the mark of a missing value."""
+    """Return the types that a value may have, without annotations and without `UnsetType`."""
     if hasattr(type_, "__metadata__"):  # Annotated[...]
         return _members(type_.__origin__)
     if get_origin(type_) in (Union, types.UnionType):
@@ -156,7 +156,7 @@ def _struct_in(type_: Any) -> type[msgspec.Struct] | None:
 
 
 def _last_of(container: type, type_: Any) -> Any:
-    """The type of what a list or an object holds."""
+    """Return the type of the items of an array, or of the values of an object."""
     found = [get_args(one) for one in _members(type_) if get_origin(one) is container]
     return found[0][-1] if len(found) == 1 and found[0] else None
 

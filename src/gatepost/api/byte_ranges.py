@@ -1,4 +1,4 @@
-"""Which part of a file a request asks for (RFC 9110, one range of bytes)."""
+"""Parses the Range header of a request for a file (RFC 9110, one range of bytes)."""
 
 import re
 
@@ -10,7 +10,7 @@ _RANGE = re.compile(r"bytes=\s*(\d{0,19})-(\d{0,19})\s*", re.ASCII | re.IGNORECA
 
 
 class ByteRange(msgspec.Struct, frozen=True):
-    """The bytes from `start` up to, and without, `end`."""
+    """The bytes from `start` (inclusive) to `end` (exclusive)."""
 
     start: int
     end: int
@@ -18,7 +18,7 @@ class ByteRange(msgspec.Struct, frozen=True):
 
 
 def read_range(header: str | None, size: int) -> ByteRange:
-    """The span that a Range header names. Several ranges, or what is not one, mean the whole file."""
+    """Return the range of a Range header. Several ranges or an invalid one mean the whole file."""
     found = _RANGE.fullmatch(header or "")
     if found is None or found.group(0).strip().endswith("=-"):
         return ByteRange(0, size, False)

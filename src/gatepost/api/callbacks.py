@@ -1,4 +1,4 @@
-"""Where the official network calls us: the handshake, and signed updates, durable before the 200."""
+"""Callbacks of the official network: the handshake, and signed updates, which are stored before the response 200."""
 
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -11,7 +11,7 @@ from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
 from gatepost.networks.cloud.callback import BadCallback, parse_updates, signature_ok, signature_possible, token_ok
 
-_LARGE = 16 * 1024  # bytes of a callback that is read in the worker thread
+_LARGE = 16 * 1024  # bytes; a larger callback is parsed in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
 
 
@@ -25,7 +25,7 @@ async def verify_callback(gateway: ApiContext, channel: str, query: bytes) -> st
 
 
 async def find_callback(gateway: ApiContext, channel: str, signature: str | None) -> CallbackConfig:
-    """The channel that a callback is for. Both it and the form of the signature are checked before a body is read."""
+    """Return the channel of a callback. The channel and the signature's format are checked before the body is read."""
     config = await _config(gateway, channel)
     if not signature_possible(signature):
         raise NotAuthenticated("The header X-Hub-Signature-256 is missing or malformed.", "invalid_signature")

@@ -1,7 +1,7 @@
-"""The scripts in the request collection, in Postman's JavaScript: what runs before a request, and what after it.
+"""The scripts in the request collection, in Postman's JavaScript, that run before and after a request.
 
-before   skips a request that cannot work yet: something that it needs is missing, or does not come to be in time
-after    checks the status, and keeps the ids that later requests need
+before   skips a request that cannot work yet: a variable is missing, or a condition is not met in time
+after    checks the status, and stores the ids that later requests need
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def scripts(
     after: WaitUntil | None,
     skipped: str | None,
 ) -> list[dict[str, Any]]:
-    """Both scripts of a request."""
+    """Return both scripts of a request."""
     before = [skip_always(skipped)] if skipped else []
     if needs and not skipped:
         names = ", ".join(f'"{name}"' for name in needs)
@@ -57,7 +57,7 @@ def scripts(
 
 
 def _keep(name: str, path: str) -> str:
-    """Keeps a part of the answer under a name; where there is none, what was kept before stays."""
+    """Store a part of the response in a variable. If the part is missing, the variable is not changed."""
     part = path.replace("[", "?.[").replace(".", "?.").replace("??.", "?.")
     return f'pm.collectionVariables.set("{name}", pm.response.json().{part} || pm.collectionVariables.get("{name}"));'
 

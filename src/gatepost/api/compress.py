@@ -1,12 +1,12 @@
-"""Large responses in gzip, for clients that accept it.
+"""Compresses large responses with gzip, for clients that accept it.
 
-start ─► text, and nothing speaks against it? ─► held until the first piece
-piece ─► all of it, and short ─► as it is
-         all of it, and long  ─► packed, with its new length
-         one of many          ─► packed and flushed, piece by piece: a stream keeps its pace, and nothing gathers
+start ─► compressible content type and headers? ─► held until the first chunk
+chunk ─► complete and short ─► unchanged
+         complete and long  ─► compressed, with the new Content-Length
+         one of several     ─► compressed and flushed, chunk by chunk: a stream is not delayed or buffered
 
-Left as they are: files (they have ranges, and mostly are packed already), event streams, and whatever is marked
-`no-store`, which is how answers with a secret are marked: the length of packed text tells something of what is in it.
+Not compressed: files (they support ranges, and most are compressed already), event streams, and `no-store` responses:
+these contain a secret, and the length of compressed text reveals something about its content.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from typing import Any
 
 from litestar.types import HTTPScope, Message, Send
 
-LEAST = 1400  # bytes: what fits into one packet gains nothing
-_LEVEL = 4  # most of the gain for half of the time
-_GZIP = 31  # zlib's word for a whole gzip file
-_LONG = 32 * 1024  # bytes that are packed beside the loop, so that others need not wait
+LEAST = 1400  # bytes: a response that fits into one packet gains nothing
+_LEVEL = 4  # most of the gain in half of the time
+_GZIP = 31  # zlib's `wbits` for the gzip format
+_LONG = 32 * 1024  # longer chunks are compressed in a thread, so that other requests need not wait
 _KINDS = frozenset(
     {
         b"application/json",
@@ -36,7 +36,7 @@ _BODILESS = (204, 206, 304)
 
 
 def accepts_gzip(header: str) -> bool:
-    """Whether an Accept-Encoding names gzip, or everything, with a weight above nothing."""
+    """Return whether an Accept-Encoding header has gzip or `*` with a weight above 0."""
     weights = dict(_weighed(part) for part in header.lower().split(","))
     return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
 
@@ -51,7 +51,7 @@ def _weighed(part: str) -> tuple[str, float]:
 
 
 class GzipSender:
-    """The way out of one answer."""
+    """An ASGI `send` that compresses one response."""
 
     def __init__(self, scope: HTTPScope, send: Send) -> None:
         self._scope = scope
@@ -112,7 +112,7 @@ def _fits(start: Any) -> bool:
 
 
 def _varied(headers: Any) -> Any:
-    """With the word for caches that the answer differs by what the client takes, beside what it differs by already."""
+    """Return the headers with `accept-encoding` added to Vary."""
     before = [value for name, value in headers if name.lower() == b"vary"]
     others = [header for header in headers if header[0].lower() != b"vary"]
     return [*others, (b"vary", b", ".join([*before, b"accept-encoding"]))]

@@ -1,4 +1,4 @@
-"""What the REST API needs of the other parts. Assembled by `app.py`."""
+"""The parts of the process that the REST API uses. Assembled by `app.py`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -32,7 +32,7 @@ from gatepost.webhooks.http_post import Poster
 
 
 class CallbackConfig(msgspec.Struct, frozen=True):
-    """What a callback needs to know of its channel."""
+    """The settings of a channel that its callbacks need."""
 
     id: UUID
     channel: ChannelRef
@@ -61,18 +61,18 @@ class ApiContext(msgspec.Struct, frozen=True):
     callback_configs: TimedCache[UUID, CallbackConfig | None]
     ready: Callable[[], Awaitable[dict[str, bool]]]
     figures: MetricsSource
-    public_url: str  # empty: as the caller reached it
+    public_url: str  # empty: derived from the request
     plans: Mapping[str, Plan]
     rate: float  # requests a second with one key
     burst: int
-    heartbeat: float  # seconds after which a stream says that it is alive
-    events_days: int  # for which events are kept
+    heartbeat: float  # seconds between the heartbeats of a stream
+    events_days: int  # retention of events
     cors_origins: tuple[str, ...]
     body_limit: int
     callback_limit: int
     callback_memory: BodyMemory
 
 
-# How a handler asks for the two things that every handler needs.
+# The parameter types of handlers that need the context or the caller.
 Context = NamedDependency[ApiContext]
 CurrentCaller = NamedDependency[Caller]

@@ -1,9 +1,9 @@
-"""Pages of other origins that may call the API from a browser. Without the setting: none, and no header.
+"""CORS: the origins whose pages may call the API from a browser. Without the setting there are none, and no headers.
 
-preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, what may be asked      known origins only
-anything else with an Origin ─────────────────────────────────► its answer, and who may read it
+preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, the allowed methods and headers (known origins)
+any other request with an Origin ─────────────────────────────► its response, with the origin that may read it
 
-A key is in a header that the page itself sets; there are no cookies, so credentials are never allowed.
+Pages send the API key in a header. There are no cookies, so credentials are never allowed.
 """
 
 from collections.abc import Iterable
@@ -30,13 +30,13 @@ _VARY = (b"vary", b"origin")
 
 
 class CorsPolicy:
-    """The origins that the setting `api.cors_origins` names."""
+    """The origins of the setting `api.cors_origins`."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = frozenset(origin.encode() for origin in known)
 
     def headers(self, scope: HTTPScope) -> Headers:
-        """What goes with every answer, so that a cache never gives one page the answer for another."""
+        """Return the headers of a response. They vary by origin, so that caches do not mix up origins."""
         origin = _find(scope, b"origin")
         if origin not in self._known or origin is None:
             return (_VARY,)

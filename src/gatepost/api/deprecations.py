@@ -1,7 +1,7 @@
-"""Deprecated routes: the headers of their responses, and who still uses them.
+"""Deprecated routes: the headers of their responses, and a log of their use.
 
-A line in DEPRECATIONS is enough. From then on the route answers with `Deprecation` (RFC 9745), `Sunset`
-(RFC 8594) and a link to what to use instead, the reference marks it, and its use is logged once an hour per key.
+To deprecate a route, add it to DEPRECATIONS. Its responses then have the headers `Deprecation` (RFC 9745), `Sunset`
+(RFC 8594) and `Link` to what to use instead, the reference marks it, and its use is logged once an hour per key.
 """
 
 from collections.abc import Container, Mapping
@@ -18,7 +18,7 @@ from gatepost.model import ids, times
 from gatepost.model.account import Caller
 
 log = structlog.get_logger("gatepost.api")
-NOTICE = timedelta(days=180)  # between the first word of an end and the end
+NOTICE = timedelta(days=180)  # minimum time between announcement and end
 _AGAIN = timedelta(hours=1)
 _MOST = 20_000
 
@@ -26,18 +26,18 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Deprecation(msgspec.Struct, frozen=True):
-    """The end of a route: announced since, gone at, and where to read what to use instead."""
+    """The deprecation of a route: since when, when it is removed, and the page about what to use instead."""
 
     since: datetime
     sunset: datetime
     docs: str
 
 
-DEPRECATIONS: dict[str, Deprecation] = {}  # "GET /api/v1/things/{thing_id}" → its end
+DEPRECATIONS: dict[str, Deprecation] = {}  # by route, such as "GET /api/v1/things/{thing_id}"
 
 
 def check_deprecations(deprecations: Mapping[str, Deprecation], routes: Container[str]) -> None:
-    """Refuses a table that would break the promise of the contract, or speaks of nothing."""
+    """Raise if an entry names an unknown route, or has less notice than the contract promises."""
     for route, deprecation in deprecations.items():
         if route not in routes:
             raise ValueError(f"{route} is to end, but there is no such route")
@@ -46,7 +46,7 @@ def check_deprecations(deprecations: Mapping[str, Deprecation], routes: Containe
 
 
 def show_deprecation(deprecation: Deprecation) -> Headers:
-    """What every answer of the route says."""
+    """Return the headers of the route's responses."""
     return (
         (b"deprecation", b"@%d" % int(deprecation.since.timestamp())),
         (b"sunset", format_datetime(deprecation.sunset, usegmt=True).encode()),
@@ -55,7 +55,7 @@ def show_deprecation(deprecation: Deprecation) -> Headers:
 
 
 class Deprecations:
-    """Announces the end of a route in every response, and from time to time in the log."""
+    """Adds deprecation headers to responses, and logs the use of deprecated routes."""
 
     def __init__(self, deprecations: Mapping[str, Deprecation], clock: Clock) -> None:
         self._deprecations = deprecations
@@ -64,7 +64,7 @@ class Deprecations:
         self._logged: dict[tuple[str, UUID], datetime] = {}
 
     def headers(self, scope: HTTPScope) -> Headers:
-        """For the answer to a request that has found its route; nothing for all others."""
+        """Return the headers for the response to a request; none if its route is not deprecated."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = f"{method} {scope.get('path_template') or scope['path']}"
         if route not in self._headers:

@@ -1,8 +1,8 @@
 """The ASGI entry point: gives every request an id, and passes it to a hot route or to the framework.
 
-Every response gets headers that the route does not know of: the request's id, the rate limit of the key, CORS
-(`cors.py`) and deprecations (`deprecations.py`). Responses of the framework, which may be large, go through
-`compress.py`. HEAD is handled as GET, without the body.
+It adds headers to every response: the request's id, the rate limit of the key, CORS (`cors.py`) and deprecations
+(`deprecations.py`). Responses of the framework, which may be large, are compressed (`compress.py`). HEAD is handled as
+GET, without the body.
 """
 
 import itertools
@@ -43,8 +43,8 @@ class Dispatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
-            return  # the routes have no life of their own: `app.py` starts and stops what is behind them
-        if scope["method"] == "HEAD":  # a copy: the server below knows by its own that no body follows
+            return  # no lifespan events: `app.py` starts and stops the parts of the process
+        if scope["method"] == "HEAD":  # a copy: the server must still see HEAD in its own scope
             scope, send = _as_get(scope), _without_body(send)
         request_id = f"{self._process}{next(self._numbers):08x}"
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
@@ -92,7 +92,7 @@ class Dispatcher:
 
 
 def _log_cut_off(error: LitestarException, request_id: str, path: str) -> None:
-    """An answer that had begun ends here without its end, so that the client sees that it is not whole."""
+    """Log an error that ended a response after its start. The client sees that the response is incomplete."""
     cause: BaseException | None = error.__cause__
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]

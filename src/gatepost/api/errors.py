@@ -1,4 +1,4 @@
-"""The one place where an error becomes an HTTP answer."""
+"""Converts errors into HTTP responses. No other module does."""
 
 import math
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ _FRAMEWORK = {
     405: ("method_not_allowed", "This address does not take that method."),
     413: ("body_too_large", "The body is larger than this gateway takes."),
 }
-_MISSED = {404, 405}  # the caller may have meant another address
+_MISSED = {404, 405}  # statuses for which a similar route is suggested
 _encode = msgspec.json.Encoder().encode
 
 
@@ -74,7 +74,7 @@ def _near(request: Request[Any, Any, Any]) -> str | None:
 
 
 def error_answer(error: Exception, request_id: str, path: str, near: str | None = None) -> HttpAnswer:
-    """Every failure, in the one shape that the contract names; `near` is the route that was probably meant."""
+    """Return the error response for an exception. `near` is the route that was probably meant."""
     if isinstance(error, GatepostError) and type(error) in _STATUS:
         return _answer(_STATUS[type(error)], error, request_id)
     if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
@@ -90,7 +90,7 @@ def error_answer(error: Exception, request_id: str, path: str, near: str | None 
 
 
 def name_methods(methods: Iterable[str]) -> str:
-    """What an address allows, as the header says it: HEAD goes where GET goes."""
+    """Return the value of the Allow header. HEAD is allowed where GET is."""
     allowed = set(methods)
     return ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
 

@@ -1,6 +1,6 @@
-"""The two routes that carry the load, without the framework: its conveniences cost more than their whole work.
+"""The two routes with the highest load. They bypass the framework, which takes more time than their own work.
 
-They share the gate and the errors with all other routes; `front.py` leads requests to them.
+They share authentication and errors with all other routes. `dispatcher.py` passes requests to them.
 """
 
 import time
@@ -23,7 +23,7 @@ from gatepost.store.idempotency import idempotency_key
 SEND = "/api/v1/message/send"
 CALLBACKS = "/callbacks/cloud/"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
-_PROMPT = 0.5  # seconds: a body that took longer may have outlived its key
+_PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
 _send_request = msgspec.json.Decoder(SendRequest)
 
@@ -31,7 +31,7 @@ Handler = Callable[[ApiContext, HTTPScope, Receive], Awaitable[HttpAnswer]]
 
 
 def hot_route(method: str, path: str) -> Handler | None:
-    """The handler of a hot route; None when the framework has to look."""
+    """Return the handler of a hot route; None for a route of the framework."""
     if path == SEND:
         sending: Handler = _SENDING.get(method, wrong_method)
         return sending
@@ -104,7 +104,7 @@ def read_headers(scope: HTTPScope) -> dict[bytes, str]:
 async def read_all(
     headers: dict[bytes, str], receive: Receive, limit: int, count: Callable[[int], None] = lambda _: None
 ) -> bytes:
-    """Read the body up to the limit. Each chunk is counted before it is kept."""
+    """Return the body, or raise if it exceeds the limit. `count` is called for each chunk before it is stored."""
     length = headers.get(b"content-length", "0")
     if not (length.isascii() and length.isdigit()) or int(length) > limit:
         raise _too_large(limit)

@@ -1,4 +1,4 @@
-"""Requests that create a resource: done once under their Idempotency-Key, with the same answer for a repetition."""
+"""Idempotent creation: a request is executed once per Idempotency-Key, and repetitions get the same response."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,7 +19,7 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 class CreateOnce:
-    """A request that creates a resource, done once under its Idempotency-Key. Handlers get it as `once`."""
+    """A request that creates a resource, executed once per Idempotency-Key. Handlers get it as `once`."""
 
     def __init__(self, request: Request[Any, Any, Any], body: bytes, message: str) -> None:
         self._request = request
@@ -34,7 +34,7 @@ class CreateOnce:
         *,
         secret: bool = False,
     ) -> Created[A]:
-        """Create the resource, or answer as before. A `secret` answer is stored encrypted."""
+        """Create the resource, or return the earlier response. A `secret` response is stored encrypted."""
         state = self._request.scope["state"]
         gateway: ApiContext = state["gateway"]
         caller: Caller = state["caller"]
@@ -46,16 +46,16 @@ class CreateOnce:
         return Created(show(await make(once)), headers=self._headers)
 
     def encoder(self, show: Callable[[T], Any]) -> Callable[[T], bytes]:
-        """Return the function that encodes the answer about what was created."""
+        """Return the function that encodes the response for the created resource."""
         return lambda made: envelope(show(made), self._message)
 
     def again(self, before: Replay) -> Encoded[Any]:
-        """Return the answer that the first request got."""
+        """Return the response of the first request."""
         return Encoded(before.answer, self._headers | REPLAYED)
 
 
 def read_key(request: Request[Any, Any, Any], body: bytes) -> IdempotencyKey | None:
-    """The request's key, for its very address: the same key may serve on every other one."""
+    """Return the request's idempotency key. It applies to one method and path; others may use the same key."""
     route = f"{request.method} {request.scope['path']}"
     return idempotency_key(request.headers.get("idempotency-key"), body, route)
 
@@ -66,7 +66,7 @@ def _seal(vault: Vault, caller: Caller, key: IdempotencyKey) -> AnswerSeal:
 
 
 class BodyHash:
-    """The chunks of a body, and the hash of all of them."""
+    """Iterates over the chunks of a body, and computes their hash."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
@@ -78,5 +78,5 @@ class BodyHash:
             yield chunk
 
     def known_by(self, key: IdempotencyKey | None) -> IdempotencyKey | None:
-        """Return the key for exactly these chunks."""
+        """Return the key with the hash of these chunks."""
         return key and msgspec.structs.replace(key, body_hash=self._hash.digest())

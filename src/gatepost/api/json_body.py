@@ -1,4 +1,4 @@
-"""Reading a JSON body, with errors that name the field."""
+"""Reads JSON bodies, with errors that name the invalid field."""
 
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ class HttpAnswer(msgspec.Struct, frozen=True):
 
 
 async def read_body(request: Request[Any, Any, Any], decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
-    """The body as the type it should be, and its very bytes."""
+    """Return the decoded body of a request, and its bytes."""
     check_json(request.headers.get("content-type"))
     body = await request.body()
     return decode(body, decoder), body
@@ -33,7 +33,7 @@ def check_json(content_type: str | None) -> None:
 
 
 def decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
-    """What the bytes say, or a refusal that names the place."""
+    """Decode a JSON body, or raise an error that names the invalid field or position."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""The figures of a process, with what is counted in the database on request."""
+"""The metrics of a process, including those that are counted in the database on request."""
 
 import contextlib
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from gatepost.model.errors import GatepostError
 from gatepost.store.endpoints import count_retries
 from gatepost.store.pool import Database
 
-COUNT_EVERY = 10.0  # seconds between queries, however often it is asked for
+COUNT_EVERY = 10.0  # minimum seconds between queries
 
 
 class MetricsSource:
-    """What GET /metrics shows, and the token that its readers need."""
+    """The metrics for GET /metrics, and the token that is required to read them."""
 
     def __init__(
         self, db: Database, clock: Clock, metrics: ProcessMetrics, owned: Callable[[], int], token: str
@@ -26,7 +26,7 @@ class MetricsSource:
         self._counted_at = float("-inf")
 
     async def show(self) -> bytes:
-        """All figures as text. Without the database, those of it stay as they were."""
+        """Return all metrics as text. If the database is unavailable, its last numbers are used."""
         now, waiting = self._clock.monotonic(), None
         if now >= self._counted_at + COUNT_EVERY:
             self._counted_at = now

@@ -9,7 +9,7 @@ import msgspec
 from gatepost.model.errors import BadRequest
 
 T = TypeVar("T")
-CURSOR_MAX = 1024  # characters; the longest of ours holds a name
+CURSOR_MAX = 1024  # characters; the longest cursors contain a name
 
 
 def show_cursor(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Query parameters: one struct per route, read and checked here, described in the API reference from its fields."""
+"""Query parameters: one struct per route, from which requests are parsed and the API reference is derived."""
 
 import types
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
@@ -21,7 +21,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"})
     """The query parameters of a route."""
 
     def given(self) -> dict[str, str]:
-        """Return the filters that were given; each is text that can be stored."""
+        """Return the given filters, or raise if one contains characters that cannot be stored."""
         texts = {
             field.encode_name: value
             for field in msgspec.structs.fields(self)
@@ -59,7 +59,7 @@ class Parameter(msgspec.Struct, frozen=True):
     default: Any
 
     def read(self, text: str) -> Any:
-        """Return the value of a parameter, or raise what is wrong with it."""
+        """Return the value of a parameter, or raise if it is invalid."""
         if self.type is bool:
             return read_choice(self.name, text, _FLAGS) == "true"
         if get_origin(self.type) is Literal:
@@ -78,7 +78,7 @@ class Parameter(msgspec.Struct, frozen=True):
         return int(text)
 
     def described(self) -> dict[str, Any]:
-        """Return the parameter as OpenAPI describes it."""
+        """Return the OpenAPI description of the parameter."""
         choices = _FLAGS if self.type is bool else get_args(self.type) if get_origin(self.type) is Literal else ()
         meta = Meta(ge=self.meta.ge, le=self.meta.le, extra_json_schema=self.meta.extra_json_schema)
         schema = (
@@ -100,7 +100,7 @@ class QueryReader(Generic[T]):
         }
 
     def read(self, given: "MultiDict[Any]") -> T:
-        """Return the parameters, each known and given once: a filter that is misspelt must not mean everything."""
+        """Return the parameters. Unknown ones are rejected: a misspelt filter must not return everything."""
         values = {}
         for name in given:
             parameter = self.parameters.get(name)

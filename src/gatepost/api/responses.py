@@ -1,13 +1,13 @@
-"""What handlers return, and the envelope around it: `{success, message, data, paging?}`.
+"""The return types of handlers, and the envelope of responses: `{success, message, data, paging?}`.
 
--> Label            data, with the message that the route's decorator names
+-> Label            data, with the message of the route's decorator
 -> None             data is null
--> list[Checked]    data is a list that has no further page
+-> list[Checked]    data is a list without pages
 -> Page[Label]      a page of a list, with the cursor of the next one
 -> Reply[Label]     data with a message, a status or headers of its own
 -> Created[Label]   the same with status 201
--> Encoded[Media]   data in an envelope that is encoded already
--> Response         anything that is not JSON of ours: passed through
+-> Encoded[Media]   data in an envelope that is already encoded
+-> Response         a response without the envelope, passed through
 """
 
 from collections.abc import Mapping
@@ -43,14 +43,14 @@ class Created(Reply[T], Generic[T], frozen=True):
 
 
 class Encoded(msgspec.Struct, Generic[T], frozen=True):
-    """An answer whose bytes exist already: it was kept under an Idempotency-Key, or has just been."""
+    """An encoded response that is stored under an Idempotency-Key."""
 
     body: bytes
     headers: Mapping[str, str] = {}
 
 
 def respond(result: Any, message: str, status: int) -> Response[Any]:
-    """Return the HTTP response for what a handler returned."""
+    """Return the HTTP response for a handler's return value."""
     if isinstance(result, Response):
         return result
     headers: Mapping[str, str] = {}

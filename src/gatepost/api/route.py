@@ -1,14 +1,14 @@
 """The decorators of handlers: `@get(path, scope=…, summary=…)`.
 
-A handler is an async function whose parameters and return type say everything about its route:
+A handler is an async function. Its parameters and return type describe its route:
 
     body: NewLabel          the JSON body, decoded and checked
-    query: OrderQuery       the query parameters, likewise (`query.py`)
-    once: CreateOnce        the request is done once under its Idempotency-Key (`idempotency.py`)
-    -> Page[Label]          the answer (`responses.py`)
+    query: OrderQuery       the query parameters, decoded and checked (`query.py`)
+    once: CreateOnce        the request is executed once per Idempotency-Key (`idempotency.py`)
+    -> Page[Label]          the response (`responses.py`)
 
-What they do not say stands in the decorator: the scope, the summary, error codes, and what the request collection
-needs (`openapi/route_docs.py`). The reference, its examples and the collection are derived from both.
+The decorator has the rest: the scope, the summary, error codes, and what the request collection needs
+(`openapi/route_docs.py`). The reference, its examples and the collection are derived from both.
 """
 
 import inspect
@@ -44,7 +44,7 @@ def _decorator(kind: Any) -> Callable[..., Decorator]:
         body_limit: bool = True,
         **docs: Any,
     ) -> Decorator:
-        """Make a route of a function. Without a scope it is public; `docs` are the fields of `RouteDocs`."""
+        """Return a decorator that makes a route. Without a scope it is public; `docs` are fields of `RouteDocs`."""
         more: dict[str, Any] = {} if body_limit else {"request_max_body_size": None}
 
         def make(function: Function) -> HTTPRouteHandler:
@@ -67,7 +67,7 @@ get, post, put, patch, delete = map(
 
 
 def _adapt(function: Function, docs: RouteDocs) -> Function:
-    """Return the function that the framework calls: it reads body and query, and wraps the answer."""
+    """Return the function that the framework calls: it decodes body and query, and wraps the response."""
     hints, signature = get_type_hints(function, include_extras=True), inspect.signature(function)
     decoder = msgspec.json.Decoder(hints["body"]) if "body" in hints else None
     query = QueryReader(hints["query"]) if "query" in hints else None

@@ -1,13 +1,13 @@
-"""Events as server-sent events: what a browser's EventSource, and many another library, reads by itself.
+"""The event feed as server-sent events, which browsers (EventSource) and many libraries support.
 
-retry: 2000                    how long to wait before coming back after a cut
-id: evt_…                      where the stream begins, so that a cut before the first event loses nothing
+retry: 2000                    milliseconds to wait before a reconnect
+id: evt_…                      the start of the stream, so that a disconnect before the first event loses nothing
 
 id: evt_…                      an event: a client that reconnects sends this id as Last-Event-ID
 event: message_notification
 data: {…}
 
-:                              nothing happened for a while; with an id where others than the query types did
+:                              heartbeat without events; with an id if there were events of other types
 """
 
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ _RETRY = 2_000  # milliseconds
 async def write_stream(
     gateway: ApiContext, query: FeedQuery, watcher: EventWaiter, note: str = ""
 ) -> AsyncIterator[bytes]:
-    """The stream, until the reader leaves, the key ends (`access/access_recheck.py`), or this node stops."""
+    """Yield the stream until the client disconnects, the key ends (`access/access_recheck.py`), or this node stops."""
     try:
         yield _opening(query.after, note)
         sent = query.after
@@ -53,5 +53,5 @@ def _written(page: FeedPage, sent: UUID) -> bytes:
 
 
 def frame(event: FeedEvent) -> bytes:
-    """One event. Its body is one line: JSON has no other line breaks than those it was written with."""
+    """Encode one event. Its body is a single line: the stored JSON contains no line breaks."""
     return f"id: {ids.show('evt', event.id)}\nevent: {event.type}\ndata: {event.body}\n\n".encode()

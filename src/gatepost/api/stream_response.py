@@ -1,4 +1,4 @@
-"""Answers that are written while they are sent, for as long as their key is good."""
+"""Streamed responses, which end when their key becomes invalid."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -11,7 +11,7 @@ from gatepost.access.access_recheck import checked_parts
 
 
 class StreamResponse(Stream):
-    """A stream that does not begin for HEAD, which wants its headers only, and that ends when its key does."""
+    """A stream that sends only headers for HEAD, and that ends when its key becomes invalid."""
 
     def to_asgi_response(self, app: Litestar | None, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
         if request.method == "HEAD":

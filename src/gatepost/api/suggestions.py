@@ -1,4 +1,4 @@
-"""What a caller who missed the address probably meant: another spelling of one of our routes."""
+"""Suggests a similar route for requests to an unknown path."""
 
 import difflib
 import re
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 import msgspec
 
-_LONGEST = 200  # a longer path is no slip of the pen
+_LONGEST = 200  # characters; a longer path is not a typo
 _NEAR = 0.8
 _VERSION = re.compile(r"^(/api)?(/v\d+)?(?=/)")
 _VARIABLE = re.compile(r"\{\w+\}")
-# Where other APIs have what ours has at `/message/send`.
+# Paths of other APIs for `/message/send`.
 _SENDING = ("/messages/send", "/message", "/messages", "/send", "/sendtext", "/send-message", "/message/sendtext")
 
 
 class KnownRoutes(msgspec.Struct, frozen=True):
-    """All methods and paths that there are."""
+    """The methods and paths of all routes."""
 
     known: frozenset[tuple[str, str]]
 
@@ -24,7 +24,7 @@ class KnownRoutes(msgspec.Struct, frozen=True):
         return cls(frozenset(pairs))
 
     def near(self, method: str, path: str) -> str | None:
-        """The route that a request may have meant, as `POST /api/v1/message/send`; None where nothing is near."""
+        """Return the most similar route, such as `POST /api/v1/message/send`; None if none is similar."""
         if len(path) > _LONGEST:
             return None
         bare = _VERSION.sub("", path, 1).rstrip("/").lower() or "/"
@@ -37,7 +37,7 @@ class KnownRoutes(msgspec.Struct, frozen=True):
 
 
 def _fill(pattern: str, path: str) -> str:
-    """The pattern with the path's own words where it has variables, so that ids do not count as differences."""
+    """Replace the variables of a pattern by the parts of the path, so that ids do not count as differences."""
     words, given = pattern.split("/"), path.split("/")
     if len(words) != len(given):
         return pattern

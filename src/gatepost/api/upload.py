@@ -1,7 +1,7 @@
-"""Reading an upload as it comes, without holding it: a form with the field `file`, or the bare bytes.
+"""Reads an upload as a stream, without buffering it: a form with the field `file`, or the plain bytes.
 
 multipart/form-data   type, filename (both optional, before the file) ─► file ─► nothing more
-any other type        the body is the file; ?filename= may name it
+any other type        the body is the file; ?filename= gives its name
 """
 
 from collections.abc import AsyncIterator
@@ -20,31 +20,31 @@ from multipart import (  # type: ignore[import-untyped]
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.file import too_large
 
-FIELD_MAX = 1024  # bytes of a field beside the file
+FIELD_MAX = 1024  # bytes of a field other than the file
 _SLACK = 16 * 1024  # bytes that a form may have around its file
 _FIELDS = ("type", "filename")
-_PARTS = 10  # more than any form has: an error names the first wrong one
+_PARTS = 10  # more than any valid form has; the error names the first wrong one
 
-Event = Any  # the head of a part, bytes of it, or None at its end
+Event = Any  # the header of a part, bytes of it, or None at its end
 
 
 class Upload(msgspec.Struct, frozen=True):
-    """A file whose bytes are still to come."""
+    """A file whose bytes have not been read yet."""
 
     mime_type: str | None
     filename: str | None
-    least: int  # bytes that it has at least, if the request states its length
-    announced: int  # bytes that it has at most, if the request states its length; 0 otherwise
+    least: int  # minimum size in bytes, if the request has a length
+    announced: int  # maximum size in bytes, if the request has a length; otherwise 0
     chunks: AsyncIterator[bytes]
 
     def check_announced(self, limit: int) -> None:
-        """Refuses at once what says of itself that it is too large."""
+        """Reject a file that is too large by its announced size."""
         if self.least > limit:
             raise too_large(limit, f"A file of type {self.mime_type}")
 
 
 async def open_upload(request: Request[Any, Any, Any], filename: str | None = None) -> Upload:
-    """What the request says of its file, read up to where the bytes of the file begin."""
+    """Read the request up to the first byte of the file."""
     kind, options = parse_options_header(request.headers.get("content-type") or "")
     length = request.content_length or 0
     if kind != "multipart/form-data":
@@ -60,7 +60,7 @@ async def _chunks(request: Request[Any, Any, Any]) -> AsyncIterator[bytes]:
         async for chunk in request.stream():
             if chunk:
                 yield chunk
-    except InternalServerException:  # the framework's word for a client that went away
+    except InternalServerException:  # the framework's error for a client that disconnected
         raise _broken("it broke off") from None
 
 
@@ -75,7 +75,7 @@ async def _events(request: Request[Any, Any, Any], boundary: str) -> AsyncIterat
 
 
 async def _read_fields(events: AsyncIterator[Event]) -> tuple[dict[str, str], MultipartSegment]:
-    """The fields before the file, and the head of the file's own part."""
+    """Return the fields before the file, and the header of the file's part."""
     fields: dict[str, str] = {}
     async for event in events:
         if isinstance(event, MultipartSegment):
@@ -101,7 +101,7 @@ async def _read_text(name: str, events: AsyncIterator[Event]) -> str:
 
 
 async def _file(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
-    """The bytes of the file, and then the end of the form: a form that is cut off is no upload."""
+    """Yield the bytes of the file, then read to the end of the form: a truncated form is rejected."""
     async for event in events:
         if event is None:
             break

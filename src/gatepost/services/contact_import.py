@@ -1,6 +1,6 @@
-"""Contacts by the thousand: in from a table, with a word on every line; and out again, a page at a time.
+"""Import of contacts from a table, with a result for every line, and export page by page.
 
-table ─► 250 lines ─► one commit ─► what became of each, how far it is ─► … ─► the summary
+table ─► 250 lines ─► one commit ─► the result of each line, the progress ─► … ─► the summary
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.labels import LabelRow
 from gatepost.store.pool import Database
 
-_ROWS = 250  # of one commit
+_ROWS = 250  # per commit
 BATCH = 500  # contacts of a page of an export
 COLUMNS_MOST = 1_000
 _PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
@@ -36,7 +36,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Importer(msgspec.Struct, frozen=True):
-    """Where the lines of a table go."""
+    """Imports tables of contacts into a channel."""
 
     db: Database
     clock: Clock
@@ -44,7 +44,7 @@ class Importer(msgspec.Struct, frozen=True):
     channel_id: UUID
 
     async def begin(self, table: ContactTable, once: IdempotentRequest[bytes]) -> None:
-        """Takes the request's key, or closes the table where the key says that it was imported before."""
+        """Claim the request's idempotency key, or close the table and raise if the key was used before."""
         try:
             async with self.db.transaction() as conn:
                 await lock_head(conn, self.channel_id)
@@ -55,7 +55,7 @@ class Importer(msgspec.Struct, frozen=True):
             raise
 
     async def run(self, table: ContactTable, once: IdempotentRequest[bytes] = NEVER) -> AsyncIterator[bytes]:
-        """Write a table batch by batch, and yield the results as JSON lines. What was reported is committed.
+        """Write a table batch by batch, and yield the results as JSON lines. Reported lines are committed.
 
         A repeated request starts from the beginning: lines that are already written change nothing.
         """
@@ -71,12 +71,12 @@ class Importer(msgspec.Struct, frozen=True):
             summary = report.add(_json({"summary": {"lines": table.total, **counts}}))
             await self._keep(report, once)
             yield summary
-        except GatepostError as error:  # the answer has begun: this is its last line
+        except GatepostError as error:  # the response has started: the error is its last line
             await self._forget(once)
             line = {"code": error.code, "message": error.message, "retryable": error.retryable}
             yield _json({"error": line, "summary": {"lines": table.total, **counts}})
         finally:
-            await rows.aclose()  # before the file that it reads
+            await rows.aclose()  # before closing the file that it reads
             table.close()
 
     async def _keep(self, report: ImportReport, once: IdempotentRequest[bytes]) -> None:
@@ -85,7 +85,7 @@ class Importer(msgspec.Struct, frozen=True):
                 await once.keep(conn, report.pack(), self.clock.now())
 
     async def _forget(self, once: IdempotentRequest[bytes]) -> None:
-        """Where even that fails, the key is free again once its lease has run out."""
+        """Release the idempotency key. If that fails, the key becomes free when its lease expires."""
         with suppress(GatepostError):
             await once.forget(self.db)
 
@@ -110,7 +110,7 @@ def _json(value: Any) -> bytes:
     return _encode(value) + b"\n"
 
 
-# -- out --------------------------------------------------------------------------------------------------------------
+# -- export -----------------------------------------------------------------------------------------------------------
 
 
 async def export_ndjson(
@@ -128,7 +128,7 @@ def _ndjson(
 
 
 async def export_csv(db: Database, channel_id: UUID, wanted: ContactFilter, fields: list[str]) -> AsyncIterator[bytes]:
-    """Every contact as a line of a table, which an import takes back as it is."""
+    """Yield every contact as a line of a CSV table, which can be imported without changes."""
     yield safe_lines([["phone", "name", "opted_out", *fields, *_REST]])
     async for rows, labels in _pages(db, channel_id, wanted):
         yield await compute(_csv, rows, labels, fields)
@@ -139,7 +139,7 @@ def _csv(rows: list[ContactRow], labels: dict[UUID, list[LabelRow]], fields: lis
 
 
 async def export_fields(db: Database, channel_id: UUID) -> list[str]:
-    """The columns of custom fields; refused where a table would have too many."""
+    """Return the columns of custom fields, or raise if a table would have too many."""
     fields = await custom_names(db, channel_id, COLUMNS_MOST + 1)
     if len(fields) > COLUMNS_MOST:
         raise invalid_field("format", f"there are more than {COLUMNS_MOST:,} custom fields; export them as ndjson")

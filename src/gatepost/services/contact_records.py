@@ -7,17 +7,17 @@ from typing import IO
 
 from gatepost.model.errors import Invalid, invalid_field
 
-ROWS_MAX = 100_000  # below the header; blank ones count
-LINES_MAX = 1_000_000  # with line breaks inside of cells
+ROWS_MAX = 100_000  # without the header; blank rows count
+LINES_MAX = 1_000_000  # counting line breaks inside cells
 RECORD_MAX = 131_072  # characters of one record, header included
 STEP = 256 * 1024  # characters that are parsed at once
 _DELIMITERS = (",", ";", "\t")
 
-Record = tuple[int, list[str]]  # the number of the line that it begins on, and its cells
+Record = tuple[int, list[str]]  # the number of its first line, and its cells
 
 
 class CsvRecords:
-    """A file's records from the first on. Everything here may run in the worker thread."""
+    """The records of a file, from the first one. All methods may run in the worker thread."""
 
     def __init__(self, file: IO[bytes], delimiter: str) -> None:
         file.seek(0)
@@ -26,7 +26,7 @@ class CsvRecords:
         self._reader = csv.reader(self._bounded_lines(), delimiter=delimiter, strict=True)
 
     def take(self, most: int) -> list[Record]:
-        """The next records: so many at most, and about a step of characters; none at the end."""
+        """Return the next records: at most `most`, and about `STEP` characters; none at the end of the file."""
         found: list[Record] = []
         end = self._read + STEP
         while len(found) < most and self._read < end:
@@ -41,7 +41,7 @@ class CsvRecords:
         return found
 
     def detach(self) -> None:
-        """Leaves the file open."""
+        """Detach from the file without closing it."""
         self._text.detach()
 
     def _bounded_lines(self) -> Iterator[str]:
@@ -56,7 +56,7 @@ class CsvRecords:
 
 
 def find_delimiter(file: IO[bytes]) -> str:
-    """What parts the cells of the header: spreadsheets of half the world write a semicolon."""
+    """Return the delimiter of the header: in many locales, spreadsheets write a semicolon."""
     file.seek(0)
     header = file.readline(RECORD_MAX).decode("utf-8-sig", "replace")
     return max(_DELIMITERS, key=header.count)

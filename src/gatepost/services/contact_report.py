@@ -1,4 +1,4 @@
-"""The report of an import, compressed: it is kept with the request's key, and its lines are alike."""
+"""The compressed report of an import, which is stored with the request's idempotency key."""
 
 import zlib
 from collections.abc import AsyncIterator
@@ -8,14 +8,14 @@ _CHUNK = 64 * 1024
 
 
 class ImportReport:
-    """The lines of a report, which are sent and also kept for a repeated request."""
+    """The lines of a report. They are sent, and stored for repeated requests."""
 
     def __init__(self, *, kept: bool) -> None:
         self._packer = zlib.compressobj(wbits=_GZIP) if kept else None
         self._packed: list[bytes] = []
 
     def add(self, lines: bytes) -> bytes:
-        """Keep lines, and return them."""
+        """Add lines to the report, and return them."""
         if self._packer is not None:
             self._packed.append(self._packer.compress(lines))
         return lines

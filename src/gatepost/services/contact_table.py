@@ -1,11 +1,11 @@
-"""An uploaded table of contacts: read whole and checked before anything is written, then line by line.
+"""An uploaded table of contacts: received completely and checked before anything is written, then read line by line.
 
-chunks ─► a file of its own, in memory while small ─► header, encoding, quotes, count ─► rows with their line numbers
+chunks ─► temporary file, in memory while small ─► header, encoding, quotes, count ─► rows with their line numbers
 
-Parsing runs in the worker thread, some thousand lines at a time (`contact_records.py` has the limits).
+Parsing runs in the worker thread, up to two thousand lines at a time (`contact_records.py` has the limits).
 
-A request is read to its end before the answer begins: a client that sends everything first and reads then would
-otherwise wait for us while we wait for it.
+The request is read completely before the response starts: otherwise a client that sends everything before it reads
+would deadlock with the server.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from gatepost.store.contacts.changes import ContactFields, ImportLine
 COLUMNS_MAX = len(OWN_COLUMNS) + 2 * FIELDS_MOST
 BYTES_MOST = 64 * 1024 * 1024
 _IN_MEMORY = 1024 * 1024
-_SECONDS = 600.0  # that an upload may take
+_SECONDS = 600.0  # maximum duration of an upload
 _TURN = 2_000  # lines that are parsed at once
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
-_MEANT = ("phone", "name", "opted_out")  # what else a contact has may be there, as in an export, and means nothing
+_MEANT = ("phone", "name", "opted_out")  # other columns of an export are accepted and ignored
 
 
 class TableRow(msgspec.Struct, frozen=True):
-    """One line of the table: what it asks for, or why it cannot be."""
+    """One line of the table: the contact to import, or why it is rejected."""
 
     number: int
     phone: str
@@ -52,7 +52,7 @@ class ContactTable(msgspec.Struct, frozen=True):
     total: int
 
     async def rows(self, most: int) -> AsyncGenerator[list[TableRow], None]:
-        """Every line but the header and empty ones, so many at a time."""
+        """Yield the rows in batches of at most `most`, without the header and empty lines."""
         records = CsvRecords(self.file, self.delimiter)
         try:
             await compute(records.take, 1)
@@ -70,7 +70,7 @@ class ContactTable(msgspec.Struct, frozen=True):
 
 
 async def open_table(chunks: AsyncIterator[bytes]) -> ContactTable:
-    """Takes a table in, and refuses it whole where it cannot be read."""
+    """Receive and check a table; reject all of it if any part cannot be read."""
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the table closes it
     try:
         await _take_in(file, chunks)
@@ -110,7 +110,7 @@ async def _header(file: IO[bytes], delimiter: str) -> list[str]:
 
 
 def _columns(header: Sequence[str]) -> list[str]:
-    """The names of the columns; those of a contact's own may be written in capitals."""
+    """Return the names of the columns. The standard ones are case-insensitive."""
     if len(header) > COLUMNS_MAX:
         raise invalid_field("file", f"may have at most {COLUMNS_MAX} columns, but has {len(header):,}")
     names = [bare_cell(cell.strip()) for cell in header]
@@ -129,7 +129,7 @@ def _own_fields(columns: Sequence[str]) -> list[str]:
 
 
 async def _count(file: IO[bytes], delimiter: str) -> int:
-    """How many lines there are. All are read once, so that what cannot be read is found before anything is written."""
+    """Return the number of lines. All are parsed once, so that syntax errors are found before anything is written."""
     records, total = CsvRecords(file, delimiter), -1  # the header
     try:
         while found := await compute(records.take, _TURN):
@@ -140,7 +140,7 @@ async def _count(file: IO[bytes], delimiter: str) -> int:
 
 
 def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> TableRow:
-    """What a line asks for. An empty cell leaves what is there."""
+    """Return the parsed row. An empty cell does not change the contact."""
     given = {name: bare_cell(cell.strip()) for name, cell in zip(columns, cells, strict=False)}
     phone = given.get("phone", "")
     try:

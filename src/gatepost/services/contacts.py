@@ -1,4 +1,4 @@
-"""Contacts: their names and notes, and whether a number is on the network."""
+"""Contacts: read, create, change, delete and merge them, and check whether numbers are on the network."""
 
 from datetime import datetime
 from uuid import UUID
@@ -89,7 +89,7 @@ class ContactService(msgspec.Struct, frozen=True):
         )
 
     async def change(self, text: str, change: ContactChange) -> ContactRow:
-        """Change the notes about a contact."""
+        """Change a contact's name, custom fields or opt-out."""
         if change == ContactChange():
             raise invalid_field("body", "names nothing to change; give name, custom or opted_out")
         fields = _fields(change.name, change.custom, None if change.opted_out is msgspec.UNSET else change.opted_out)
@@ -118,7 +118,7 @@ class CheckedNumber(msgspec.Struct, frozen=True):
 
 
 async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phones: list[str]) -> list[CheckedNumber]:
-    """Return which of these numbers are on the network, in their order."""
+    """Return for each number, in the given order, whether it is on the network."""
     if not 1 <= len(phones) <= CHECK_MOST:
         raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
     for i, phone in enumerate(phones):

@@ -1,4 +1,4 @@
-"""Conversations as people manage them: what is shown of one, what they set about it, and that they have read it."""
+"""Conversations: read one and its history, change its fields, mark it as read."""
 
 from datetime import datetime
 from typing import Any
@@ -36,7 +36,7 @@ class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 async def access_conversation(db: Database, channel_id: UUID, text: str) -> ConversationDetails:
-    """The conversation behind an id, if it is this channel's."""
+    """Return the conversation with this id, if it belongs to the channel."""
     found = await store.get_conversation(db, channel_id, read_conversation_id(text))
     if found is None:
         raise no_conversation()
@@ -46,7 +46,7 @@ async def access_conversation(db: Database, channel_id: UUID, text: str) -> Conv
 async def list_history(
     db: Database, channel_id: UUID, text: str, before: UUID | None, limit: int, now: datetime
 ) -> HistoryPage:
-    """A page of a conversation's messages, the newest first."""
+    """Return a page of a conversation's messages, the newest first."""
     contact_id = read_conversation_id(text)
     if not await has_conversation(db, channel_id, contact_id):
         raise no_conversation()
@@ -57,7 +57,7 @@ async def list_history(
 async def change_conversation(
     db: Database, channel: ChannelRef, channel_id: UUID, text: str, body: ConversationChange, now: datetime
 ) -> None:
-    """Set the given fields; one event names what changed."""
+    """Set the given fields. One event reports the changes."""
     given = check_change(body)
     async with channel_transaction(db, channel, channel_id, now) as change:
         if not await store.change_conversation(change, read_conversation_id(text), given):
@@ -65,7 +65,7 @@ async def change_conversation(
 
 
 def check_change(body: ConversationChange) -> dict[str, Any]:
-    """Return the given fields, if each is valid."""
+    """Return the given fields, or raise if one is invalid."""
     given = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET}
     if "status" in given:
         read_choice("status", given["status"], store.STATUSES)
@@ -94,7 +94,7 @@ async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, 
 
 
 async def _show_read(speak: Speak, channel: ChannelConfig, incoming: LastIncoming) -> bool:
-    """What people have read is read, whatever the network says: its no is for the log."""
+    """Send a read receipt to the network. Errors are only logged: the conversation is already marked as read here."""
     if incoming.network_id is None or incoming.address is None:
         return False
     network = await speak(channel)

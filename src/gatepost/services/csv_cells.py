@@ -1,11 +1,11 @@
-"""CSV cells that no spreadsheet runs as a formula, and the way back.
+"""Escapes CSV cells so that no spreadsheet runs them as a formula, and unescapes them.
 
-A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One that is set
-to semicolons or tabs also splits our cells at these, whatever quotes are around them, and so does one that ignores
-quotes at line breaks: each such part is treated as a cell of its own. A part that would run gets an apostrophe first.
+A spreadsheet runs a cell that begins with = + - @ (or their full-width forms), a tab or a line break. One whose
+separator is a semicolon or a tab also splits cells there, even within quotes, and so does one that ignores quotes at
+line breaks: each such part is treated as a separate cell. A part that would run is prefixed with an apostrophe.
 
 These functions run in a worker thread on texts of any length. One call of `re` or `csv` keeps the interpreter lock
-until it returns, so that long texts are taken in slices.
+until it returns, so long texts are processed in slices.
 """
 
 import csv
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 _FORMULA = "=+\\-@＝＋－＠﹦﹢﹣﹫"
-_SKIPPED = r"(?:['\"]|[^\S\t\r\n])*+"  # what may stand before a formula: quotes and spaces
+_SKIPPED = r"(?:['\"]|[^\S\t\r\n])*+"  # allowed before a formula: quotes and spaces
 _SEPARATOR = re.compile(r"[;\t\r\n]")
 _CELL_RUNS = re.compile(rf"{_SKIPPED}[{_FORMULA}\t\r\n]")  # at the start of the cell
 _PART_RUNS = re.compile(rf"[;\t\r\n](?={_SKIPPED}[{_FORMULA}])")
@@ -38,7 +38,7 @@ def _safe_part(text: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    """Do the same for JSON, and keep its value: there a semicolon stands in strings only, and can be escaped."""
+    """Make a JSON text safe without changing its value: semicolons only occur in strings, and can be escaped."""
     runs = _CELL_RUNS.match(text) or any(_PART_RUNS.search(part) for part in _slices(text))
     return text.replace(";", "\\u003b") if runs else text
 
@@ -50,7 +50,7 @@ def bare_cell(text: str) -> str:
 
 
 def _slices(text: str) -> Iterator[str]:
-    """Cut a long text in front of separators: no part that would run is cut in two."""
+    """Split a long text before separators, so that no part that would run is split."""
     start = 0
     while len(text) - start > _SLICE:
         cut = _SEPARATOR.search(text, start + _SLICE)
@@ -62,7 +62,7 @@ def _slices(text: str) -> Iterator[str]:
 
 
 def csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
-    """Return rows in the format of RFC 4180. The cells are safe already, or harmless."""
+    """Return rows in the format of RFC 4180. The cells must be safe already."""
     return b"".join([_csv_line(row) for row in rows])
 
 

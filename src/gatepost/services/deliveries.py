@@ -1,4 +1,4 @@
-"""The delivery log for users: why a delivery failed, what was sent and answered, and retries."""
+"""The delivery log: deliveries with their requests, responses and errors, and retries."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

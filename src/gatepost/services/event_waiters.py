@@ -1,10 +1,10 @@
-"""Whoever waits for a channel's events: open streams and long polls of this node.
+"""Waiters for a channel's events: the open streams and long polls of this node.
 
-what this node wrote (notify) ────────────┐
-what others wrote (heads, each 250 ms) ────┴─► wakes the channel's watchers ─► each reads on after its own cursor
+events of this node (notify) ─────────────┐
+events of other nodes (every 250 ms) ──────┴─► wake the channel's waiters ─► each reads on after its own cursor
 
-A wake-up carries nothing and may come for nothing: what counts are the rows, read in the order of their ids. So no
-event is missed or read twice, and a slow reader takes no memory: what it has not read yet is in the table.
+A wake-up carries no data and may be spurious: events are read from the table in the order of their ids. So no event
+is missed or read twice, and a slow reader takes no memory.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ _LOOK = 0.25
 
 
 class EventWaiter:
-    """One that waits on a channel. The order is: expect, read, and wait only where there was nothing."""
+    """A waiter for events of a channel. Call `expect`, read, and `wait` only if there was nothing to read."""
 
     def __init__(self, channel_id: UUID, key_id: UUID) -> None:
         self.channel_id = channel_id
         self.key_id = key_id
-        self.ended = False  # come to an end
+        self.ended = False
         self._news = asyncio.Event()
 
     def wake(self) -> None:
@@ -38,18 +38,18 @@ class EventWaiter:
         self.wake()
 
     def expect(self) -> None:
-        """What happens from now on wakes."""
+        """Forget earlier wake-ups. Events from now on wake the waiter."""
         if not self.ended:
             self._news.clear()
 
     async def wait(self, seconds: float) -> None:
-        """Until there may be something new, or for so long."""
+        """Wait until there may be new events, at most this many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), max(0.0, seconds))
 
 
 class EventWaiters:
-    """All watchers of one process."""
+    """All waiters of one process."""
 
     def __init__(self, db: Database, most: int) -> None:
         self._db = db
@@ -61,7 +61,7 @@ class EventWaiters:
         self._closed = False
 
     def open(self, channel_id: UUID, key_id: UUID) -> EventWaiter:
-        """A new watcher, if its key has not too many already. Close it, whatever happens."""
+        """Return a new waiter, or raise if its key has too many. The caller must close it."""
         if self._closed:
             raise Unavailable("This node is about to stop. Try again in a moment.", "overloaded", retry_after=1)
         if self._keys.get(key_id, 0) >= self._most:
@@ -77,7 +77,7 @@ class EventWaiters:
         return watcher
 
     def close(self, watcher: EventWaiter) -> None:
-        """Forgets a watcher; once is enough, twice does no harm."""
+        """Remove a waiter. Closing it twice is allowed."""
         watching = self._of.get(watcher.channel_id, set())
         if watcher not in watching:
             return
@@ -91,7 +91,7 @@ class EventWaiters:
 
     @contextmanager
     def watching(self, channel_id: UUID, key_id: UUID) -> Iterator[EventWaiter]:
-        """A watcher for the length of a block."""
+        """Yield a waiter, and close it at the end of the block."""
         watcher = self.open(channel_id, key_id)
         try:
             yield watcher
@@ -99,7 +99,7 @@ class EventWaiters:
             self.close(watcher)
 
     def wake(self, channel_id: UUID) -> None:
-        """There is something new on a channel."""
+        """Wake the waiters of a channel."""
         for watcher in self._of.get(channel_id, ()):
             watcher.wake()
 
@@ -111,7 +111,7 @@ class EventWaiters:
                 watcher.end()
 
     async def step(self) -> None:
-        """Look for what other nodes wrote, if there is a waiter."""
+        """Look for events of other nodes, if there is a waiter. This is the step of a loop."""
         await self._somebody.wait()
         if self._of:
             await self.look()
@@ -128,5 +128,5 @@ class EventWaiters:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of waiters."""
         return sum(self._keys.values())

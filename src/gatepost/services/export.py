@@ -1,7 +1,7 @@
-"""The history as a file that is written while it is sent: read page by page, so that its length costs no memory.
+"""Export of the history as a file, read and sent page by page, so that its length takes no memory.
 
-Nothing is held between two pages, neither a connection nor a lock. Messages that come in meanwhile are younger than
-what has been written, and are left out.
+No connection and no lock is held between two pages. Messages that arrive meanwhile are newer than what has been
+written, and are left out.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,7 +22,7 @@ from gatepost.services.history import find_page
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
 from gatepost.store.pool import Database
 
-PAGE = 200  # messages at once: few enough that other requests hardly wait
+PAGE = 200  # messages at once: few enough that other requests wait little
 FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # the framework adds utf-8 to text types
 COLUMNS = (
     "id",

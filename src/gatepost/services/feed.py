@@ -1,4 +1,4 @@
-"""The event feed with waiting: the next page as soon as there is one."""
+"""The event feed: pages of events, with waiting for the next one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,7 +10,7 @@ from gatepost.services.event_waiters import EventWaiter
 from gatepost.store.events import FeedPage, read_feed_page
 from gatepost.store.pool import Database
 
-_PAGE = 100  # rows that a stream holds at once, however slow its reader is
+_PAGE = 100  # maximum rows that a stream holds in memory, however slow its client is
 
 
 class FeedQuery(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class FeedQuery(msgspec.Struct, frozen=True):
 
 
 async def next_page(db: Database, query: FeedQuery, watcher: EventWaiter, limit: int, seconds: float) -> FeedPage:
-    """Return the next events, waiting at limit that many seconds; without events if there were none."""
+    """Return the next page of events. Wait at most `seconds` for one; without any, return an empty page."""
     loop, after = asyncio.get_running_loop(), query.after
     until = loop.time() + seconds
     while True:
@@ -37,7 +37,7 @@ async def next_page(db: Database, query: FeedQuery, watcher: EventWaiter, limit:
 
 
 async def follow(db: Database, query: FeedQuery, watcher: EventWaiter, beat: float) -> AsyncIterator[FeedPage]:
-    """Yield page after page until the watcher ends; one without events if there was none for a heartbeat."""
+    """Yield pages until the waiter ends. If there is no event for `beat` seconds, yield an empty page."""
     after = query.after
     while not watcher.ended:
         page = await next_page(db, msgspec.structs.replace(query, after=after), watcher, _PAGE, beat)

@@ -1,9 +1,9 @@
-"""Looking back: pages of a channel's messages, the newest first, by date, person, kind and words.
+"""Message history: pages of a channel's messages, the newest first, by date, person, kind and words.
 
-    asked ─► a place to read (channel, or one contact)  ─► rows looked at, 5,000 at most ─► page, cursor
-        └──► words: what is not in blocks yet, as it is ─► blocks by their index         ─►┘
+    query ─► rows of the channel or of one contact          ─► at most 5,000 rows checked ─► page, cursor
+        └──► words: messages in no block yet, one by one    ─► blocks by their index      ─►┘
 
-A page may be short, or empty, and still have a cursor: then as much was looked at as one answer may cost.
+A page may be short or empty and still have a cursor: then the limit of rows that one response may check was reached.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from gatepost.store.pool import Database
 from gatepost.store.search.query import SearchHits, read_indexed_end, search_blocks
 
 log = structlog.get_logger("gatepost.search")
-SCAN = 5_000  # rows that one answer may look at
-_WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in all and at once
-_SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # and how long they may be together
-_CANDIDATES = 250  # messages with the right words that are looked at for the other filters
+SCAN = 5_000  # rows that one response may check
+_WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in total and at once
+_SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # their maximum size in bytes
+_CANDIDATES = 250  # messages with the right words that are checked against the other filters
 
 
 async def find_page(
@@ -37,7 +37,7 @@ async def find_page(
     *,
     most: int,
 ) -> HistoryPage:
-    """The newest messages of the wanted span, `most` at most, and where to go on; None: that was all."""
+    """Return the newest messages that match, at most `most`, and the cursor of the next page; None if there is none."""
     if sought is None:
         return await read_history_page(db, channel_id, wanted, now, scan=SCAN, limit=most)
     if wanted.contact_id is not None:
@@ -49,7 +49,7 @@ async def find_page(
 async def _search(
     db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, now: datetime, most: int
 ) -> HistoryPage:
-    """First what is in no block yet, then the blocks; rows are read only for what holds the words."""
+    """Search the messages that are in no block yet, then the blocks. Rows are read only for messages with the words."""
     enough = _enough(wanted, most)
     closed = await read_indexed_end(db, channel_id)
     behind, span = UUID(int=closed.int + 1), wanted.span
@@ -65,7 +65,7 @@ async def _search(
 async def _search_each(
     db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, most: int
 ) -> SearchHits:
-    """Looks at each message's own words, and at nothing else of it."""
+    """Search messages one by one, comparing only their words."""
     found: list[UUID] = []
     scanned = size = 0
     while wanted.span.start < wanted.span.end:
@@ -83,7 +83,7 @@ async def _search_each(
 
 
 def matching(texts: Sequence[tuple[UUID, str]], sought: SearchQuery) -> list[UUID]:
-    """The messages that hold the words; one whose words cannot be computed holds none."""
+    """Return the messages that contain the words. One whose words cannot be computed does not match."""
     found = []
     for id_, content in texts:
         try:
@@ -95,12 +95,12 @@ def matching(texts: Sequence[tuple[UUID, str]], sought: SearchQuery) -> list[UUI
 
 
 def _enough(wanted: HistoryFilter, most: int) -> int:
-    """How many messages with the right words are looked at for the other filters."""
+    """Return how many messages with the right words are checked against the other filters."""
     return _CANDIDATES if wanted.narrow else most
 
 
 def _cut(read: HistoryPage, most: int, reached: UUID | None) -> HistoryPage:
-    """No more than asked for; what is cut off comes with the next page."""
+    """Cut a page to `most` messages. The rest comes with the next page."""
     found = read.messages
     return (
         HistoryPage(found, read.reached or reached)

@@ -1,4 +1,4 @@
-"""The filters of the history, read and checked."""
+"""Parses and checks the filters of the history."""
 
 import re
 from uuid import UUID
@@ -17,12 +17,12 @@ from gatepost.store.pool import Database
 
 FILTERS = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _STATUSES = ("SCHEDULED", *dict.fromkeys(STATUS.values()))
-TYPES_MAX = 50  # each is compared with every message that is looked at
+TYPES_MAX = 50  # each is compared with every message that is checked
 _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """A query of the history."""
+    """A parsed query of the history."""
 
     span: IdRange = IdRange()
     phone: str | None = None
@@ -48,7 +48,7 @@ def read_history_query(found: dict[str, str]) -> HistoryQuery:
 
 
 async def resolve(db: Database, channel_id: UUID, asked: HistoryQuery) -> HistoryFilter | None:
-    """Return what to read for a query; None if nothing can fit."""
+    """Return the filter of a query; None if no message can match."""
     contact_id = asked.conversation
     if contact_id is not None and not await has_conversation(db, channel_id, contact_id):
         raise NotFound("There is no such conversation on this channel.")

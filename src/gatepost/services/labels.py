@@ -1,4 +1,4 @@
-"""Labels: create, change, delete; put on conversations and contacts, and taken off."""
+"""Labels: create, change and delete them, and assign them to conversations and contacts."""
 
 from datetime import datetime
 from uuid import UUID
@@ -35,7 +35,7 @@ class LabelChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabelService(msgspec.Struct, frozen=True):
-    """One channel's labels."""
+    """The labels of one channel."""
 
     db: Database
     channel: ChannelRef
@@ -44,7 +44,7 @@ class LabelService(msgspec.Struct, frozen=True):
 
 
 async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
-    """The label behind an id, if it is this channel's."""
+    """Return the label with this id, if it belongs to the channel."""
     label_id = ids.read("lb", text)
     label = await store.get_label(db, channel_id, label_id) if label_id else None
     if label is None:
@@ -53,7 +53,7 @@ async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
 
 
 async def create_label(service: LabelService, new: NewLabel, once: IdempotentRequest[LabelRow] = NEVER) -> LabelRow:
-    """Makes a label, unless its name is taken or there are too many."""
+    """Create a label, unless its name is taken or there are too many."""
     name, color = _checked(new.name, new.color)
     assert name
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
@@ -69,7 +69,7 @@ async def create_label(service: LabelService, new: NewLabel, once: IdempotentReq
 
 
 def _checked(name: str | None, color: str | None) -> tuple[str | None, str | None]:
-    """What is given, if both may be so."""
+    """Return the name and the colour, or raise if one is invalid."""
     problems = ProblemCollector()
     read = (
         None if name is None else problems.read(read_name, name),
@@ -80,7 +80,7 @@ def _checked(name: str | None, color: str | None) -> tuple[str | None, str | Non
 
 
 async def change_label(service: LabelService, text: str, body: LabelChange) -> LabelRow:
-    """Renames or recolours a label."""
+    """Change the name or the colour of a label."""
     name, color = _checked(
         None if body.name is msgspec.UNSET else body.name, None if body.color is msgspec.UNSET else body.color
     )
@@ -93,21 +93,21 @@ async def change_label(service: LabelService, text: str, body: LabelChange) -> L
 
 
 async def delete_label(service: LabelService, text: str) -> None:
-    """Takes a label off everything, and away."""
+    """Delete a label and all its assignments."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
         await labels.delete(await _find(labels, text))
 
 
 async def put_label(service: LabelService, target: str, target_id: str, text: str) -> None:
-    """Puts a label on a conversation or a contact; it may be there already."""
+    """Assign a label to a conversation or a contact. It may be assigned already."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
         await labels.assign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 
 async def take_label(service: LabelService, target: str, target_id: str, text: str) -> None:
-    """Takes a label off a conversation or a contact; it may be off already."""
+    """Remove a label from a conversation or a contact. It may be removed already."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         labels = ChannelLabels.of(change)
         await labels.unassign(await _find(labels, text), await _person(labels, target, target_id), target)

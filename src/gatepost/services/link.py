@@ -1,6 +1,6 @@
-"""Linking a phone to a QR channel: what people ask for, and what there is to show them.
+"""Linking of a phone to a QR channel: requests, and the codes to show.
 
-connect ─► wanted ─► the owner opens the link ─► codes to scan, one after the other, or a code to type
+connect ─► requested ─► the owner opens the link ─► a series of codes to scan, or a code to type
 logout  ─► the phone is unlinked, and nothing connects until the next request
 """
 
@@ -25,26 +25,26 @@ _UP = ("connected", "limited")
 
 
 class LinkCode(msgspec.Struct, frozen=True):
-    """A code to scan, and for how long it is good."""
+    """A code to scan, and when it expires."""
 
     text: str
     until: datetime
 
 
 async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
-    """Wants the link: a phone that was linked before connects, otherwise codes are shown."""
+    """Request the link. A phone that was linked before connects; otherwise codes are shown."""
     check_linked(channel)
     await request_link(db, channel.id, now, wanted=True, logout=False)
 
 
 async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
-    """Unlinks the phone."""
+    """Unlink the phone."""
     check_linked(channel)
     await request_link(db, channel.id, now, wanted=False, logout=True, pair_phone=None, pairing_code=None)
 
 
 async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> LinkCode:
-    """The code to scan now; waits a moment for the first one."""
+    """Return the current code to scan; wait up to `wait` seconds for it."""
     check_linked(channel)
     until = clock.monotonic() + wait
     while True:
@@ -58,14 +58,14 @@ async def current_code(db: Database, clock: Clock, channel: ChannelConfig, wait:
 
 
 async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | None, now: datetime) -> None:
-    """Asks for a code to type on the phone instead of scanning one."""
+    """Request a code to type on the phone instead of one to scan."""
     check_linked(channel)
     number = check_phone(phone if phone is not None else channel.phone)
     await request_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
 
 
 async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> str:
-    """The code that was asked for; waits a moment for it."""
+    """Return the requested pairing code; wait up to `wait` seconds for it."""
     until = clock.monotonic() + wait
     while clock.monotonic() < until:
         row = await get_link(db, channel.id)
@@ -95,7 +95,7 @@ def check_linked(channel: ChannelConfig) -> None:
 
 
 def picture(code: LinkCode, kind: str) -> bytes:
-    """The code as a picture: svg or png."""
+    """Return the code as an image, svg or png."""
     out = io.BytesIO()
     segno.make(code.text, error="m").save(out, kind=kind, scale=8, border=4)
     return out.getvalue()

@@ -1,7 +1,7 @@
 """Files: upload, get and delete.
 
-chunks ─► sha256, size against the limit ─► object storage, whole ─► row in `media` ─► med_…
-            │ too large, broken off, too slow: nothing is left, neither object nor row
+chunks ─► sha256, check of the size ─► complete object in the storage ─► row in `media` ─► med_…
+            │ too large, aborted, too slow: neither object nor row is kept
 """
 
 import asyncio
@@ -31,18 +31,18 @@ _encode = msgspec.json.Encoder().encode
 
 
 class NewFile(msgspec.Struct, frozen=True):
-    """What is known of a file before its bytes have come."""
+    """The properties of a file that are known before its bytes arrive."""
 
     channel_id: UUID
     mime_type: str
     limit: int
     filename: str | None = None
     key: IdempotencyKey | None = None
-    answer: Callable[[MediaRow], bytes] = lambda _: b""  # the answer to the upload, which is kept with its key
+    answer: Callable[[MediaRow], bytes] = lambda _: b""  # the response, which is stored with the key
     account_id: UUID | None = None
-    storage: int | None = None  # bytes that the files of the account may take; None: no limit
-    least: int = 0  # bytes that it has at least, as announced
-    announced: int = 0  # bytes that it has at most, as announced; 0: unknown
+    storage: int | None = None  # maximum bytes of the account's files; None: no limit
+    least: int = 0  # minimum size in bytes, as announced
+    announced: int = 0  # maximum size in bytes, as announced; 0: unknown
 
 
 class MediaService:
@@ -56,7 +56,7 @@ class MediaService:
         self._timeout = timeout
 
     async def upload(self, new: NewFile, chunks: AsyncIterator[bytes]) -> AcceptResult:
-        """Store a file as its chunks arrive. The answer is new or replayed."""
+        """Store a file as its chunks arrive. The response is new or replayed."""
         now = self._clock.now()
         media = MediaRow(new.channel_id, ids.new_id(now), "ready", new.mime_type, now, filename=new.filename)
         limit = min(new.limit, self._most)
@@ -74,7 +74,7 @@ class MediaService:
         return StorageAllowance(new.account_id, new.channel_id, media.id, new.storage, expires_at)
 
     async def _insert(self, media: MediaRow, new: NewFile) -> AcceptResult:
-        """Insert the row of a file; remove the file if there can be none."""
+        """Insert the row of a file. If it is rejected or a replay, delete the file's bytes."""
         key, answer = new.key, new.answer(media)
         if key is not None:
             key = msgspec.structs.replace(key, body_hash=_fingerprint(media))
@@ -90,12 +90,12 @@ class MediaService:
         return AcceptResult(answer)
 
     async def _drop(self, media: MediaRow) -> None:
-        """Only where it is sure that no row names these bytes; where it is not, the sweep of orphans finds out."""
+        """Delete the bytes of a file that certainly has no row. In other cases the sweep of orphans deletes them."""
         with contextlib.suppress(GatepostError):
             await self._objects.delete([media.key])
 
     async def access(self, channel_id: UUID, text: str) -> MediaRow:
-        """The file behind an id, if it is this channel's."""
+        """Return the file with this id, if it belongs to the channel."""
         media_id = ids.read("med", text)
         media = await store.get_media(self._db, channel_id, media_id) if media_id else None
         if media is None:
@@ -103,11 +103,11 @@ class MediaService:
         return media
 
     async def content(self, media: MediaRow, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes of a file that is ready."""
+        """Return the bytes of a ready file, from `start` to `end`."""
         return await self._objects.read(media.key, start, end) if end > start else _nothing()
 
     async def delete(self, channel_id: UUID, text: str) -> None:
-        """Removes a file. The row goes first: bytes without a row are found by the sweep, a row without bytes lies."""
+        """Delete a file. The row is deleted first: the sweep finds bytes without a row, but not a row without bytes."""
         media = await self.access(channel_id, text)
         await store.delete_media(self._db, channel_id, media.id)
         await self._objects.delete([media.key])
@@ -141,7 +141,7 @@ class _Tally:
 
 
 async def _in_time(chunks: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
-    """Yield the chunks until the deadline. An error among them ends the upload cleanly; cancelling it may not."""
+    """Yield the chunks until the deadline, then raise. Unlike a cancellation, this error ends the upload cleanly."""
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
         try:
@@ -174,12 +174,12 @@ def check_ready(media: MediaRow, now: datetime) -> int:
 
 
 def _fingerprint(media: MediaRow) -> bytes:
-    """What makes two uploads the same: bytes, type and name."""
+    """Return a hash that is the same for equal uploads: same bytes, type and name."""
     return hashlib.sha256(_encode([media.sha256, media.mime_type, media.filename])).digest()
 
 
 async def forget_old_media(db: Database, objects: ObjectStorage, now: datetime, days: int) -> int:
-    """Removes the files of deleted channels, and those older than `days` (0: none); returns how many."""
+    """Delete the files of deleted channels, and those older than `days` (0: none). Return how many."""
     total, channel = 0, await store.next_channel(db, ids.ZERO)
     while channel is not None:
         channel_id, alive = channel
@@ -195,7 +195,7 @@ async def forget_old_media(db: Database, objects: ObjectStorage, now: datetime, 
 
 
 async def sweep_orphans(db: Database, objects: ObjectStorage, now: datetime) -> int:
-    """Removes bytes that no row names, as a crash leaves them, once they are a day old; returns how many."""
+    """Delete bytes without a row, as a crash leaves them, if they are older than a day. Return how many."""
     total = await objects.forget_parts(now - ORPHAN_AGE)
     async for some in objects.listed():
         old = {

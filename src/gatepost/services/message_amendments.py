@@ -1,4 +1,4 @@
-"""Editing a message that was sent, and deleting it for everyone: linked phones can, official numbers cannot."""
+"""Edit or delete a sent message for everyone. Linked phones support this, official numbers do not."""
 
 from datetime import datetime
 from uuid import UUID
@@ -31,7 +31,7 @@ class MessageChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def edit_message(
     db: Database, speak: Speak, channel: ChannelConfig, message: StoredMessage, change: MessageChange, now: datetime
 ) -> None:
-    """Changes a text on the person's phone, then here."""
+    """Edit a text message on the person's phone, then in the database."""
     link, network_id = await _access(speak, channel, message, "edit")
     if message.type != "text":
         raise Conflict("Only a text can be edited; this message is of another type.")
@@ -45,7 +45,7 @@ async def edit_message(
 async def delete_message(
     db: Database, speak: Speak, channel: ChannelConfig, message: StoredMessage, now: datetime
 ) -> None:
-    """Deletes a message on the person's phone, and marks it here."""
+    """Delete a message on the person's phone, then mark it as deleted in the database."""
     link, network_id = await _access(speak, channel, message, "delete")
     with network_call():
         await link.delete(network_id, person_at(message.phone))
@@ -53,7 +53,7 @@ async def delete_message(
 
 
 async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, what: str) -> tuple[MessageEditor, str]:
-    """The link that the message left by, if it may be touched."""
+    """Return the editor of the message's network and its id there, or raise if it cannot be changed."""
     if not getattr(NETWORK_KINDS[channel.kind].capabilities, what):
         raise Invalid(f"This network cannot {what} a message that was sent.", "unsupported_on_channel")
     if message.incoming or message.network_id is None or message.state not in _LEFT:

@@ -1,4 +1,4 @@
-"""Calls to the network on behalf of a caller: its errors become ours, with the network's own text."""
+"""Translates errors of network calls into API errors that include the network's own text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from gatepost.model.errors import GatepostError, NetworkAway, NetworkRefused, NetworkWords
 from gatepost.networks.base import CallFailed
 
-_AGAIN = 5  # seconds: long enough for a hiccup to pass, short enough to wait for
+_AGAIN = 5  # seconds: long enough for a brief outage, short enough to wait
 
 
 @contextmanager
 def network_call() -> Iterator[None]:
-    """Translates what the network refuses inside."""
+    """Translate the errors of network calls in the block."""
     try:
         yield
     except CallFailed as failed:
@@ -19,7 +19,7 @@ def network_call() -> Iterator[None]:
 
 
 def refusal(failed: CallFailed) -> GatepostError:
-    """A no about the request, or one that may pass by itself."""
+    """Return the API error: temporary if the call may be retried, otherwise a rejection of the request."""
     error = failed.error
     words = NetworkWords(error.code, error.title, error.details)
     said = " ".join(_sentence(part) for part in (error.title, error.details, error.advice) if part)

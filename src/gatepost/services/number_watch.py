@@ -1,4 +1,4 @@
-"""Keeping up with an official number: its quality, status, tier and throughput, as the network has them now.
+"""Keeps the state of an official number current: its quality, status, tier and throughput.
 
     never read, read long ago, or changed since ─► GET the number ─► state, limits, connection
                                    ▲                     │ no answer
@@ -16,7 +16,7 @@ from gatepost.store.network_updates import STALE_NUMBER
 
 
 def is_due(state: Mapping[str, object], now: datetime, every: timedelta) -> bool:
-    """Whether the number should be read: it never was, that is long ago, or something has changed since."""
+    """Return whether the number must be read: it never was, not recently, or it has changed since."""
     read_at = state.get("checked_at")
     if STALE_NUMBER in state or not isinstance(read_at, str):
         return True

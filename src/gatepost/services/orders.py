@@ -1,4 +1,4 @@
-"""Orders: what was ordered, and how far it has come."""
+"""Orders: read an order and change its status."""
 
 from datetime import datetime
 from uuid import UUID
@@ -21,14 +21,14 @@ class OrderChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def access_order(db: Database, channel_id: UUID, text: str) -> OrderRow:
-    """The order behind an id, if it is this channel's."""
+    """Return the order with this id, if it belongs to the channel."""
     return _there(await get_order(db, channel_id, _id(text)))
 
 
 async def change_order(
     db: Database, channel: ChannelRef, channel_id: UUID, text: str, change: OrderChange, now: datetime
 ) -> OrderRow:
-    """Moves an order on."""
+    """Change the status of an order."""
     status = read_choice("status", change.status, STATUSES)
     return _there(await set_order_status(db, channel, channel_id, _id(text), status, now))
 

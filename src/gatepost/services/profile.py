@@ -104,13 +104,13 @@ def read_health(number: NumberState) -> NumberHealth:
 
 
 def _problems(entity: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What keeps a part of the business from sending."""
+    """Return what keeps a part of the business account from sending."""
     about = {"about": entity.get("entity_type"), "can_send": entity.get("can_send_message")}
     return [about | {"error": error} for error in as_list(entity.get("errors"))]
 
 
 def check_profile(change: ProfileChange) -> dict[str, Any]:
-    """The fields that are given, each within the network's limits."""
+    """Return the given fields, or raise if one exceeds the network's limits."""
     given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
     if not given:
         raise invalid_field("body", f"names nothing to change; there are: {', '.join(ProfileChange.__struct_fields__)}")

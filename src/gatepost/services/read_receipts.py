@@ -1,4 +1,4 @@
-"""Showing a person that their message was read, or that an answer is being written."""
+"""Sends read receipts and typing indicators to a person."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -14,13 +14,13 @@ from gatepost.store.conversations.changes import read_last_incoming
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
-# A way to the channel's network from this process; None where there is none, or another process holds it.
+# Returns the channel's network; None if it is not connected, or if another process holds the connection.
 Speak = Callable[[ChannelConfig], Awaitable[Network | None]]
-MEMORY = timedelta(days=30)  # no network takes a read mark for anything older
+MEMORY = timedelta(days=30)  # no network accepts read receipts for older messages
 
 
 async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage) -> None:
-    """Marks an incoming message as read on the network; the earlier ones of the conversation with it."""
+    """Mark an incoming message and the earlier ones of its conversation as read on the network."""
     if not message.incoming or message.network_id is None:
         raise Conflict("Only an incoming message can be marked as read; this one was sent by the channel.")
     network = await connected(speak, channel)
@@ -29,7 +29,7 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
-    """Shows 'typing…' in a conversation: under the person's newest message, which the network marks as read by it."""
+    """Show 'typing…' under the person's newest message in a conversation. The network also marks it as read."""
     incoming = await read_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
     if incoming is None:
         raise no_conversation()
@@ -42,7 +42,7 @@ async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conver
 
 
 def person_at(address: str) -> Person:
-    """The person behind an address: a number, or one of the network's other ids."""
+    """Return the person with an address: a phone number, or another id of the network."""
     if address.startswith(LID):
         return Person(lid=address.removeprefix(LID))
     if address.startswith(USER):
@@ -62,7 +62,7 @@ async def connected(speak: Speak, channel: ChannelConfig) -> Network:
 
 
 def read_conversation_id(conversation: str) -> UUID:
-    """The contact behind a conversation's id."""
+    """Return the contact of a conversation's id."""
     contact_id = ids.read("cv", conversation)
     if contact_id is None:
         raise no_conversation()

@@ -1,4 +1,4 @@
-"""Recoveries: redelivery of what an endpoint has missed since a given time."""
+"""Recoveries: redelivery of events that an endpoint has missed since a given time."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -5,8 +5,8 @@ from datetime import timedelta
 from gatepost.channel_task import ChannelTask
 from gatepost.store.deliveries.recover import RecoveryStep, open_recoveries, recover_next
 
-_HELD = 1.0  # seconds before a recovery that cannot go on is looked at again
-_HELD_UNOWNED = timedelta(seconds=30)  # the same for a channel that was given back meanwhile
+_HELD = 1.0  # seconds before a recovery that cannot continue is checked again
+_HELD_UNOWNED = timedelta(seconds=30)  # the same for a channel that was released meanwhile
 
 
 class RecoveryTask(ChannelTask):
@@ -17,7 +17,7 @@ class RecoveryTask(ChannelTask):
     gather = 0.2
 
     async def step(self) -> list[RecoveryStep]:
-        """Advance every open recovery by one chunk; returns the result of each."""
+        """Advance every open recovery by one chunk. Return the result of each."""
         found = await open_recoveries(self._db, self._lease.channel_id)
         return [
             await recover_next(self._db, self._lease, recovery_id, self._clock.now())

@@ -1,8 +1,8 @@
-"""Putting words into blocks, which the channel's owner does behind its messages; see `store/search/index.py`.
+"""Adds the words of messages to the search index, a task of the channel's owner; see `store/search/index.py`.
 
-what is pending (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
-                                                                     └─ a message that fails ─► counted, retried
-                                                                                 └─ again ─► set aside: no words
+pending messages (one snapshot) ─► contents, a bounded slice at a time ─► words (worker thread) ─► blocks, written
+                                                                      └─ a message that fails ─► counted, retried
+                                                                                  └─ again ─► set aside: no words
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -22,8 +22,8 @@ from gatepost.store.search import index as store
 from gatepost.store.search.index import PendingIndex, SizedMessage, StaleBlock, WordBlock
 
 log = structlog.get_logger("gatepost.search")
-_RETRY = 5.0  # seconds until a message that failed is tried again
-_SLICE_BYTES, _SLICE = 512 * 1024, 64  # contents that are read and computed at once; one of any size is always taken
+_RETRY = 5.0  # seconds until a failed message is retried
+_SLICE_BYTES, _SLICE = 512 * 1024, 64  # contents to read and compute at once; a slice has at least one message
 
 Words = dict[UUID, set[str]]
 
@@ -37,11 +37,11 @@ class Unindexable(Exception):
 
 
 class SearchIndexTask(ChannelTask):
-    """Keeps a channel's blocks close behind its messages. Where it lags, a search reads message by message."""
+    """Keeps the index of a channel up to date. Messages that are not indexed yet are searched one by one."""
 
     name = "search index"
     first_wait = 5.0
-    gather = 0.5  # a burst of messages then makes whole blocks
+    gather = 0.5  # seconds: a burst of messages then fills whole blocks
 
     def __init__(self, context: ChannelContext, *, count: Callable[[int], None] = lambda _: None) -> None:
         super().__init__(context)
@@ -69,7 +69,7 @@ class SearchIndexTask(ChannelTask):
 
 
 async def index_more(db: Database, lease: Lease) -> bool:
-    """One step on: latecomers into their blocks, then one new block. Whether there may be more to do."""
+    """Add late messages to their blocks, then write one new block. Return whether there may be more to do."""
     pending = await store.read_pending(db, lease)
     for covered in pending.again:
         blocks = await _pack_again(db, lease.channel_id, covered, pending)
@@ -85,7 +85,7 @@ async def index_more(db: Database, lease: Lease) -> bool:
 async def _blaming(
     db: Database, lease: Lease, blocks: Sequence[WordBlock], pending: PendingIndex
 ) -> AsyncIterator[None]:
-    """Finds the messages that are to blame where PostgreSQL does not take their blocks."""
+    """If PostgreSQL rejects blocks, raise `Unindexable` with the messages that cause it."""
     try:
         yield
     except UNFIT_DATA as error:
@@ -95,7 +95,7 @@ async def _blaming(
 
 
 async def _pack_again(db: Database, channel_id: UUID, covered: StaleBlock, pending: PendingIndex) -> list[WordBlock]:
-    """What one block covers as one block again, or as several where it has become too much."""
+    """Return the messages of one block as one new block, or as several if they have become too many."""
     blocks, rest = [], covered.messages
     while rest:
         found = await _read_words(db, channel_id, rest if len(rest) <= store.FULL else rest[: store.BLOCK], pending)
@@ -111,7 +111,7 @@ async def _pack_new(db: Database, channel_id: UUID, pending: PendingIndex) -> Wo
 
 
 async def _read_words(db: Database, channel_id: UUID, messages: Sequence[SizedMessage], pending: PendingIndex) -> Words:
-    """The words of the messages, from the oldest on, as many as one block can carry; one always fits."""
+    """Return the words of the messages, oldest first, for as many messages as fit into a block, but at least one."""
     found: Words = {}
     weight = 0
     for part in slices(messages):
@@ -128,7 +128,7 @@ async def _read_words(db: Database, channel_id: UUID, messages: Sequence[SizedMe
 
 
 def slices(messages: Sequence[SizedMessage]) -> Iterator[list[SizedMessage]]:
-    """The messages in parts that are small enough to be read and computed at once."""
+    """Yield the messages in parts that are small enough to be read and computed at once."""
     part: list[SizedMessage] = []
     size = 0
     for message in messages:
@@ -142,7 +142,7 @@ def slices(messages: Sequence[SizedMessage]) -> Iterator[list[SizedMessage]]:
 
 
 def words_of_each(contents: Sequence[tuple[UUID, str]]) -> tuple[dict[UUID, tuple[set[str], int]], list[UUID]]:
-    """The words of each message with their size in a block, and the messages whose words cannot be computed."""
+    """Return the words of each message with their size in a block, and the messages whose words cannot be computed."""
     words, failed = {}, []
     for id_, content in contents:
         try:
@@ -155,7 +155,7 @@ def words_of_each(contents: Sequence[tuple[UUID, str]]) -> tuple[dict[UUID, tupl
 
 
 async def _find_unfit(db: Database, channel_id: UUID, blocks: Sequence[WordBlock], pending: PendingIndex) -> list[UUID]:
-    """The messages that PostgreSQL does not take in a block of their own; all of them where each alone is taken."""
+    """Return the messages that PostgreSQL rejects in a block of their own, or all messages if it rejects none."""
     every = [id_ for block in blocks for id_ in block.ids if id_ not in pending.set_aside]
     unfit = []
     for id_ in every:

@@ -1,4 +1,4 @@
-"""Reading something from the network again when the channel's state marks our copy as stale."""
+"""Reads something from the network again when the channel's state marks the local copy as stale."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from gatepost.store.network_updates import clear_stale
 class StaleWatch(ChannelTask):
     """Reads when the channel's state says so. The owner passes every state that it reads to `look`."""
 
-    mark: ClassVar[str]  # the field of the state that says when our copy became stale
+    mark: ClassVar[str]  # the field of the state with the time when the local copy became stale
     first_wait = 5.0
     longest_wait = 600.0
     retry_when_woken = True
@@ -23,21 +23,21 @@ class StaleWatch(ChannelTask):
 
     @abstractmethod
     async def read(self) -> None:
-        """Reads from the network, and stores what it finds."""
+        """Read from the network and store the result."""
 
     def is_due(self, state: Mapping[str, object]) -> bool:
         return self.mark in state
 
     @property
     def idle(self) -> bool:
-        """Only a mark keeps the channel from being given back."""
+        """Whether there is no stale mark; only a mark keeps the channel from being released."""
         return self._stale is None
 
     def wake(self) -> None:
-        """Events of the channel change nothing here: `look` gets the state that they led to."""
+        """Do nothing: `look` gets the state that results from the channel's events."""
 
     def look(self, state: Mapping[str, object]) -> None:
-        """Starts reading if this state of the channel makes it due."""
+        """Start reading if this state of the channel makes it due."""
         newer = state.get(self.mark) != self._stale
         self._stale = state.get(self.mark)
         if self.is_due(state) and (newer or not self._due):

@@ -1,4 +1,4 @@
-"""Reading the templates again after a change that the network reported without all its details."""
+"""Reads the templates again after the network reported a change without all details."""
 
 import structlog
 

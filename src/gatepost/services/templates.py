@@ -1,4 +1,4 @@
-"""Templates: the network decides, and each channel keeps a copy.
+"""Templates: the network has the authoritative set, and each channel stores a copy.
 
 create ─► checked ─► written as PENDING ─► the network ─► confirmed       its updates come by callback
                        └ failed here, with a key: the repeated request first asks whether the network has it
@@ -47,7 +47,7 @@ class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TemplateService(msgspec.Struct, frozen=True):
-    """One channel's templates: our copy, and the way to the network's."""
+    """The templates of one channel: the local copy, and the network's business account."""
 
     db: Database
     clock: Clock
@@ -56,7 +56,7 @@ class TemplateService(msgspec.Struct, frozen=True):
 
 
 async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
-    """The template behind an id, if it is this channel's."""
+    """Return the template with this id, if it belongs to the channel."""
     template_id = ids.read("tpl", text)
     template = await store.get_template(db, channel_id, template_id) if template_id else None
     if template is None:
@@ -67,7 +67,7 @@ async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTe
 async def create_template(
     service: TemplateService, new: NewTemplate, once: IdempotentRequest[StoredTemplate] = NEVER
 ) -> StoredTemplate:
-    """Asks the network for a new template, which it then reviews."""
+    """Create a template on the network, which then reviews it."""
     template = check_new_template(new)
     reserved = await store.reserve_template(service.db, service.channel_id, template, service.clock.now(), once)
     if reserved is None:
@@ -109,7 +109,7 @@ async def edit_template(service: TemplateService, text: str, change: TemplateCha
 
 
 async def delete_template(service: TemplateService, text: str) -> None:
-    """Deletes a template on the network and here, in its one language."""
+    """Delete a template, in its one language, on the network and in the database."""
     template = await access_template(service.db, service.channel_id, text)
     if template.network_id is not None:
         with network_call():
@@ -133,12 +133,12 @@ async def reread_template(service: TemplateService, network_id: str) -> None:
 
 
 def preview_template(template: StoredTemplate, request: PreviewRequest) -> dict[str, Any]:
-    """What the person will see."""
+    """Return the message that the person will see."""
     return preview(template.as_template(), request.variables, request.header)
 
 
 async def _made_before(business: CloudAccount, reserved: TemplateDraft) -> Template | None:
-    """The template that an earlier try of the same request may have made."""
+    """Return the template that an earlier attempt of the same request may have created."""
     mine = reserved.template
     if not reserved.again:
         return None
@@ -156,7 +156,7 @@ async def _hand_in(business: CloudAccount, new: Template) -> Template:
 
 
 def _read(there: CloudTemplate) -> Template:
-    """The network's own form of a template, as ours."""
+    """Convert a template of the network."""
     return Template(
         name=there.name,
         language=there.language,
@@ -171,7 +171,7 @@ def _read(there: CloudTemplate) -> Template:
 
 
 def _check_change(before: StoredTemplate, change: TemplateChange) -> dict[str, Any]:
-    """What the network is to be asked for, by its own rules."""
+    """Return the fields to change, or raise if the network's rules do not allow it."""
     fields = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
     if not fields:
         raise invalid_field("body", f"names nothing to change; there are: {', '.join(change.__struct_fields__)}")
@@ -187,7 +187,7 @@ def _check_change(before: StoredTemplate, change: TemplateChange) -> dict[str, A
 
 
 def _checked(before: StoredTemplate, change: TemplateChange, category: str) -> dict[str, Any]:
-    """New components are held to all rules; old ones were taken by the network before, whatever is in them."""
+    """Return the checked fields. Only new components are checked: the network has accepted the old ones."""
     checked: dict[str, Any] = {"category": category} if change.category else {}
     if change.components is not None:
         ttl, format_ = change.message_send_ttl_seconds, before.parameter_format

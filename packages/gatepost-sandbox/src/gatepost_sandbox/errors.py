@@ -76,7 +76,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
     code: int
     details: str | None = None
-    message: str | None = None  # in full, where the network does not write "(#code) title"
+    message: str | None = None  # full text, if it is not "(#code) title"
     status: int | None = None
     kind: str = "OAuthException"
     subcode: int | None = None
@@ -117,7 +117,7 @@ def unknown_object(method: str, object_id: str) -> Refusal:
 
 
 def http_status(refusal: Refusal, throttle_status: int) -> int:
-    """Return the HTTP status that goes with a refusal."""
+    """Return the HTTP status of a refusal."""
     if refusal.status is not None:
         return refusal.status
     return throttle_status if refusal.code in THROTTLES else TABLE.get(refusal.code, (400, ""))[0]

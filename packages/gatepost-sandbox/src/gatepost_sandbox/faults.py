@@ -1,9 +1,9 @@
 """Fault injection: which send or callback fails, and how.
 
 a send     ─► refuse · http_error · drop              (not accepted)
-           ─► accept_drop · accept_hang               (accepted; the answer is lost or late)
-           ─► fail · hold                             (accepted; it fails later, or waits to be judged)
-an update  ─► suppress · drop_echo · delay · duplicate · reorder      (every rule that strikes applies)
+           ─► accept_drop · accept_hang               (accepted; the response is lost or late)
+           ─► fail · hold                             (accepted; it fails later, or waits for a decision)
+an update  ─► suppress · drop_echo · delay · duplicate · reorder      (every matching rule applies)
 """
 
 from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     nth: int | None = None  # only the nth match, counted from 1
     every: int | None = None  # each nth match
     probability: float | None = None
-    times: int | None = None  # how often the rule applies at most
+    times: int | None = None  # maximum number of times that the rule applies
     code: int | None = None
     status: int | None = None
     details: str | None = None
@@ -70,7 +70,7 @@ class SendTraits(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_rule(rule: Rule) -> str | None:
-    """Return what is wrong with a rule, in words, or None."""
+    """Return what is wrong with a rule, or None."""
     if rule.fault in ("refuse", "fail") and rule.code is None:
         return f"{rule.fault} needs a code"
     if rule.fault in ("accept_hang", "delay") and rule.seconds is None:

@@ -1,6 +1,6 @@
 """The ledger: every send, refusal, incoming message, read mark and callback attempt, numbered in order.
 
-Rows are kept as packed bytes: a million of them stay small, and the garbage collector never looks at them.
+Rows are stored as encoded bytes: they take little memory, and the garbage collector does not scan them.
 """
 
 import heapq

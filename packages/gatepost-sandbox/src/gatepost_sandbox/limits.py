@@ -2,8 +2,8 @@
 
 Throughput: at most N messages, in and out together, in any one second.
 
-Pair limit: one message per interval to the same person. Up to `burst` may go inside one interval, borrowed from the
-future: nothing more is taken until the interval has passed once for every message of the burst.
+Pair limit: one message per interval to the same person. Up to `burst` messages may be sent within one interval, but
+then no more are accepted until one interval has passed for each message of the burst.
 
     interval 6 s:   ││││ ─────────── refused ─────────── │
                     0  6                               24

@@ -1,4 +1,4 @@
-"""Files the network keeps: what a business uploaded, for 30 days, and what people sent, for 7.
+"""The network's files: uploads of a business are stored for 30 days, files that people sent for 7.
 
 put ─► id ─► url (5 minutes, signed) ─► bytes
        │
@@ -52,7 +52,7 @@ def bare_type(mime_type: str) -> str:
 
 
 def largest(mime_type: str, content: bytes) -> int | None:
-    """Return how many bytes a file of this type may have; None when the network does not take the type."""
+    """Return the maximum size of a file of this type in bytes; None if the network does not accept the type."""
     kind = bare_type(mime_type)
     if kind == "image/webp" and b"ANIM" not in content[:64]:
         return STATIC_STICKER_MAX

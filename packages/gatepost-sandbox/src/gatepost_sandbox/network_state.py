@@ -1,6 +1,6 @@
 """The state that all parts of the network share: clock, numbers, people, files and ledger.
 
-refuse ─► an answer and a row of the ledger        emit ─► faults on updates ─► the number's outbox
+refuse ─► a response and a row of the ledger       emit ─► faults on updates ─► the number's outbox
 announce ─► every callback address of an account
 """
 

@@ -15,7 +15,7 @@ _LAST_WITH_NINE = 28
 
 
 def network_form(phone: str) -> str:
-    """Return a number as the network writes it: what it calls `wa_id`."""
+    """Return a number in the network's form, its `wa_id`."""
     if found := _BRAZIL.fullmatch(phone):
         country, area, number = found.groups()
         return f"{country}{area}{'9' if int(area) <= _LAST_WITH_NINE else ''}{number}"

@@ -3,7 +3,7 @@
 write first to half a tier's people in 7 days ─► rise_after ─► next tier          (unless the quality is RED)
 no limit, and 100,000 people in 24 hours ─► maintenance (131057) ─► 1,000 messages per second
 
-Every change is told by a webhook of its own field.
+Every change is reported by a webhook with its own field.
 """
 
 from datetime import UTC, datetime
@@ -75,7 +75,7 @@ def set_tier(network: NetworkState, number: Number, tier: int) -> None:
 
 
 def upgrade(network: NetworkState, number: Number, seconds: float) -> None:
-    """Raise a number's throughput after a time in which sends are refused with 131057."""
+    """Raise a number's throughput after a maintenance time in which sends are refused with 131057."""
     now = network.clock.now()
     if now < number.maintenance_until:
         return

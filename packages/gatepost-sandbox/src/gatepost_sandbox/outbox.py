@@ -20,7 +20,7 @@ from gatepost_sandbox.wire import Update, signature, webhook_body
 
 Post = Callable[[str, bytes, str, float], Awaitable[tuple[int | None, str | None]]]
 _NO_ADDRESS = "no_address"
-Address = Callable[[NumberSpec, str], str | None]  # where a number's callbacks of a field go
+Address = Callable[[NumberSpec, str], str | None]  # returns the callback address of a number for a field
 
 
 class Delivery(msgspec.Struct, gc=False):
@@ -93,7 +93,7 @@ class Outbox:
                 return
 
     def resume(self) -> None:
-        """Post what a replay left in the queue."""
+        """Post the callbacks that a replay left in the queue."""
         for _ in range(min(len(self._queue), 1 if self._clock.frozen else self._callbacks.connections)):
             self._start_worker()
 

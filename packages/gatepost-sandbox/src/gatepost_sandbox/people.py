@@ -21,7 +21,7 @@ class Character(msgspec.Struct, frozen=True):
     delivered: bool = True
     read: bool = True
     reachable: bool = True
-    in_chat: bool = False  # has the chat open: reads at once, and `delivered` is never reported
+    in_chat: bool = False  # has the chat open: reads immediately, and `delivered` is never reported
 
 
 CHARACTERS: dict[CharacterName, Character] = {
@@ -86,7 +86,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 def check_person(person: Person) -> str | None:
-    """Return what is wrong with a person, in words, or None."""
+    """Return what is wrong with a person, or None."""
     if person.phone_hidden and person.user_id is None:
         return "somebody with a hidden phone number needs a user_id"
     for reply in person.replies:
@@ -118,7 +118,7 @@ def default_user_id(phone: str) -> str:
 
 
 def phone_behind(user_id: str) -> str | None:
-    """Return the phone number that a default user id was made from."""
+    """Return the phone number of a default user id."""
     digits = user_id.removeprefix("US.")
     number, rest = divmod(int(digits), 31) if digits.isdigit() else (0, 1)
     return None if rest else str(number)[1:]
@@ -176,7 +176,7 @@ class People:
         return self._phones.get(user_id) or (phone_behind(user_id) if self.user_ids else None)
 
     def character(self, phone: str) -> Character:
-        """How the person with this number behaves."""
+        """Return the character of the person with this number."""
         person = self._known.get(phone)
         return CHARACTERS[self.default_character if person is None else person.character]
 

@@ -21,7 +21,7 @@ class Delays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sent: Seconds = 0.05
     delivered: Seconds = 0.3
     read: Seconds = 0.8
-    played: Seconds = 2.0  # of a voice message, where it is read
+    played: Seconds = 2.0  # of a voice message, if it is read
     jitter: Share = 0.2
     skip_delivered: Share = 0.0  # probability that only `read` is reported, as when the chat is open on the phone
 
@@ -36,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # "sync" refuses; true is "async".
     window: bool | Literal["async", "sync"] = False
     tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is unlimited
-    tier_code: int = 131048  # the network documents no code of its own for the tier
+    tier_code: int = 131048  # the network documents no separate code for the tier
     ladder: tuple[Count, ...] = (1000, 10_000, 100_000, 0)  # the tiers a number rises through
     rise_after: Seconds = 6 * 3600.0  # from the use of half a tier to the next tier
     upgrade_users: Positive = 100_000  # opened in 24 hours, at the unlimited tier, for a higher throughput
@@ -72,7 +72,7 @@ class Management(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     template_creations_per_hour: Positive | None = 100
     review: Literal["auto", "manual"] = "auto"  # manual: only the control API approves and rejects
     review_delay: Seconds = 5.0
-    reject_pattern: str = ""  # a regular expression; a template whose text it is found in is rejected
+    reject_pattern: str = ""  # a regular expression; a template whose text matches it is rejected
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

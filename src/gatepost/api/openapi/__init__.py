@@ -1,6 +1,6 @@
 """The API reference as data, derived from the routes.
 
-route_docs.py   what is known of a route: read from its handler's annotations, and given in its decorator
+route_docs.py   the description of a route, from its handler's annotations and its decorator
 routes.py       every route; the two hot ones are described here
 samples.py      an example of every answer, from the examples of the structs in `contract/`
 send.py         the body of a send, field by field; send_examples.py: one of every type

@@ -1,4 +1,4 @@
-"""The headers that answers carry besides their body."""
+"""The headers of responses."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ def _named(*names: str) -> Schema:
 
 
 def headers_of(*, keyed: bool, once: bool) -> Schema:
-    """Of a success: with a key, and for what is done once."""
+    """Return the headers of a success. `keyed`: an API key is needed; `once`: it takes an Idempotency-Key."""
     rate = ("RateLimit-Policy", "RateLimit") if keyed else ()
     return _named("X-Request-Id", *rate, *(("Idempotent-Replayed",) if once else ()))
 
 
 def refusal_headers(status: int) -> Schema:
-    """Of a refusal."""
+    """Return the headers of an error."""
     limits = ("RateLimit-Policy", "RateLimit") if status == 429 else ()
     return _named("X-Request-Id", *limits, *(("Retry-After",) if status in (429, 503) else ()))

@@ -22,12 +22,12 @@ _INTRODUCTION = """One REST API in front of official and linked numbers. Every r
 `Authorization: Bearer gpk_…`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
 _REF = "#/components/schemas/{name}"
 
-_NAMES = {"BatchOptions": "Batch"}  # structs whose component has another name, which customers know
+_NAMES = {"BatchOptions": "Batch"}  # structs whose component has another, public name
 _DESCRIBED = {"SendRequest": describe_send, "BatchRequest": describe_batch}
 
 
 def build_document(operations: Sequence[Operation]) -> Schema:
-    """The whole reference."""
+    """Return the OpenAPI document."""
     types = list({id(type_): type_ for operation in operations for type_ in _types(operation)}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
@@ -64,7 +64,7 @@ def _renamed(schemas: Any) -> Any:
 
 
 def _events() -> dict[str, Schema]:
-    """Events as they are described under /docs/events, instead of the bare envelope."""
+    """Return the schemas of events as under /docs/events, instead of only the envelope."""
     event, parts = event_components(_REF.replace("{name}", "Event.{name}"))
     return {"Event": event} | {f"Event.{name}": part for name, part in parts.items()}
 
@@ -168,7 +168,7 @@ _PAGING: Schema = {
 
 
 def fill_in(example: Any, values: dict[str, str]) -> Any:
-    """An example with its {{names}} replaced by what they stand for."""
+    """Replace the {{names}} of an example by their values."""
     if isinstance(example, str):
         for name, value in values.items():
             example = example.replace("{{" + name + "}}", value)

@@ -1,4 +1,4 @@
-"""The parameters of paths and queries by their names: one name means one thing everywhere."""
+"""The parameters of paths and queries, by name. A name has the same meaning everywhere."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from gatepost.model.event import ALL_TYPES
 
 Schema = dict[str, Any]
 _HEX = "0199a1b2c3d47e5f8a9b0c1d2e3f4a5b"
-PREFIXES = {  # parameter → how its ids begin
+PREFIXES = {  # parameter → prefix of its ids
     "conversation_id": "cv",
     "contact_id": "ct",
     "label_id": "lb",
@@ -33,7 +33,7 @@ EXAMPLES = {
 
 
 def path_parameter(name: str) -> Schema:
-    """A variable part of a path."""
+    """Return the OpenAPI description of a path parameter."""
     prefix = PREFIXES.get(name)
     schema: Schema = {"type": "string", "minLength": 1}
     if prefix:

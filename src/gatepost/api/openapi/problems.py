@@ -1,4 +1,4 @@
-"""The errors of a route: which codes it can answer with, and how the reference describes them."""
+"""The errors of a route: its possible codes, and their description in the reference."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_
 
 
 def codes_of(operation: Operation) -> dict[int, list[str]]:
-    """Return the codes that an operation can answer with, by their status."""
+    """Return the possible error codes of an operation, by status."""
     docs, query = operation.docs, set(operation.docs.query_names)
     codes = {*docs.errors, *_ALWAYS, *(KEYED if operation.scope else ()), *(_BODY if operation.body else ())}
     codes |= {*(IDEMPOTENT if docs.once else ()), *(("too_many_requests",) if operation.costly else ())}
@@ -68,7 +68,7 @@ FAILURE: dict[str, Any] = {
 
 
 def answer_of(status: int, codes: list[str]) -> dict[str, Any]:
-    """A refusal in the document: its envelope, and the codes that it can have here."""
+    """Return the description of an error response: its envelope, and the possible codes."""
     named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     schema = {"allOf": [{"$ref": "#/components/schemas/Failure"}, named]}
     words = f"{REASONS[status]} Codes: {', '.join(f'`{code}`' for code in codes)}."
@@ -92,7 +92,7 @@ def _example(code: str) -> dict[str, Any]:
 
 
 def share_refusals(paths: dict[str, Any]) -> dict[str, Any]:
-    """Takes refusals that are the same on many routes out of them, to be named once; returns them by their names."""
+    """Move error responses into components, equal ones only once; return the components by name."""
     shared: dict[str, Any] = {}
     for operation in (operation for path in paths.values() for operation in path.values()):
         for status, answer in operation["responses"].items():

@@ -1,24 +1,24 @@
-"""What is known of a route besides its address: read from its handler, or given in its decorator.
+"""The description of a route besides its path: read from its handler, or given in its decorator.
 
 read from the handler
-    data      the type of `data` in the answer; None: null
-    paged     whether the answer has `paging`
+    data      the type of `data` in the response; None: null
+    paged     whether the response has `paging`
     body      the type of the JSON body
     query     the query parameters
     once      whether it takes an Idempotency-Key
     status    the status of a success
 
 given in the decorator
-    errors    error codes besides those that follow from the rest (`problems.py`)
-    example   a body that works; {{name}} stands for a value that an earlier answer gave
-    keeps     names for parts of the answer, for later requests of the collection
+    errors    error codes besides those that are derived (`problems.py`)
+    example   a valid body; {{name}} is replaced by a value from an earlier response
+    keeps     variables for parts of the response, for later requests of the collection
     asks      query parameters that the example sets
-    uses      path parameter → the kept name that the example puts there, where it is not its own
+    uses      path parameter → the variable that the example uses there, if it has another name
     more      further examples
     turn      its position among the requests of its folder; those of one turn keep the order of the routes
     only      the kind of channel that it is for
-    after     what the example has to wait for before it is sent
-    needs     variables of the collection that a person has to fill in first
+    after     a condition to wait for before the example is sent
+    needs     variables of the collection that the user has to set first
 """
 
 import types
@@ -33,7 +33,7 @@ from gatepost.api.responses import Created, Encoded, Page, Reply
 
 
 class WaitUntil(msgspec.Struct, frozen=True):
-    """An address to poll until its `data` meets a condition, in JavaScript; otherwise the example is skipped."""
+    """A path to poll until its `data` meets a condition, in JavaScript. If it does not, the example is skipped."""
 
     path: str
     condition: str
@@ -58,7 +58,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class RouteDocs(msgspec.Struct, frozen=True):
-    """What is known of one route."""
+    """The description of one route."""
 
     data: Any = None
     paged: bool = False
@@ -70,21 +70,21 @@ class RouteDocs(msgspec.Struct, frozen=True):
     message: str = "OK"
     errors: tuple[str, ...] = ()
     example: Any = None
-    examples: dict[str, Any] = {}  # one of each kind, where there are kinds; `example` is the first of them
+    examples: dict[str, Any] = {}  # one example of each kind, if there are several; `example` is the first
     keeps: dict[str, str] = {}
     only: str | None = None
-    binary: tuple[str, ...] = ()  # media types of an answer that is not JSON of ours
-    upload: str = ""  # the body is a file, such as this
+    binary: tuple[str, ...] = ()  # media types of a response without the JSON envelope
+    upload: str = ""  # example content, if the body is a file
     upload_type: str = "text/plain"
-    headers: tuple[str, ...] = ()  # of the request
-    extra: dict[int, Any] = {}  # further statuses of success, and their data
+    headers: tuple[str, ...] = ()  # request headers
+    extra: dict[int, Any] = {}  # other success statuses, and their data
     asks: dict[str, str] = {}
     uses: dict[str, str] = {}
     more: tuple[Sample, ...] = ()
     turn: int = 0
     needs: tuple[str, ...] = ()
     after: WaitUntil | None = None
-    folder: str = ""  # its folder in the collection, if not its resource
+    folder: str = ""  # folder in the collection, if it is not the resource
 
     @property
     def query_names(self) -> list[str]:
@@ -93,7 +93,7 @@ class RouteDocs(msgspec.Struct, frozen=True):
 
 
 def describe_handler(function: Callable[..., Any], given: RouteDocs) -> RouteDocs:
-    """Return what is given of a route, completed by what its function says."""
+    """Return the given description of a route, completed from the annotations of its function."""
     hints = get_type_hints(function, include_extras=True)
     data, paged, created = _answer(hints["return"])
     headers = ("Idempotency-Key",) if "once" in hints else ()
@@ -110,7 +110,7 @@ def describe_handler(function: Callable[..., Any], given: RouteDocs) -> RouteDoc
 
 
 def _answer(type_: Any) -> tuple[Any, bool, bool]:
-    """Return the data of an answer by a function's return type, whether it has pages, and whether it is new."""
+    """Return the type of `data` for a return type, whether it has pages, and whether the status is 201."""
     origin = get_origin(type_)
     if origin is Page:
         return list[get_args(type_)[0]], True, False  # type: ignore[misc]
@@ -118,7 +118,7 @@ def _answer(type_: Any) -> tuple[Any, bool, bool]:
         return _answer(get_args(type_)[0])[0], False, origin is Created
     members = get_args(type_) if origin in (Union, types.UnionType) else (type_,)
     ours = [one for one in members if not _is_response(one)]
-    if len(ours) < len(members):  # a file, or JSON of ours beside it
+    if len(ours) < len(members):  # a plain response, possibly besides the JSON envelope
         return _answer(ours[0]) if ours else (None, False, False)
     return (None if type_ is type(None) else type_), False, False
 

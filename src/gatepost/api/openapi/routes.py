@@ -1,4 +1,4 @@
-"""All routes as the reference and the collection see them."""
+"""All routes, as described in the reference and in the collection."""
 
 import inspect
 import re
@@ -26,7 +26,7 @@ class Operation(msgspec.Struct, frozen=True):
     name: str
     summary: str
     description: str
-    scope: str | None  # None: no key is needed
+    scope: str | None  # None: no API key is needed
     docs: RouteDocs
     costly: bool = False  # whether the number of concurrent requests is limited
 
@@ -52,7 +52,7 @@ class Operation(msgspec.Struct, frozen=True):
 
     @property
     def resource(self) -> str:
-        """What it is about: the first word of its path."""
+        """The resource of the route: the first part of its path."""
         words = self.path.removeprefix("/api/v1/").strip("/").split("/")
         return {"message": "messages", "callbacks": "callbacks"}.get(words[0], words[0])
 
@@ -129,7 +129,7 @@ CALLBACKS = (
 
 
 def list_operations(handlers: Iterable[Any]) -> list[Operation]:
-    """Every operation of the gateway: the hot routes, and those of the framework in their order."""
+    """Return all operations: the hot routes, and those of the framework in their order."""
     return [SEND, *(operation for handler in handlers for operation in _read(handler)), *CALLBACKS]
 
 

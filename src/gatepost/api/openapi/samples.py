@@ -1,4 +1,4 @@
-"""An example of every answer, made from the examples of its fields (`contract/`), or else from their types."""
+"""Example responses, built from the examples of their fields (`contract/`), or else from the field types."""
 
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -28,19 +28,19 @@ _TEXTS: dict[str, Any] = {
 
 
 def sample_answer(docs: RouteDocs, data: Any) -> dict[str, Any]:
-    """Return the whole answer of a route whose `data` is of that type."""
+    """Return the example response of a route whose `data` has this type."""
     answer: dict[str, Any] = {"success": True, "message": docs.message, "data": None if data is None else sample(data)}
     return answer | ({"paging": {"next": None}} if docs.paged else {})
 
 
 def shown_as(kind: str) -> dict[str, Any]:
-    """The example of an answer that is no JSON of ours, by its media type."""
+    """Return the example of a response without the JSON envelope, by media type."""
     plain = kind.split(";", maxsplit=1)[0]
     return {"example": _TEXTS[plain]} if plain in _TEXTS else {}
 
 
 def sample(type_: Any) -> Any:
-    """Return a value of a type: the first of its examples, or the simplest one."""
+    """Return an example value of a type: its first example, or else the simplest value."""
     origin, inner = get_origin(type_), get_args(type_)
     if type_ is Event:
         return _EVENT

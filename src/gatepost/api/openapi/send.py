@@ -1,4 +1,4 @@
-"""The body of a send, field by field: what the type of the request does not say."""
+"""The schema of the body of a send, with the details that its type does not have."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Schema = dict[str, Any]
 
 
 def text(name: str, description: str = "") -> Schema:
-    """A text that keeps to the limit of that name."""
+    """Return the schema of a text with the limit of this name."""
     row = limit(name)
     shown: Schema = {"type": "string", "description": description or row.note}
     bounds = {"minLength": row.min, "maxLength": row.max}
@@ -16,13 +16,13 @@ def text(name: str, description: str = "") -> Schema:
 
 
 def object_of(required: str, description: str, /, **fields: Schema) -> Schema:
-    """An object with these fields and no others."""
+    """Return the schema of an object with exactly these fields."""
     shown: Schema = {"type": "object", "description": description, "additionalProperties": False, "properties": fields}
     return shown | ({"required": required.split()} if required else {})
 
 
 def list_of(name: str, items: Schema, description: str = "") -> Schema:
-    """A list that keeps to the limit of that name."""
+    """Return the schema of a list with the limit of this name."""
     row = limit(name)
     bounds = {"minItems": row.min, "maxItems": row.max}
     shown: Schema = {"type": "array", "items": items, "description": description or row.note}
@@ -30,7 +30,7 @@ def list_of(name: str, items: Schema, description: str = "") -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """A null counts as not given."""
+    """Return the schema with null allowed, which counts as not given."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
@@ -135,12 +135,12 @@ _PLAIN: dict[str, Schema] = {
 
 
 def describe_batch(schema: Schema) -> Schema:
-    """Return the schema of many sends, whose items the type does not describe."""
+    """Return the schema of a batch of sends, whose items its type does not describe."""
     sends = {"type": "array", "items": {"$ref": "#/components/schemas/SendRequest"}, "minItems": 1, "maxItems": 1000}
     return schema | {"properties": {"messages": sends}}
 
 
 def describe_send(schema: Schema) -> Schema:
-    """The schema of a send, with limits and words for each field."""
+    """Return the schema of a send, with limits and descriptions of each field."""
     fields = {name: or_null(field) for name, field in _FIELDS.items()} | _PLAIN
     return schema | {"properties": {name: fields.get(name, its) for name, its in schema["properties"].items()}}

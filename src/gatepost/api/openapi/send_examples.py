@@ -1,4 +1,4 @@
-"""One send of every type, which works as soon as the {{names}} are filled in."""
+"""One example send of every type. It is valid when the {{names}} are replaced."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ TITLES = {
 
 
 def _only(type_: str) -> str | None:
-    """Return the one kind of channel that carries a type; None if several do."""
+    """Return the only kind of channel that supports a type; None if several do."""
     can = {name: kind.capabilities for name, kind in NETWORK_KINDS.items()}
     kinds = [name for name in can if type_ in can[name].types | can[name].as_text]
     return kinds[0] if len(kinds) == 1 else None

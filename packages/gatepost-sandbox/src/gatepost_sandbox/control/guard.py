@@ -1,8 +1,8 @@
 """Which requests the control API accepts: those to the sandbox's own address, not from pages of other sites.
 
-Host is a name that is not ours ─► 403          (DNS rebinding: a stranger's name that leads here)
-Origin is not this very address ─► 403          (a page of another site, in a browser on this machine)
-a change with a body that is not JSON ─► 415    (all that such a page can post without asking first)
+Host is a name that is not allowed ─► 403       (DNS rebinding: a foreign name that resolves to this address)
+Origin is not this address ─► 403               (a page of another site, in a browser on this machine)
+a change with a body that is not JSON ─► 415    (the only bodies that such a page can post without a preflight)
 """
 
 from ipaddress import ip_address
@@ -12,7 +12,7 @@ _CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def refuse_control(scope: dict[str, Any], allowed: frozenset[str]) -> tuple[int, str] | None:
-    """Return why a request to the control API is refused: the status, and a sentence; None when it may pass."""
+    """Return why a request to the control API is rejected: the status and a message; None if it is accepted."""
     headers = _read_headers(scope)
     host = headers.get("host", "").lower()
     if not _is_own(_name(host), allowed):
@@ -41,7 +41,7 @@ def _name(host: str) -> str:
 
 
 def _is_own(name: str, allowed: frozenset[str]) -> bool:
-    """Return whether a host is ours: an IP address always is, a name only if it is allowed (DNS rebinding)."""
+    """Return whether a host is allowed: an IP address always, a name only if it is listed (DNS rebinding)."""
     if name == "localhost" or name in allowed:
         return True
     try:

@@ -19,7 +19,7 @@ class Call(msgspec.Struct, frozen=True):
 
     method: str
     object_id: str
-    path: str  # what follows the object
+    path: str  # the part after the object
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes

@@ -30,7 +30,7 @@ def upload(network: Network, number: Number, call: Call) -> Result:
 
 
 def check_file(mime_type: str, content: bytes) -> Refusal | None:
-    """Return whether the network takes a file of this type and size."""
+    """Return whether the network accepts a file of this type and size."""
     most = largest(mime_type, content)
     if most is None:
         taken = ", ".join(MAX_BY_TYPE)

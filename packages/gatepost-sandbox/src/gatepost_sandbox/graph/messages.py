@@ -18,7 +18,7 @@ def post_message(network: Network, number: Number, body: bytes, request_id: str)
 
 
 def post_marketing(network: Network, number: Number, body: bytes, request_id: str) -> Answer:
-    """Handle a message made from a marketing template; refuse others."""
+    """Handle a message of a marketing template; refuse others."""
     payload = read_payload(body)
     if not isinstance(payload, SendMessage) or payload.type != "template":
         refusal = (

@@ -16,7 +16,7 @@ _CHANGED = {
 
 
 def compose(incoming: Incoming, name: str, media: Media, phone_number_id: str, now: float) -> dict[str, Any]:
-    """Return the type, and the object that goes with it."""
+    """Return the type and its object."""
     kind, content = incoming.type, incoming.content
     if kind in (*MEDIA, "voice"):
         return _compose_file(kind, content, media, phone_number_id, now)

@@ -1,4 +1,4 @@
-"""Parsing and validation of what a person is to send, from the control API or a script."""
+"""Parsing and validation of messages that a person sends, from the control API or a script."""
 
 from base64 import b64decode
 from binascii import Error as Base64Error
@@ -62,7 +62,7 @@ class Incoming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def read_incoming(body: dict[str, Any]) -> Incoming:
-    """Parse what a person is to send; ValueError and msgspec.ValidationError say what is wrong."""
+    """Parse a message that a person sends. Raises ValueError or msgspec.ValidationError if it is invalid."""
     kind = body.get("type", "text")
     if not isinstance(kind, str) or kind not in NEEDED:
         raise ValueError(f"type must be one of {', '.join(sorted(NEEDED))}")

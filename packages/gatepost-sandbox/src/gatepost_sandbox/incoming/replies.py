@@ -66,7 +66,7 @@ def _describe_template(content: dict[str, Any], wamid: str, template: StoredTemp
 
 
 def respond(reply: Reply, received: Received) -> dict[str, Any] | None:
-    """Return what a person sends by a line of the script, as a control API request; None when it is impossible."""
+    """Return what a line of the script makes a person send, as a control API request; None if it is impossible."""
     quote = {"reply_to": received.wamid}
     if reply.send is not None:
         return reply.send if "context" in reply.send or "reply_to" in reply.send else {**quote, **reply.send}

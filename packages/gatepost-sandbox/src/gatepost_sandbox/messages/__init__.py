@@ -1,4 +1,4 @@
-"""What a business may post to /messages: each type is parsed and validated here.
+"""Parses and validates the messages that a business posts to /messages.
 
 envelope ─► kinds ─► text · media · location · contacts · reaction · interactive/ · template/      (the form alone)
                                                    then, against what the network keeps: media ids, templates

@@ -24,7 +24,7 @@ class Send(msgspec.Struct, frozen=True, gc=False):
     """A valid message to one person."""
 
     input: str
-    to: str  # digits; or, where the business wrote one, a user id
+    to: str  # digits, or the user id if the request has no phone number
     type: str
     content: Any
     callback_data: str | None

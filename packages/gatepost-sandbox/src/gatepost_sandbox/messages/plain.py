@@ -21,14 +21,14 @@ _TEXT_MAX = LIMITS["text.body"]
 _BIRTHDAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _NAME = ("formatted_name", "first_name", "last_name", "middle_name", "prefix", "suffix")
 _CARD = ("name", "phones", "emails", "urls", "addresses", "org", "birthday")
-# The lists of a contact card: what each item may say, and what it must.
+# The lists of a contact card: the allowed fields of each item, and the required one.
 _LISTS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "phones": (("phone", "type", "wa_id", "user_id"), None),
     "emails": (("email", "type"), "email"),
     "urls": (("url", "type"), "url"),
     "addresses": (("street", "city", "state", "zip", "country", "country_code", "type"), None),
 }
-_EMOJI_MAX = 32  # code points: families and flags are made of many
+_EMOJI_MAX = 32  # code points: families and flags consist of many
 
 
 def check_text(content: Any) -> tuple[()]:

@@ -18,7 +18,7 @@ def code_seconds(number: int) -> int:
 
 
 def scan_code(random: Random) -> str:
-    """Return what a QR code says: a reference and three keys, of no use on any real network."""
+    """Return the content of a QR code: a reference and three keys, which are useless on a real network."""
     keys = ",".join(b64encode(random.randbytes(32)).decode() for _ in range(3))
     return f"2@{b64encode(random.randbytes(48)).decode()},{keys}"
 

@@ -167,13 +167,13 @@ OUTGOING: dict[str, type[msgspec.Struct]] = {
 
 
 def check_outgoing(kind: str, content: dict[str, Any]) -> str | None:
-    """Return what is wrong with a message that is to be sent, or None."""
+    """Return what is wrong with an outgoing message, or None."""
     form = OUTGOING.get(kind)
     return f"type {kind[:64]!r} is not supported" if form is None else check_form(form, content)
 
 
 def check_form(form: type[msgspec.Struct], content: dict[str, Any]) -> str | None:
-    """Return what keeps content from being of this form, or None."""
+    """Return why content does not have this form, or None."""
     try:
         read = msgspec.convert(content, form)
     except msgspec.ValidationError as error:

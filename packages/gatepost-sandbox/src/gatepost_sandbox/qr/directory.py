@@ -43,7 +43,7 @@ class Directory:
         self._names[phone] = name
 
     def move(self, old: str, new: str) -> None:
-        """Change the number of a member, who keeps their private id."""
+        """Change the number of a member. The private id stays the same."""
         lid = self.lid_of(old)
         del self._lids[old]
         self._lids[new], self._phones[lid] = lid, new

@@ -140,7 +140,7 @@ Asked = Ping | Open | Close | Logout | Pair | Send | Edit | Delete | Read | Typi
 
 
 def read_frame(raw: Frame) -> Asked | str:
-    """Return what is asked, or what is wrong with it."""
+    """Return the request of a frame, or what is wrong with it."""
     try:
         asked: Asked = msgspec.convert(raw, Asked)
     except msgspec.ValidationError as problem:

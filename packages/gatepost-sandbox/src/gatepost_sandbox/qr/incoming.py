@@ -91,7 +91,7 @@ class LabelUpdate(_Asked, frozen=True):
 
 
 def check(said: Incoming) -> str | None:
-    """Return what is wrong with it, in words, or None."""
+    """Return what is wrong with the message, or None."""
     if (said.type in FILES) != (said.media is not None):
         return f"media belongs to {', '.join(FILES)}, and each of them needs it"
     if said.type in TARGETED and said.target is None:

@@ -71,7 +71,7 @@ class Link:
         try:
             while (frame := await self._queue.get()) is not None:
                 await send({"type": "websocket.send", "text": msgspec.json.encode(frame).decode()})
-        except OSError:  # the client is gone, which the reader notices too
+        except OSError:  # the client has disconnected, which the reader detects too
             return
 
     def take(self, frame: Frame) -> None:

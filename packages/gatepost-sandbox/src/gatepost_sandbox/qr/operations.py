@@ -110,7 +110,7 @@ def get(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Get
 
 
 def _online(do: Callable[[QrNetwork, Out, Session, QrPhone, Any], None]) -> Callable[..., None]:
-    """Wrap an operation so that it is refused while the session is offline; it was certainly not sent then."""
+    """Wrap an operation so that it is refused, and certainly not sent, while the session is offline."""
 
     def guarded(qr: QrNetwork, out: Out, session: Session, asked: Any) -> None:
         if session.online and session.device is not None:

@@ -1,8 +1,8 @@
-"""The events of one session, kept in order until they are acknowledged.
+"""The events of one session, stored in order until they are acknowledged.
 
-put ─► numbered, kept ─► on the wire while online ─► ack(n): forgotten up to n
+put ─► numbered, stored ─► sent while online ─► ack(n): deleted up to n
                               ▲
-            online again: all that is kept, in order
+            online again: all stored events, in order
 """
 
 from collections import deque

@@ -48,7 +48,7 @@ class Session:
         self.pairing: tuple[str, str] | None = None  # phone and code
         self.turn = 0  # invalidates timers of an earlier turn
         self._until: float | None = None
-        self._served: str | None = None  # the phone whose events are kept, also after logging out
+        self._served: str | None = None  # the phone whose events are stored, also after a logout
         self._clock = clock
         self._random = random
 
@@ -64,7 +64,7 @@ class Session:
         self.wire = wire
 
     def detach(self, wire: Wire) -> None:
-        """Disconnect from a connection that is gone."""
+        """Detach from a closed connection."""
         if self.wire is wire:
             self.wire = None
             self.drop("driver_gone")

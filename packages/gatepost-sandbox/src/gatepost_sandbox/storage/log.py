@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 
 log = logging.getLogger("gatepost_sandbox")
-LOG_MAX = 32 * 1024 * 1024  # bytes; then a snapshot is made and a new log begins
+LOG_MAX = 32 * 1024 * 1024  # bytes; beyond this, a snapshot is written and a new log begins
 _HEAD = struct.Struct("<II")
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(type=list[Any]).decode

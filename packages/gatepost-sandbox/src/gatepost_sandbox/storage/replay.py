@@ -24,7 +24,7 @@ class _Handshakes:
         self._problem = None if passed else "the handshake failed"
 
     async def verify(self, *_: Any) -> str | None:
-        """Return the outcome, at once."""
+        """Return the recorded outcome."""
         return self._problem
 
 

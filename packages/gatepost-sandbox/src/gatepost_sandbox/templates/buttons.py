@@ -1,4 +1,4 @@
-"""The buttons of a template: what each needs, how many there may be, and in which order."""
+"""The buttons of a template: their required fields, number and order."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def check_authentication(components: list[dict[str, Any]]) -> Refusal | None:
 
 
 def compose_authentication(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the components of a one-time code as they are kept, with the text the network adds."""
+    """Return the stored components of a one-time code template, with the text that the network adds."""
     body, footer, buttons = (component(components, kind) for kind in ("BODY", "FOOTER", "BUTTONS"))
     secure = bool((body or {}).get("add_security_recommendation"))
     text = "*{{1}}* is your verification code." + (" Keep it to yourself." if secure else "")
@@ -82,7 +82,7 @@ def check_card(parts: list[dict[str, Any]], form: Format) -> Refusal | None:
 
 
 def build_of(parts: list[dict[str, Any]]) -> tuple[Any, ...]:
-    """Return what must be the same on all cards."""
+    """Return the properties that must be the same on all cards."""
     header, buttons = component(parts, "HEADER"), component(parts, "BUTTONS")
     kinds = (button.get("type") for button in (buttons or {}).get("buttons", ()))
     return (header or {}).get("format"), *kinds

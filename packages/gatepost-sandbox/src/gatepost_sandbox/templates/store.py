@@ -1,8 +1,8 @@
-"""The templates of all business accounts, and what a business may do with them.
+"""The templates of all business accounts, and the operations on them.
 
 create ─► PENDING ─► review (review.py) ─► APPROVED │ REJECTED
               ▲                                │
-              └───────────── edit ◄────────────┴─► delete ─► the name rests for 30 days
+              └───────────── edit ◄────────────┴─► delete ─► the name is reserved for 30 days
 """
 
 from collections import defaultdict

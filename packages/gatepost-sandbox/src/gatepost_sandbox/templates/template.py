@@ -16,7 +16,7 @@ _SHOWN = ("name", "parameter_format", "components", "language", "status", "categ
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """One template in one language; every change makes a new value."""
+    """One template in one language. It is immutable: a change creates a new value."""
 
     id: str
     serial: int  # the order of creation, which lists follow

@@ -1,4 +1,4 @@
-"""What the network reports about a template: the values of its webhook fields."""
+"""The values of the webhook fields about templates."""
 
 from typing import Any
 

@@ -39,7 +39,7 @@ def check_sections(holder: dict[str, Any], path: str, limits: str) -> None:
 
 
 def check_catalog(action: dict[str, Any]) -> tuple[()]:
-    """Check the way to the catalog, with a picture of one product if wanted."""
+    """Check the link to the catalog, with an optional image of one product."""
     need_one_of(action, "name", _ACTION, ("catalog_message",))
     if action.get("parameters") is not None:
         parameters = need_object(action, "parameters", _ACTION)

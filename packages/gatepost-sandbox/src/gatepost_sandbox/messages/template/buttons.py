@@ -9,7 +9,7 @@ from gatepost_sandbox.messages.limits import LIMITS
 from gatepost_sandbox.messages.template.shape import button_index
 from gatepost_sandbox.messages.template.variables import fill, find_variables, mismatch
 
-# Kept as this type: sent with this sub_type, the parameter of this type.
+# Type of the stored button: the sub_type and the parameter type with which it is sent.
 _SORTS = {
     "QUICK_REPLY": ("quick_reply", "payload"),
     "URL": ("url", "text"),

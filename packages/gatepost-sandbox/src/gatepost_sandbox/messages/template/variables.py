@@ -18,7 +18,7 @@ def find_variables(text: str) -> list[str]:
 
 
 def find_parameters(components: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return what was sent for one part."""
+    """Return the parameters of the components of one type."""
     return [
         parameter
         for component in components
@@ -59,7 +59,7 @@ def words_of(parameter: dict[str, Any]) -> str:
 
 
 def fill(text: str, parameters: list[dict[str, Any]]) -> str:
-    """Return a text with its variables filled, by name where the parameters have names."""
+    """Return a text with its variables replaced, by name if the parameters have names."""
     order = find_variables(text)
     words = {
         str(parameter.get("parameter_name") or name): words_of(parameter)
