@@ -97,7 +97,7 @@ async def test_the_time_is_a_setting(stage: Stage, tmp_path: Path, seconds: floa
     await stage.drive(600, stride=1)
     assert await stage.status(picture) == "FAILED"
     assert len(links.tries) in ((1,) if seconds < 1 else (7, 8, 9))
-    assert links.tries[-1] < seconds
+    assert links.tries[-1] < seconds + 1  # the clock moves by a second: the last try may be that late
 
 
 @pytest.mark.parametrize(
