@@ -206,11 +206,11 @@ async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> Non
 
 async def test_closing_a_driver_ends_its_links() -> None:
     script = Scripted()
-    driver = Driver(script.pair, deadlines=Deadlines(open=0.2))
+    driver = Driver(script.pair)
     await driver.start()
     link = driver.link("ch_1")
     await link.open("15550002222")
     await driver.close()
     assert [getattr(update, "reason", None) async for _, update in link.updates()] == ["driver_gone"]
     with pytest.raises(CallFailed):
-        await driver.link("ch_1").open("15550002222")
+        await Link("ch_1", driver.line, Deadlines(open=0.2)).open("15550002222")

@@ -36,7 +36,7 @@ from tests.patience import PATIENCE
 
 ANA = Person(phone="15550003333")
 ID = "01999C000000700080000000000000AB"
-HASTY = Deadlines(open=0.3, send=0.05, call=0.05, transfer=0.05)
+HASTY = Deadlines(open=0.3)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ async def test_what_the_driver_may_answer(link: Link, script: Scripted, answer: 
 
 async def test_silence_is_an_unknown_outcome(script: Scripted) -> None:
     script.replies["send"] = lambda _: None
-    async with running("socketpair", script, deadlines=HASTY) as driver:
+    async with running("socketpair", script, deadlines=Deadlines(send=0.05, call=0.05, transfer=0.05)) as driver:
         link = driver.link("ch_1")
         await link.open("15550002222")
         assert isinstance(await link.send(ID, ANA, "text", {"body": "Hi"}), SendUnknown)
