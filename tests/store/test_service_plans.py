@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.conversations.changes import read_last_incoming
+from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.templates import TemplateReport, apply_template_reports, find_templates
@@ -100,7 +100,7 @@ async def test_news_of_templates(watched: Watched) -> None:
 
 async def test_the_newest_message_of_a_conversation(watched: Watched) -> None:
     db, plans = watched
-    heard = await read_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
+    heard = await find_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
     assert heard is not None
     assert (heard.network_id, heard.address) == ("wamid.10", "5511999998888")
     (plan,) = plans

@@ -22,9 +22,9 @@ from gatepost.services.contact_table import ContactTable, TableRow
 from gatepost.services.csv_cells import safe_lines
 from gatepost.store.channel_head import lock_head
 from gatepost.store.contacts.changes import ImportResult, put_contacts
-from gatepost.store.contacts.read import ContactFilter, ContactRow, custom_names, labels_on, list_contacts
+from gatepost.store.contacts.read import ContactFilter, ContactRow, custom_names, list_contacts
 from gatepost.store.idempotency import NEVER, IdempotentRequest
-from gatepost.store.labels import LabelRow
+from gatepost.store.labels import CONTACT, LabelRow, read_labels_by_contact
 from gatepost.store.pool import Database
 
 _ROWS = 250  # per commit
@@ -161,5 +161,5 @@ async def _pages(
 ) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[LabelRow]]]]:
     before: UUID | None = None
     while rows := await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE):
-        yield rows, await labels_on(db, channel_id, [row.id for row in rows])
+        yield rows, await read_labels_by_contact(db, channel_id, [row.id for row in rows], CONTACT)
         before = rows[-1].id

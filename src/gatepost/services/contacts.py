@@ -16,9 +16,9 @@ from gatepost.services.read_receipts import Speak, connected
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts import changes as store
 from gatepost.store.contacts.changes import ContactFields, ImportLine
-from gatepost.store.contacts.read import ContactRow, find_people, labels_on, read_contact
+from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.idempotency import NEVER, IdempotentRequest
-from gatepost.store.labels import LabelRow
+from gatepost.store.labels import CONTACT, LabelRow, read_labels_by_contact
 from gatepost.store.pool import Database
 
 
@@ -61,12 +61,13 @@ class ContactService(msgspec.Struct, frozen=True):
 
     async def labels(self, rows: list[ContactRow]) -> dict[UUID, list[LabelRow]]:
         """Return the labels of each of these contacts."""
-        return await labels_on(self.db, self.channel_id, [row.id for row in rows]) if rows else {}
+        wanted = [row.id for row in rows]
+        return await read_labels_by_contact(self.db, self.channel_id, wanted, CONTACT) if rows else {}
 
     async def access(self, text: str) -> ContactRow:
         """Return the contact of the channel with that id."""
         contact_id = ids.read("ct", text)
-        row = await read_contact(self.db, self.channel_id, contact_id) if contact_id else None
+        row = await get_contact(self.db, self.channel_id, contact_id) if contact_id else None
         if row is None:
             raise no_contact()
         return row

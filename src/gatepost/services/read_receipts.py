@@ -10,7 +10,7 @@ from gatepost.model.person import LID, USER
 from gatepost.networks.base import Network, Person
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.conversations.changes import read_last_incoming
+from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
@@ -30,7 +30,7 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
     """Show 'typing…' under the person's newest message in a conversation. The network also marks it as read."""
-    incoming = await read_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
+    incoming = await find_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
     if incoming is None:
         raise no_conversation()
     if incoming.network_id is None or incoming.address is None:

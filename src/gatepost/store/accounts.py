@@ -29,30 +29,27 @@ _COLUMNS = """id, name, plan, suspended, trial_ends_at, created_at,
 
 async def insert_account(db: Database, account: Account) -> None:
     """Insert an account."""
-    async with db.connection() as conn:
-        await conn.execute(
-            """INSERT INTO accounts (id, name, plan, suspended, trial_ends_at, created_at)
-               VALUES ($1, $2, $3, $4, $5, $6)""",
-            account.id,
-            account.name,
-            account.plan,
-            account.suspended,
-            account.trial_ends_at,
-            account.created_at,
-        )
+    await db.execute(
+        """INSERT INTO accounts (id, name, plan, suspended, trial_ends_at, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6)""",
+        account.id,
+        account.name,
+        account.plan,
+        account.suspended,
+        account.trial_ends_at,
+        account.created_at,
+    )
 
 
 async def get_account(db: Database, account_id: UUID) -> Account | None:
     """Return an account with its add-ons."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM accounts a WHERE id = $1", account_id)
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM accounts a WHERE id = $1", account_id)
     return _account(row) if row else None
 
 
 async def list_accounts(db: Database) -> list[Account]:
     """Return all accounts, the oldest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM accounts a ORDER BY id")
+    rows = await db.fetch(f"SELECT {_COLUMNS} FROM accounts a ORDER BY id")
     return [_account(row) for row in rows]
 
 
@@ -110,8 +107,7 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
 
 
 async def _change(db: Database, statement: str, *arguments: Any) -> bool:
-    async with db.connection() as conn:
-        return await conn.fetchval(statement, *arguments) is not None
+    return await db.fetchval(statement, *arguments) is not None
 
 
 def _account(row: Any) -> Account:
@@ -143,17 +139,16 @@ _USER_COLUMNS = "id, account_id, email, password_hash, role, created_at"
 async def insert_user(db: Database, user: User) -> bool:
     """Insert a user. Return False if there is no such account; raise Conflict if the email address is in use."""
     try:
-        async with db.connection() as conn:
-            made = await conn.fetchval(
-                f"""INSERT INTO users ({_USER_COLUMNS})
-                    SELECT $1, id, $3, $4, $5, $6 FROM accounts WHERE id = $2 RETURNING 1""",
-                user.id,
-                user.account_id,
-                user.email,
-                user.password_hash,
-                user.role,
-                user.created_at,
-            )
+        made = await db.fetchval(
+            f"""INSERT INTO users ({_USER_COLUMNS})
+                SELECT $1, id, $3, $4, $5, $6 FROM accounts WHERE id = $2 RETURNING 1""",
+            user.id,
+            user.account_id,
+            user.email,
+            user.password_hash,
+            user.role,
+            user.created_at,
+        )
     except asyncpg.UniqueViolationError:
         problem = FieldProblem("email", "is used by another user; choose another address")
         raise Conflict(f"{problem.field}: {problem.message}", fields=(problem,)) from None
@@ -162,43 +157,36 @@ async def insert_user(db: Database, user: User) -> bool:
 
 async def list_users(db: Database, account_id: UUID) -> list[User]:
     """Return the users of an account, the oldest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_USER_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
+    rows = await db.fetch(f"SELECT {_USER_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
     return [_user(row) for row in rows]
 
 
 async def get_user(db: Database, user_id: UUID) -> User | None:
     """Return a user of any account."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE id = $1", user_id)
+    row = await db.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE id = $1", user_id)
     return _user(row) if row else None
 
 
 async def get_user_by_email(db: Database, email: str) -> User | None:
     """Return the user with an email address, in any case of letters."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
+    row = await db.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
     return _user(row) if row else None
 
 
 async def set_password(db: Database, account_id: UUID, user_id: UUID, password_hash: str) -> bool:
     """Replace a password. Return False if the account has no such user."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
-            account_id,
-            user_id,
-            password_hash,
-        )
+    done = await db.fetchval(
+        "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+        account_id,
+        user_id,
+        password_hash,
+    )
     return done is not None
 
 
 async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> bool:
     """Delete a user. Return False if the account has no such user."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            "DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id
-        )
+    done = await db.fetchval("DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id)
     return done is not None
 
 

@@ -152,13 +152,12 @@ _EARLY = timedelta(seconds=1)  # nodes know the database's time to within millis
 
 async def find_unowned_channels(db: Database, now: datetime, limit: int) -> list[UUID]:
     """Return channels that have work and no owner, those waiting longest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT channel_id FROM channel_heads
-               WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
-            now + _EARLY,
-            limit,
-        )
+    rows = await db.fetch(
+        """SELECT channel_id FROM channel_heads
+           WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
+        now + _EARLY,
+        limit,
+    )
     return [row["channel_id"] for row in rows]
 
 
@@ -188,15 +187,14 @@ async def end_stalled_sessions(db: Database, seconds: float) -> int:
     The process of such a session was stopped between two messages of one statement. The server's limit for idle
     transactions does not apply there, so that the session would hold its locks forever.
     """
-    async with db.connection() as conn:
-        return await conn.fetchval(  # type: ignore[no-any-return]
-            """SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity
-               WHERE datname = current_database() AND usename = current_user
-                 AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
-                 AND state = 'active' AND wait_event = 'ClientRead'
-                 AND state_change < clock_timestamp() - $1::interval""",
-            timedelta(seconds=seconds),
-        )
+    return await db.fetchval(  # type: ignore[no-any-return]
+        """SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity
+           WHERE datname = current_database() AND usename = current_user
+             AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
+             AND state = 'active' AND wait_event = 'ClientRead'
+             AND state_change < clock_timestamp() - $1::interval""",
+        timedelta(seconds=seconds),
+    )
 
 
 async def renew_leases(
@@ -207,15 +205,14 @@ async def renew_leases(
     With `skip_locked`, heads that are locked are left out.
     """
     skip = "SKIP LOCKED" if skip_locked else ""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
-                   SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
-                   ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
-            owner,
-            sorted(channels),
-            timedelta(seconds=ttl),
-        )
+    rows = await db.fetch(
+        f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
+               SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
+               ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
+        owner,
+        sorted(channels),
+        timedelta(seconds=ttl),
+    )
     return {row["channel_id"] for row in rows}
 
 
@@ -228,36 +225,33 @@ class LogEnd(msgspec.Struct, frozen=True):
 
 async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, work_at: datetime | None) -> bool:
     """Release a channel. With `seen`, only if nothing has happened since, so that no work is missed."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
-                      work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4::timestamptz END
-               WHERE channel_id = $1 AND epoch = $2
-                 AND ($3::bigint IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5::timestamptz)) RETURNING 1""",
-            lease.channel_id,
-            lease.epoch,
-            seen and seen.seq,
-            work_at,
-            seen and seen.work_at,
-        )
+    done = await db.fetchval(
+        """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
+                  work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4::timestamptz END
+           WHERE channel_id = $1 AND epoch = $2
+             AND ($3::bigint IS NULL OR (seq = $3 AND work_at IS NOT DISTINCT FROM $5::timestamptz)) RETURNING 1""",
+        lease.channel_id,
+        lease.epoch,
+        seen and seen.seq,
+        work_at,
+        seen and seen.work_at,
+    )
     return done is not None
 
 
 async def release_all(db: Database, owner: UUID) -> int:
     """Release all channels that a stopped owner still holds. Return how many."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
-        )
+    rows = await db.fetch(
+        "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
+    )
     return len(rows)
 
 
 async def read_log_ends(db: Database, channels: Sequence[UUID]) -> dict[UUID, LogEnd]:
     """Return the end of each channel's log. The sweep compares it with what the owner has seen."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            "SELECT channel_id, seq, work_at FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
-        )
+    rows = await db.fetch(
+        "SELECT channel_id, seq, work_at FROM channel_heads WHERE channel_id = ANY ($1::uuid[])", list(channels)
+    )
     return {row["channel_id"]: LogEnd(row["seq"], row["work_at"]) for row in rows}
 
 
@@ -273,14 +267,13 @@ async def read_all_log_ends(db: Database, only: UUID | None = None) -> dict[UUID
 
 async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
     """Save how far sending has come and what limits it, for the next owner and for `GET /channel`."""
-    async with db.connection() as conn:
-        await conn.execute(
-            "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
-            lease.channel_id,
-            lease.epoch,
-            floor,
-            pace,
-        )
+    await db.execute(
+        "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
+        lease.channel_id,
+        lease.epoch,
+        floor,
+        pace,
+    )
 
 
 class ChannelTransaction(msgspec.Struct, frozen=True):

@@ -66,5 +66,4 @@ class ChannelNotifier:
 
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:
     """Notify all nodes at once, from a program that is not a node."""
-    async with db.connection() as conn:
-        await conn.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))
+    await db.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))

@@ -84,26 +84,23 @@ async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) ->
 
 async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
     """Return a channel of any account, for its owner and for the network's callbacks."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_COLUMNS}, state FROM channels WHERE id = $1", channel_id)
+    row = await db.fetchrow(f"SELECT {_COLUMNS}, state FROM channels WHERE id = $1", channel_id)
     return _channel(row) if row else None
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig | None:
     """Return a channel of an account."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS}, state FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
-        )
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS}, state FROM channels WHERE account_id = $1 AND id = $2", account_id, channel_id
+    )
     return _channel(row) if row else None
 
 
 async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
     """Return the channels of one account or of all, the oldest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"SELECT {_COLUMNS}, state FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
-        )
+    rows = await db.fetch(
+        f"SELECT {_COLUMNS}, state FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
+    )
     return [_channel(row) for row in rows]
 
 
@@ -155,15 +152,6 @@ async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], 
         )
 
 
-async def save_state(db: Database, channel_id: UUID, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Save what the network says of the number, keep its other facts, and return all of them."""
-    async with db.connection() as conn:
-        state = await conn.fetchval(
-            "UPDATE channels SET state = state || $2::jsonb WHERE id = $1 RETURNING state", channel_id, _json(patch)
-        )
-    return msgspec.json.decode(state, type=dict[str, Any]) if state else {}
-
-
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
     """Delete a channel with its keys, endpoints, contacts and waiting work. Return False if there is none."""
     async with db.transaction() as conn:
@@ -194,8 +182,7 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
 
 
 async def _change(db: Database, statement: str, *arguments: Any) -> bool:
-    async with db.connection() as conn:
-        return await conn.fetchval(statement, *arguments) is not None
+    return await db.fetchval(statement, *arguments) is not None
 
 
 def _json(value: Mapping[str, Any]) -> str:
@@ -212,8 +199,7 @@ def _channel(row: Any) -> ChannelConfig:
 
 async def get_pace(db: Database, channel_id: UUID) -> str:
     """Return what the owner last saved about the channel's pace, as JSON."""
-    async with db.connection() as conn:
-        value: str = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+    value: str = await db.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
     return value
 
 
@@ -261,14 +247,13 @@ _DAY = timedelta(hours=24)
 
 async def count_opened(db: Database, channel_id: UUID, since: datetime, limit: int) -> int:
     """Count the conversations that the business has opened since then, up to `limit`."""
-    async with db.connection() as conn:
-        count: int = await conn.fetchval(
-            """SELECT count(*) FROM (SELECT 1 FROM conversations
-               WHERE channel_id = $1 AND opened_at > $2 LIMIT $3) opened""",
-            channel_id,
-            since,
-            limit,
-        )
+    count: int = await db.fetchval(
+        """SELECT count(*) FROM (SELECT 1 FROM conversations
+           WHERE channel_id = $1 AND opened_at > $2 LIMIT $3) opened""",
+        channel_id,
+        since,
+        limit,
+    )
     return count
 
 
@@ -276,14 +261,13 @@ async def find_open_conversations(
     db: Database, channel_id: UUID, contact_ids: Sequence[UUID], now: datetime
 ) -> set[UUID]:
     """Return those contacts who have written within the last 24 hours."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT contact_id FROM conversations
-               WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND (last_in_at > $3 OR opened_at > $3)""",
-            channel_id,
-            list(contact_ids),
-            now - _DAY,
-        )
+    rows = await db.fetch(
+        """SELECT contact_id FROM conversations
+           WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[]) AND (last_in_at > $3 OR opened_at > $3)""",
+        channel_id,
+        list(contact_ids),
+        now - _DAY,
+    )
     return {row["contact_id"] for row in rows}
 
 
@@ -298,15 +282,14 @@ async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids:
 
 async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: datetime) -> bool:
     """Save a new tier. Return False if the lease is stale or the tier was set otherwise meanwhile."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb
-               WHERE id = $1 AND COALESCE((limits->>'tier')::bigint, $3) = $3
-                 AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2) RETURNING 1""",
-            lease.channel_id,
-            lease.epoch,
-            before,
-            msgspec.json.encode({"tier": tier}).decode(),
-            msgspec.json.encode({"tier_since": times.show(now), "tier_from": "ladder"}).decode(),
-        )
+    done = await db.fetchval(
+        """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb
+           WHERE id = $1 AND COALESCE((limits->>'tier')::bigint, $3) = $3
+             AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2) RETURNING 1""",
+        lease.channel_id,
+        lease.epoch,
+        before,
+        msgspec.json.encode({"tier": tier}).decode(),
+        msgspec.json.encode({"tier_since": times.show(now), "tier_from": "ladder"}).decode(),
+    )
     return done is not None

@@ -39,25 +39,23 @@ async def clock_offset(db: Database) -> float:
 
 async def list_unowned(db: Database, seconds: float, limit: int) -> list[UnownedChannel]:
     """Return channels whose work is overdue by so many seconds and that have no owner, those waiting longest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT channel_id, work_at FROM channel_heads
-               WHERE work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
-               ORDER BY work_at LIMIT $2""",
-            seconds,
-            limit,
-        )
+    rows = await db.fetch(
+        """SELECT channel_id, work_at FROM channel_heads
+           WHERE work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
+           ORDER BY work_at LIMIT $2""",
+        seconds,
+        limit,
+    )
     return [UnownedChannel(row["channel_id"], row["work_at"]) for row in rows]
 
 
 async def list_failing(db: Database, limit: int) -> list[FailingEndpoint]:
     """Return the endpoints that are paused or disabled."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT channel_id, id, url, state, reason FROM endpoints WHERE state <> 'active'
-               ORDER BY channel_id, id LIMIT $1""",
-            limit,
-        )
+    rows = await db.fetch(
+        """SELECT channel_id, id, url, state, reason FROM endpoints WHERE state <> 'active'
+           ORDER BY channel_id, id LIMIT $1""",
+        limit,
+    )
     return [FailingEndpoint(*row) for row in rows]
 
 
@@ -71,8 +69,7 @@ async def read_time(db: Database, local: Callable[[], datetime]) -> tuple[dateti
 
 async def ping(db: Database) -> None:
     """Raise if the database does not answer."""
-    async with db.connection() as conn:
-        await conn.fetchval("SELECT 1")
+    await db.fetchval("SELECT 1")
 
 
 # Whether writes work, asked with real ones: a database that answers reads may have a full or a read-only disk. One row
@@ -136,19 +133,17 @@ async def read_key_proof(db: Database) -> KeyProof:
 
 async def list_secrets(db: Database, limit: int | None = None) -> tuple[StoredSecret, ...]:
     """Return the newest secrets of channels and of endpoints, so many of each, or all."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """(SELECT 'channel' AS kind, id, secrets AS sealed FROM channels WHERE secrets IS NOT NULL
-                ORDER BY id DESC LIMIT $1)
-               UNION ALL
-               (SELECT 'endpoint', id, secret FROM endpoints ORDER BY id DESC LIMIT $1)""",
-            limit,
-        )
+    rows = await db.fetch(
+        """(SELECT 'channel' AS kind, id, secrets AS sealed FROM channels WHERE secrets IS NOT NULL
+            ORDER BY id DESC LIMIT $1)
+           UNION ALL
+           (SELECT 'endpoint', id, secret FROM endpoints ORDER BY id DESC LIMIT $1)""",
+        limit,
+    )
     return tuple(StoredSecret(row["kind"], row["id"], row["sealed"]) for row in rows)
 
 
 async def save_key_check(db: Database, sealed: bytes, *, replace: bool = False) -> None:
     """Write the check value if there is none, or replace it."""
     change = "UPDATE SET sealed = excluded.sealed, created_at = now()" if replace else "NOTHING"
-    async with db.connection() as conn:
-        await conn.execute(f"INSERT INTO key_check (id, sealed) VALUES (1, $1) ON CONFLICT (id) DO {change}", sealed)
+    await db.execute(f"INSERT INTO key_check (id, sealed) VALUES (1, $1) ON CONFLICT (id) DO {change}", sealed)

@@ -58,11 +58,10 @@ async def forget_devices(db: Database, device_store: str) -> None:
 
 async def _noted(db: Database) -> list[str]:
     """Return the recorded devices, except one that a channel has again."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT device FROM forgotten_devices f
-               WHERE NOT EXISTS (SELECT FROM channel_links l WHERE l.device = f.device) ORDER BY device"""
-        )
+    rows = await db.fetch(
+        """SELECT device FROM forgotten_devices f
+           WHERE NOT EXISTS (SELECT FROM channel_links l WHERE l.device = f.device) ORDER BY device"""
+    )
     return [row["device"] for row in rows]
 
 

@@ -100,30 +100,28 @@ def event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice:
 
 async def save_probe(db: Database, lease: Lease, endpoint_id: UUID, health: HealthCounters) -> None:
     """Save a failed probe and the time of the next one, if the endpoint is still paused."""
-    async with db.connection() as conn:
-        await conn.execute(
-            """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
-               UPDATE endpoints SET failures = $4, failing_since = $5, probes = $6, probe_at = $7 FROM held
-               WHERE channel_id = $1 AND id = $3 AND state = 'paused'""",
-            lease.channel_id,
-            lease.epoch,
-            endpoint_id,
-            health.failures,
-            health.failing_since,
-            health.probes,
-            health.probe_at,
-        )
+    await db.execute(
+        """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
+           UPDATE endpoints SET failures = $4, failing_since = $5, probes = $6, probe_at = $7 FROM held
+           WHERE channel_id = $1 AND id = $3 AND state = 'paused'""",
+        lease.channel_id,
+        lease.epoch,
+        endpoint_id,
+        health.failures,
+        health.failing_since,
+        health.probes,
+        health.probe_at,
+    )
 
 
 async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetime | None) -> None:
     """Save that the waiting deliveries of a reactivated endpoint are due, unless it was reactivated again."""
-    async with db.connection() as conn:
-        await conn.execute(
-            """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
-               UPDATE endpoints SET probe_at = NULL FROM held
-               WHERE channel_id = $1 AND id = $3 AND state = 'active' AND probe_at = $4""",
-            lease.channel_id,
-            lease.epoch,
-            endpoint_id,
-            at,
-        )
+    await db.execute(
+        """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
+           UPDATE endpoints SET probe_at = NULL FROM held
+           WHERE channel_id = $1 AND id = $3 AND state = 'active' AND probe_at = $4""",
+        lease.channel_id,
+        lease.epoch,
+        endpoint_id,
+        at,
+    )

@@ -101,24 +101,21 @@ async def insert_endpoint(
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint | None:
     """Return an endpoint of a channel."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
-        )
+    row = await db.fetchrow(
+        f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND id = $2", channel_id, endpoint_id
+    )
     return _endpoint(row) if row else None
 
 
 async def find_endpoint(db: Database, endpoint_id: UUID) -> Endpoint | None:
     """Return an endpoint of any channel, for the operator."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE id = $1", endpoint_id)
+    row = await db.fetchrow(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE id = $1", endpoint_id)
     return _endpoint(row) if row else None
 
 
 async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
     """Return the endpoints of a channel, oldest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
+    rows = await db.fetch(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
     return [_endpoint(row) for row in rows]
 
 
@@ -203,10 +200,7 @@ async def _update(
 
 async def count_retries(db: Database, limit: int) -> int:
     """Return how many deliveries wait for a retry, at most `limit`: a backlog may have millions."""
-    async with db.connection() as conn:
-        count: int = await conn.fetchval(
-            "SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", limit
-        )
+    count: int = await db.fetchval("SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", limit)
     return count
 
 
@@ -229,25 +223,23 @@ async def replace_secret(
 
 async def list_with_headers(db: Database, after: UUID | None, limit: int) -> list[tuple[UUID, str]]:
     """Return endpoints of all channels that have own headers, with the stored text of those, ordered by id."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
-               ORDER BY id LIMIT $2""",
-            after,
-            limit,
-        )
+    rows = await db.fetch(
+        """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
+           ORDER BY id LIMIT $2""",
+        after,
+        limit,
+    )
     return [(row["id"], row["headers"]) for row in rows]
 
 
 async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
     """Store the same headers in another form, unless they were changed meanwhile."""
-    async with db.connection() as conn:
-        done = await conn.fetchval(
-            "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
-            endpoint_id,
-            before,
-            _json(after),
-        )
+    done = await db.fetchval(
+        "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
+        endpoint_id,
+        before,
+        _json(after),
+    )
     return done is not None
 
 

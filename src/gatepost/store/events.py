@@ -37,28 +37,27 @@ async def read_feed_page(
     """Return events after the cursor. None is ever inserted before one that was read: ids follow the commits."""
     if types is None:
         return await _read_all(db, channel_id, after, limit)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""WITH piece AS MATERIALIZED (
-                   SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $5
-               ), chosen AS (
-                   {_LIGHT} FROM (
-                       SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4) f) s
-                   WHERE before < $6 ORDER BY id
-               ), looked AS (
-                   SELECT count(*) AS number FROM piece
-               ), last AS (
-                   SELECT id FROM piece ORDER BY id DESC LIMIT 1
-               )
-               SELECT id, seq, type, body, found FROM chosen
-               UNION ALL SELECT last.id, looked.number, NULL, NULL, NULL FROM last, looked""",
-            channel_id,
-            after,
-            list(types),
-            limit,
-            _LOOK,
-            PAGE_SIZE,
-        )
+    rows = await db.fetch(
+        f"""WITH piece AS MATERIALIZED (
+               SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $5
+           ), chosen AS (
+               {_LIGHT} FROM (
+                   SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4) f) s
+               WHERE before < $6 ORDER BY id
+           ), looked AS (
+               SELECT count(*) AS number FROM piece
+           ), last AS (
+               SELECT id FROM piece ORDER BY id DESC LIMIT 1
+           )
+           SELECT id, seq, type, body, found FROM chosen
+           UNION ALL SELECT last.id, looked.number, NULL, NULL, NULL FROM last, looked""",
+        channel_id,
+        after,
+        list(types),
+        limit,
+        _LOOK,
+        PAGE_SIZE,
+    )
     if not rows:
         return FeedPage([], after, more=False)
     *chosen, end = rows
@@ -69,16 +68,15 @@ async def read_feed_page(
 
 
 async def _read_all(db: Database, channel_id: UUID, after: UUID, limit: int) -> FeedPage:
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_LIGHT} FROM (
-                    SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3) f) s
-                WHERE before < $4 ORDER BY id""",
-            channel_id,
-            after,
-            limit,
-            PAGE_SIZE,
-        )
+    rows = await db.fetch(
+        f"""{_LIGHT} FROM (
+                SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3) f) s
+            WHERE before < $4 ORDER BY id""",
+        channel_id,
+        after,
+        limit,
+        PAGE_SIZE,
+    )
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
     cut = bool(rows) and rows[0]["found"] > len(rows)
     return FeedPage(events, events[-1].id if events else after, more=cut or len(events) == limit)
@@ -86,8 +84,5 @@ async def _read_all(db: Database, channel_id: UUID, after: UUID, limit: int) -> 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:
     """Return the id of a channel's last event."""
-    async with db.connection() as conn:
-        found: UUID | None = await conn.fetchval(
-            "SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id
-        )
+    found: UUID | None = await db.fetchval("SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id)
     return found or ids.ZERO

@@ -130,12 +130,11 @@ class IdempotentRequest(Generic[T]):
     async def forget(self, db: Database) -> None:
         """Free the key of a request that began and failed."""
         if self._key is not None:
-            async with db.connection() as conn:
-                await conn.execute(
-                    """DELETE FROM idempotency_keys
-                       WHERE channel_id = $1 AND route = $2 AND key = $3 AND answer IS NULL""",
-                    *self._place(self._key),
-                )
+            await db.execute(
+                """DELETE FROM idempotency_keys
+                   WHERE channel_id = $1 AND route = $2 AND key = $3 AND answer IS NULL""",
+                *self._place(self._key),
+            )
 
     def through(self, show: Callable[[Any], T]) -> "IdempotentRequest[Any]":
         """Return the same request for an inner function, whose result `show` turns into the outer one's."""
@@ -174,17 +173,16 @@ def nth(key: IdempotencyKey | None, number: int) -> IdempotencyKey | None:
 
 async def check_items(db: Database, channel_id: UUID, key: IdempotencyKey, limit: int) -> None:
     """Refuse a whole batch whose key was used for another one, by the first of its items that is stored."""
-    async with db.connection() as conn:
-        known = await conn.fetchval(
-            """SELECT k.body_hash FROM generate_series(0, $4::int - 1) AS item (number) CROSS JOIN LATERAL (
-                   SELECT body_hash FROM idempotency_keys
-                   WHERE channel_id = $1 AND route = $2 AND key = $3::text || '#' || item.number LIMIT 1) k
-               LIMIT 1""",
-            channel_id,
-            key.route,
-            key.key,
-            limit,
-        )
+    known = await db.fetchval(
+        """SELECT k.body_hash FROM generate_series(0, $4::int - 1) AS item (number) CROSS JOIN LATERAL (
+               SELECT body_hash FROM idempotency_keys
+               WHERE channel_id = $1 AND route = $2 AND key = $3::text || '#' || item.number LIMIT 1) k
+           LIMIT 1""",
+        channel_id,
+        key.route,
+        key.key,
+        limit,
+    )
     if known is not None and known != key.body_hash:
         raise reused()
 
@@ -238,13 +236,12 @@ async def forget_idempotency_keys(db: Database, now: datetime, days: int) -> int
     """Delete expired keys, a chunk at a time, and return how many."""
     total = 0
     while True:
-        async with db.connection() as conn:
-            rows = await conn.fetch(
-                """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-                       SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
-                now - timedelta(days=days),
-                _CHUNK,
-            )
+        rows = await db.fetch(
+            """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+                   SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
+            now - timedelta(days=days),
+            _CHUNK,
+        )
         total += len(rows)
         if len(rows) < _CHUNK:
             return total

@@ -30,17 +30,16 @@ _COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_
 
 async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     """Return the caller of a key, with its channel and account."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """SELECT k.id, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
-                      a.plan, a.suspended, a.trial_ends_at,
-                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
-                      COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
-               FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
-               WHERE k.hash = $1""",
-            key_hash,
-            API_ACCESS,
-        )
+    row = await db.fetchrow(
+        """SELECT k.id, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
+                  a.plan, a.suspended, a.trial_ends_at,
+                  EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
+                  COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+           FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
+           WHERE k.hash = $1""",
+        key_hash,
+        API_ACCESS,
+    )
     if row is None:
         return None
     values = dict(row)
@@ -50,13 +49,12 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
 
 async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
     """Return the operator as the caller on a channel: with every scope, but within the account's plan."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """SELECT c.id AS channel_id, c.account_id, c.kind, c.phone, a.plan, a.suspended, a.trial_ends_at,
-                      COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
-               FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1""",
-            channel_id,
-        )
+    row = await db.fetchrow(
+        """SELECT c.id AS channel_id, c.account_id, c.kind, c.phone, a.plan, a.suspended, a.trial_ends_at,
+                  COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+           FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1""",
+        channel_id,
+    )
     if row is None:
         return None
     return Caller(Principal("operator", UUID(int=0), frozenset(SCOPES)), api_access=True, **dict(row))
@@ -64,55 +62,48 @@ async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
 
 async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
     """Insert a key. Return False if there is no such channel."""
-    async with db.connection() as conn:
-        made = await conn.fetchval(
-            """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
-               SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM channels WHERE id = $2 RETURNING 1""",
-            key.id,
-            key.channel_id,
-            key.name,
-            key.hint,
-            key_hash,
-            list(key.scopes),
-            key.created_at,
-            key.expires_at,
-        )
+    made = await db.fetchval(
+        """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
+           SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM channels WHERE id = $2 RETURNING 1""",
+        key.id,
+        key.channel_id,
+        key.name,
+        key.hint,
+        key_hash,
+        list(key.scopes),
+        key.created_at,
+        key.expires_at,
+    )
     return made is not None
 
 
 async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
     """Return the keys of a channel, the oldest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 ORDER BY id", channel_id)
+    rows = await db.fetch(f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 ORDER BY id", channel_id)
     return [_key(row) for row in rows]
 
 
 async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey | None:
     """Return a key of a channel."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 AND id = $2", channel_id, key_id
-        )
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM api_keys WHERE channel_id = $1 AND id = $2", channel_id, key_id)
     return _key(row) if row else None
 
 
 async def find_key(db: Database, key_id: UUID) -> ApiKey | None:
     """Return a key of any channel, for the operator."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM api_keys WHERE id = $1", key_id)
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM api_keys WHERE id = $1", key_id)
     return _key(row) if row else None
 
 
 async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey | None:
     """Revoke a key at once; the time of an earlier revocation stays. Return None if the channel has no such key."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"""UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
-                WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
-            channel_id,
-            key_id,
-            now,
-        )
+    row = await db.fetchrow(
+        f"""UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
+            WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
+        channel_id,
+        key_id,
+        now,
+    )
     return _key(row) if row else None
 
 
@@ -120,26 +111,25 @@ async def rotate_key(
     db: Database, channel_id: UUID, old_id: UUID, *, new: ApiKey, key_hash: bytes, overlap: timedelta, now: datetime
 ) -> ApiKey | None:
     """Insert a new key with the name and scopes of a live one, which then expires. None: it has expired already."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"""WITH old AS (
-                    UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
-                    WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
-                      AND (expires_at IS NULL OR expires_at > $7)
-                    RETURNING channel_id, name, scopes
-                )
-                INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
-                SELECT $3, channel_id, name, $4, $5, scopes, $7, $6 FROM old
-                RETURNING {_COLUMNS}""",
-            channel_id,
-            old_id,
-            new.id,
-            new.hint,
-            key_hash,
-            new.expires_at,
-            now,
-            overlap,
-        )
+    row = await db.fetchrow(
+        f"""WITH old AS (
+                UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
+                WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
+                  AND (expires_at IS NULL OR expires_at > $7)
+                RETURNING channel_id, name, scopes
+            )
+            INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
+            SELECT $3, channel_id, name, $4, $5, scopes, $7, $6 FROM old
+            RETURNING {_COLUMNS}""",
+        channel_id,
+        old_id,
+        new.id,
+        new.hint,
+        key_hash,
+        new.expires_at,
+        now,
+        overlap,
+    )
     return _key(row) if row else None
 
 
@@ -148,17 +138,16 @@ async def record_key_uses(db: Database, used: Mapping[UUID, datetime]) -> None:
     if not used:
         return
     key_ids = sorted(used)
-    async with db.connection() as conn:
-        await conn.execute(
-            """WITH touched AS (
-                   SELECT k.id, t.at FROM api_keys k JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (id, at)
-                     ON k.id = t.id AND (k.last_used_at IS NULL OR k.last_used_at < t.at)
-                   ORDER BY k.id FOR NO KEY UPDATE OF k
-               )
-               UPDATE api_keys k SET last_used_at = t.at FROM touched t WHERE k.id = t.id""",
-            key_ids,
-            [used[key_id] for key_id in key_ids],
-        )
+    await db.execute(
+        """WITH touched AS (
+               SELECT k.id, t.at FROM api_keys k JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (id, at)
+                 ON k.id = t.id AND (k.last_used_at IS NULL OR k.last_used_at < t.at)
+               ORDER BY k.id FOR NO KEY UPDATE OF k
+           )
+           UPDATE api_keys k SET last_used_at = t.at FROM touched t WHERE k.id = t.id""",
+        key_ids,
+        [used[key_id] for key_id in key_ids],
+    )
 
 
 def _key(row: Any) -> ApiKey:

@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.label import NAME_MOST, numbered
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, Queryable
 
 CONVERSATION, CONTACT = "conversation", "contact"
 
@@ -37,19 +37,17 @@ _COLUMNS = ", ".join(LabelRow.__struct_fields__)
 
 async def list_labels(db: Database, channel_id: UUID) -> list[LabelRow]:
     """Return all labels of a channel, by name."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 ORDER BY lower(name)", channel_id)
+    rows = await db.fetch(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 ORDER BY lower(name)", channel_id)
     return [_label(row) for row in rows]
 
 
-async def get_label(db: Database, channel_id: UUID, label_id: UUID) -> LabelRow | None:
+async def get_label(conn: Queryable, channel_id: UUID, label_id: UUID) -> LabelRow | None:
     """Return a label of a channel."""
-    async with db.connection() as conn:
-        return await _find(conn, "id = $2", channel_id, label_id)
+    return await _find(conn, "id = $2", channel_id, label_id)
 
 
 async def read_labels_by_contact(
-    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], target: str
+    conn: Queryable, channel_id: UUID, contact_ids: Sequence[UUID], target: str
 ) -> dict[UUID, list[LabelRow]]:
     """Return the labels of each of these conversations or contacts, by name."""
     rows = await conn.fetch(
@@ -199,7 +197,7 @@ class ChannelLabels:
         self._event_buffer.add(events.LABEL, action, data, contact.id)
 
 
-async def _find(conn: "Connection[Any]", condition: str, *keys: Any) -> LabelRow | None:
+async def _find(conn: Queryable, condition: str, *keys: Any) -> LabelRow | None:
     row = await conn.fetchrow(f"SELECT {_COLUMNS} FROM labels WHERE channel_id = $1 AND {condition} LIMIT 1", *keys)
     return _label(row) if row else None
 

@@ -148,16 +148,15 @@ async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, 
 
 async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_TEMPLATES) -> None:
     """Save that the templates, or the number, were read after this mark was set."""
-    async with db.connection() as conn:
-        await conn.execute(
-            """UPDATE channels SET state = state - $3::text
-               WHERE id = $1 AND state->>$3 = $4
-                 AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2)""",
-            lease.channel_id,
-            lease.epoch,
-            what,
-            mark,
-        )
+    await db.execute(
+        """UPDATE channels SET state = state - $3::text
+           WHERE id = $1 AND state->>$3 = $4
+             AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2)""",
+        lease.channel_id,
+        lease.epoch,
+        what,
+        mark,
+    )
 
 
 def with_time(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:

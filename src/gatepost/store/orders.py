@@ -17,7 +17,7 @@ from gatepost.model.person import shown_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import json_object
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, Queryable
 
 
 class OrderRow(msgspec.Struct, frozen=True):
@@ -66,23 +66,22 @@ async def list_orders(
             values.append(value)
             conditions.append(f"AND o.{column} = ${len(values) + 4}")
     end = min(before or filters.span.end, filters.span.end)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_SELECT} WHERE o.channel_id = $1 AND o.id >= $2 AND o.id < $3 {" ".join(conditions)}
-                ORDER BY o.id DESC LIMIT $4""",
-            channel_id,
-            filters.span.start,
-            end,
-            limit,
-            *values,
-        )
+    rows = await db.fetch(
+        f"""{_SELECT} WHERE o.channel_id = $1 AND o.id >= $2 AND o.id < $3 {" ".join(conditions)}
+            ORDER BY o.id DESC LIMIT $4""",
+        channel_id,
+        filters.span.start,
+        end,
+        limit,
+        *values,
+    )
     return [_order(row) for row in rows]
 
 
-async def get_order(db: Database, channel_id: UUID, order_id: UUID) -> OrderRow | None:
+async def get_order(conn: Queryable, channel_id: UUID, order_id: UUID) -> OrderRow | None:
     """Return an order of a channel."""
-    async with db.connection() as conn:
-        return await _get(conn, channel_id, order_id)
+    row = await conn.fetchrow(f"{_SELECT} WHERE o.channel_id = $1 AND o.id = $2", channel_id, order_id)
+    return _order(row) if row else None
 
 
 async def set_order_status(
@@ -90,7 +89,7 @@ async def set_order_status(
 ) -> OrderRow | None:
     """Set an order's status, and emit an event if it changes. Return None if there is no such order."""
     async with channel_transaction(db, channel, channel_id, now) as change:
-        before = await _get(change.conn, channel_id, order_id)
+        before = await get_order(change.conn, channel_id, order_id)
         if before is None or before.status == status:
             return before
         check_move(before.status, status)
@@ -120,11 +119,6 @@ def order_view(order: OrderRow) -> dict[str, Any]:
     }
     contact = {"id": ids.show("ct", order.contact_id), "phone": shown_phone(order.address), "name": order.name}
     return events.order_data(order.id, contact, order.contact_id, fields, order.created_at)
-
-
-async def _get(conn: "Connection[Any]", channel_id: UUID, order_id: UUID) -> OrderRow | None:
-    row = await conn.fetchrow(f"{_SELECT} WHERE o.channel_id = $1 AND o.id = $2", channel_id, order_id)
-    return _order(row) if row else None
 
 
 def _order(row: Any) -> OrderRow:

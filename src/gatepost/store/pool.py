@@ -9,7 +9,7 @@ range of ids, by which partitions are skipped at run time.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -138,6 +138,30 @@ class Database:
         """A connection inside one transaction: all or nothing. `wakes` and `sending` are as of `connection`."""
         async with self.connection(wakes=wakes, sending=sending) as conn, conn.transaction():
             yield conn
+
+    async def fetch(self, sql: str, *arguments: Any) -> list[Any]:
+        """Return the rows of a single statement."""
+        async with self.connection() as conn:
+            return await conn.fetch(sql, *arguments)
+
+    async def fetchrow(self, sql: str, *arguments: Any) -> Any:
+        """Return the first row of a single statement; None if it has no rows."""
+        async with self.connection() as conn:
+            return await conn.fetchrow(sql, *arguments)
+
+    async def fetchval(self, sql: str, *arguments: Any) -> Any:
+        """Return the first value of the first row of a single statement; None if it has no rows."""
+        async with self.connection() as conn:
+            return await conn.fetchval(sql, *arguments)
+
+    async def execute(self, sql: str, *arguments: Any) -> None:
+        """Run a single statement."""
+        async with self.connection() as conn:
+            await conn.execute(sql, *arguments)
+
+
+# For functions that run one statement, in a transaction or outside of one.
+Queryable: TypeAlias = "Database | Connection[Any]"
 
 
 def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:

@@ -131,8 +131,7 @@ _TAKE = f"""WITH head AS (
 
 async def return_remainder(db: Database, channel_id: UUID, account_id: UUID) -> None:
     """Return what a channel has not used of its slice to the month of the slice."""
-    async with db.connection() as conn:
-        await conn.fetchval(_RETURN, channel_id, account_id)
+    await db.fetchval(_RETURN, channel_id, account_id)
 
 
 _RETURN = f"""WITH head AS (
@@ -161,14 +160,13 @@ async def reclaim_remainders(db: Database, account_id: UUID, month: date) -> Non
         )
     for row in rows:
         await return_remainder(db, row["channel_id"], account_id)
-    async with db.connection() as conn:
-        await conn.fetchval(
-            f"""UPDATE account_usage SET reclaimed = greatest(reclaimed, $3)
-                WHERE account_id = $1 AND month = $2 RETURNING {_UNFLUSHED}""",
-            account_id,
-            month,
-            slices,
-        )
+    await db.fetchval(
+        f"""UPDATE account_usage SET reclaimed = greatest(reclaimed, $3)
+            WHERE account_id = $1 AND month = $2 RETURNING {_UNFLUSHED}""",
+        account_id,
+        month,
+        slices,
+    )
 
 
 async def _count_exact(conn: "Connection[Any]", quota: Quota, wanted: int) -> tuple[int, MonthUsage]:
@@ -200,13 +198,12 @@ async def _begin_month(conn: "Connection[Any]", quota: Quota) -> None:
 
 async def used_in_month(db: Database, account_id: UUID, month: date) -> int:
     """Return how many messages an account has sent in the month that begins on that day."""
-    async with db.connection() as conn:
-        used = await conn.fetchval(
-            """SELECT used - coalesce((
-                   SELECT sum(h.slice_left) FROM channels c JOIN channel_heads h ON h.channel_id = c.id
-                   WHERE c.account_id = $1 AND h.slice_month = $2), 0)::bigint
-               FROM account_usage WHERE account_id = $1 AND month = $2""",
-            account_id,
-            month,
-        )
+    used = await db.fetchval(
+        """SELECT used - coalesce((
+               SELECT sum(h.slice_left) FROM channels c JOIN channel_heads h ON h.channel_id = c.id
+               WHERE c.account_id = $1 AND h.slice_month = $2), 0)::bigint
+           FROM account_usage WHERE account_id = $1 AND month = $2""",
+        account_id,
+        month,
+    )
     return used or 0

@@ -106,10 +106,9 @@ _COLUMNS = ", ".join(_FIELDS)
 
 async def get_template(db: Database, channel_id: UUID, template_id: UUID) -> StoredTemplate | None:
     """Return a template of a channel."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id
-        )
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id
+    )
     return _template(row) if row else None
 
 
@@ -117,21 +116,20 @@ async def list_templates(
     db: Database, channel_id: UUID, wanted: TemplateFilter, before: UUID | None, most: int
 ) -> list[StoredTemplate]:
     """Return templates of a channel, the newest first, older than the cursor."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM templates
-                WHERE channel_id = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3::text IS NULL OR status = $3)
-                  AND ($4::text IS NULL OR category = $4) AND ($5::text IS NULL OR language = $5)
-                  AND ($6::text IS NULL OR strpos(name, $6) > 0)
-                ORDER BY id DESC LIMIT $7""",
-            channel_id,
-            before,
-            wanted.status,
-            wanted.category,
-            wanted.language,
-            wanted.name,
-            most,
-        )
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM templates
+            WHERE channel_id = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3::text IS NULL OR status = $3)
+              AND ($4::text IS NULL OR category = $4) AND ($5::text IS NULL OR language = $5)
+              AND ($6::text IS NULL OR strpos(name, $6) > 0)
+            ORDER BY id DESC LIMIT $7""",
+        channel_id,
+        before,
+        wanted.status,
+        wanted.category,
+        wanted.language,
+        wanted.name,
+        most,
+    )
     return [_template(row) for row in rows]
 
 
@@ -213,10 +211,9 @@ async def confirm_template(
 
 async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> bool:
     """Delete a template. Return False if there is none."""
-    async with db.connection() as conn:
-        gone = await conn.fetchval(
-            "DELETE FROM templates WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, template_id
-        )
+    gone = await db.fetchval(
+        "DELETE FROM templates WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, template_id
+    )
     return gone is not None
 
 

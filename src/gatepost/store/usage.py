@@ -74,13 +74,12 @@ async def _take_cursor(conn: "Connection[Any]", channel_id: UUID) -> UUID | None
 
 async def uncounted_channels(db: Database) -> list[UUID]:
     """Return channels with events after their last count."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT h.channel_id FROM channel_heads h LEFT JOIN LATERAL (
-                   SELECT event_id FROM daily_cursors WHERE channel_id = h.channel_id LIMIT 1) d ON true
-               WHERE h.last_event_id > coalesce(d.event_id, $1)""",
-            ids.ZERO,
-        )
+    rows = await db.fetch(
+        """SELECT h.channel_id FROM channel_heads h LEFT JOIN LATERAL (
+               SELECT event_id FROM daily_cursors WHERE channel_id = h.channel_id LIMIT 1) d ON true
+           WHERE h.last_event_id > coalesce(d.event_id, $1)""",
+        ids.ZERO,
+    )
     return [row["channel_id"] for row in rows]
 
 
@@ -93,11 +92,10 @@ async def count_all(db: Database) -> None:
 
 async def read_days(db: Database, channel_id: UUID, since: date) -> list[DayCount]:
     """Return the counts since that day, the newest day first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT day, incoming, type, count FROM daily_counts WHERE channel_id = $1 AND day >= $2
-               ORDER BY day DESC, incoming, type""",
-            channel_id,
-            since,
-        )
+    rows = await db.fetch(
+        """SELECT day, incoming, type, count FROM daily_counts WHERE channel_id = $1 AND day >= $2
+           ORDER BY day DESC, incoming, type""",
+        channel_id,
+        since,
+    )
     return [DayCount(**dict(row.items())) for row in rows]

@@ -13,10 +13,10 @@ from gatepost.store.contacts.read import (
     ContactFilter,
     SearchPosition,
     find_people,
-    labels_on,
     list_contacts,
     search_contacts,
 )
+from gatepost.store.labels import CONTACT, read_labels_by_contact
 from gatepost.store.orders import OrderFilter, list_orders
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer
@@ -144,7 +144,7 @@ async def test_people_by_their_numbers(watched: Watched) -> None:
         found = await find_people(conn, CHANNEL, [*numbers, "999"])
     assert set(found) == set(numbers)
     assert rows_of(plans[0], "contacts") <= 110
-    await labels_on(db, CHANNEL, [row.id for row in found.values()])
+    await read_labels_by_contact(db, CHANNEL, [row.id for row in found.values()], CONTACT)
     assert rows_of(plans[1], "label_uses") <= 110
 
 

@@ -13,8 +13,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.store.labels import CONTACT, LabelRow, read_labels_by_contact
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, Queryable
 
 _LAST = UUID(int=2**128 - 1)
 _ANY_SIZE = 2**62
@@ -96,18 +95,12 @@ _SEARCH = " UNION ALL ".join(
 )
 
 
-async def get_contact(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ContactRow | None:
+async def get_contact(conn: Queryable, channel_id: UUID, contact_id: UUID) -> ContactRow | None:
     """Return a contact of a channel."""
     row = await conn.fetchrow(
         f"SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = $2", channel_id, contact_id
     )
     return contact_row(row) if row else None
-
-
-async def read_contact(db: Database, channel_id: UUID, contact_id: UUID) -> ContactRow | None:
-    """Return a contact, outside of a transaction."""
-    async with db.connection() as conn:
-        return await get_contact(conn, channel_id, contact_id)
 
 
 async def find_people(conn: "Connection[Any]", channel_id: UUID, addresses: Sequence[str]) -> dict[str, ContactRow]:
@@ -133,36 +126,34 @@ async def list_contacts(
     if filters.label_id is not None:
         return await _list_labelled(db, channel_id, filters, before, limit, size)
     condition = {None: "", True: "AND opted_out IS NOT NULL", False: "AND opted_out IS NULL"}[filters.opted_out]
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_LIGHT} FROM (
-                    SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id < $2 {condition}
-                    ORDER BY id DESC LIMIT $3) f) s WHERE before < $4 ORDER BY id DESC""",
-            channel_id,
-            before or _LAST,
-            limit,
-            size,
-        )
+    rows = await db.fetch(
+        f"""{_LIGHT} FROM (
+                SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id < $2 {condition}
+                ORDER BY id DESC LIMIT $3) f) s WHERE before < $4 ORDER BY id DESC""",
+        channel_id,
+        before or _LAST,
+        limit,
+        size,
+    )
     return [contact_row(row) for row in rows]
 
 
 async def _list_labelled(
     db: Database, channel_id: UUID, filters: ContactFilter, before: UUID | None, limit: int, size: int
 ) -> list[ContactRow]:
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_LIGHT} FROM (SELECT c.* FROM label_uses u CROSS JOIN LATERAL (
-                    SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = u.contact_id
-                       AND ($5::boolean IS NULL OR (opted_out IS NOT NULL) = $5) LIMIT 1) c
-                WHERE u.channel_id = $1 AND u.label_id = $2 AND u.contact_id < $3 AND u.target = 'contact'
-                ORDER BY u.contact_id DESC LIMIT $4) f) s WHERE before < $6 ORDER BY id DESC""",
-            channel_id,
-            filters.label_id,
-            before or _LAST,
-            limit,
-            filters.opted_out,
-            size,
-        )
+    rows = await db.fetch(
+        f"""{_LIGHT} FROM (SELECT c.* FROM label_uses u CROSS JOIN LATERAL (
+                SELECT {COLUMNS} FROM contacts WHERE channel_id = $1 AND id = u.contact_id
+                   AND ($5::boolean IS NULL OR (opted_out IS NOT NULL) = $5) LIMIT 1) c
+            WHERE u.channel_id = $1 AND u.label_id = $2 AND u.contact_id < $3 AND u.target = 'contact'
+            ORDER BY u.contact_id DESC LIMIT $4) f) s WHERE before < $6 ORDER BY id DESC""",
+        channel_id,
+        filters.label_id,
+        before or _LAST,
+        limit,
+        filters.opted_out,
+        size,
+    )
     return [contact_row(row) for row in rows]
 
 
@@ -171,24 +162,17 @@ async def search_contacts(
 ) -> list[FoundContact]:
     """Return a page of contacts whose number, name or last name begins with the text, in the order of the match."""
     place = after or SearchPosition("", ids.ZERO)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT $7',
-            channel_id,
-            place.key,
-            place.id,
-            filters.opted_out,
-            filters.label_id,
-            words,
-            limit,
-        )
+    rows = await db.fetch(
+        f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT $7',
+        channel_id,
+        place.key,
+        place.id,
+        filters.opted_out,
+        filters.label_id,
+        words,
+        limit,
+    )
     return [FoundContact(contact_row(row), SearchPosition(row["key"], row["id"])) for row in rows]
-
-
-async def labels_on(db: Database, channel_id: UUID, contact_ids: Sequence[UUID]) -> dict[UUID, list[LabelRow]]:
-    """Return the labels of each of these contacts, by name."""
-    async with db.connection() as conn:
-        return await read_labels_by_contact(conn, channel_id, contact_ids, CONTACT)
 
 
 async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:

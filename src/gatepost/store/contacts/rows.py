@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of, other_form
-from gatepost.store.pool import Connection
+from gatepost.store.pool import Connection, Queryable
 
 
 class KnownContact(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ FIND = """SELECT wanted.channel_id, wanted.phone AS asked, c.id, c.phone, c.name
 _OF_ONE = "(SELECT $1::uuid AS channel_id, phone FROM unnest($2::text[]) AS t (phone)) AS wanted"
 
 
-async def find_contacts(conn: "Connection[Any]", channel_id: UUID, wanted: set[str]) -> dict[str, KnownContact]:
+async def find_contacts(conn: Queryable, channel_id: UUID, wanted: set[str]) -> dict[str, KnownContact]:
     """Return the contacts with these numbers or aliases, by the address that was given."""
     rows = await conn.fetch(FIND.format(wanted=_OF_ONE), channel_id, sorted(wanted))
     return {row["asked"]: KnownContact(*(row[name] for name in KnownContact.__struct_fields__)) for row in rows}

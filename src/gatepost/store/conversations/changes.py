@@ -16,7 +16,7 @@ from gatepost.store.channel_head import ChannelTransaction, EventBuffer
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.labels import CONVERSATION, LabelRow, read_labels_by_contact
 from gatepost.store.messages.history import StoredMessage, message_of_row
-from gatepost.store.pool import Connection, Database, keys_and_range
+from gatepost.store.pool import Connection, Database, Queryable, keys_and_range
 
 OPEN, CLOSED = "open", "closed"
 STATUSES = (OPEN, CLOSED)
@@ -171,16 +171,10 @@ async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> 
     return ConversationRow(*row) if row else None
 
 
-async def read_last_incoming(db: Database, channel_id: UUID, contact_id: UUID, since: datetime) -> LastIncoming | None:
-    """Return the newest message of a conversation's person; None if there is no such conversation."""
-    async with db.connection() as conn:
-        return await find_last_incoming(conn, channel_id, contact_id, since)
-
-
 async def find_last_incoming(
-    conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, since: datetime
+    conn: Queryable, channel_id: UUID, contact_id: UUID, since: datetime
 ) -> LastIncoming | None:
-    """Do the same in an open transaction."""
+    """Return the newest message of a conversation's person; None if there is no such conversation."""
     row = await conn.fetchrow(
         """SELECT m.network_id, m.phone FROM conversations c LEFT JOIN LATERAL (
                SELECT network_id, phone FROM messages

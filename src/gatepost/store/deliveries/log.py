@@ -277,23 +277,22 @@ async def list_attempts(
 ) -> list[LoggedAttempt]:
     """Return the attempts of an endpoint, newest event first; `LIMIT 1` makes the planner look up rows by their key."""
     event_id, number = before or (LAST_ID, 0)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_ATTEMPT}, e.body AS request_body, d.state, d.next_at
-               FROM (SELECT * FROM delivery_attempts
-                     WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
-                     ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
-               {_FIRST_OF_BATCH}
-               LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
-               JOIN LATERAL (SELECT state, next_at FROM deliveries
-                             WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = a.event_id LIMIT 1) d ON true
-               ORDER BY a.event_id DESC, a.number DESC, a.at DESC""",
-            channel_id,
-            endpoint_id,
-            event_id,
-            number,
-            limit,
-        )
+    rows = await db.fetch(
+        f"""SELECT {_ATTEMPT}, e.body AS request_body, d.state, d.next_at
+           FROM (SELECT * FROM delivery_attempts
+                 WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
+                 ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
+           {_FIRST_OF_BATCH}
+           LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
+           JOIN LATERAL (SELECT state, next_at FROM deliveries
+                         WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = a.event_id LIMIT 1) d ON true
+           ORDER BY a.event_id DESC, a.number DESC, a.at DESC""",
+        channel_id,
+        endpoint_id,
+        event_id,
+        number,
+        limit,
+    )
     return [LoggedAttempt(**dict(row.items())) for row in rows]
 
 

@@ -54,10 +54,7 @@ _COLUMNS = ", ".join(("id", "url", "headers", "secret", "cursor", "state", "upda
 
 async def read_targets(db: Database, channel_id: UUID) -> list[EndpointTarget]:
     """Return the endpoints of a channel that are active or paused."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id
-        )
+    rows = await db.fetch(f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id)
     return [_target(dict(row)) for row in rows]
 
 
@@ -104,10 +101,7 @@ async def read_pending(
 ) -> list[DueDelivery]:
     """Return deliveries after the cursor that were never tried, in the order of their events."""
     query = _PENDING.format(more=_BLOCKED if ordered else "")
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            *statement(query, channel_id=channel_id, endpoint_id=endpoint_id, after=after, limit=limit)
-        )
+    rows = await db.fetch(*statement(query, channel_id=channel_id, endpoint_id=endpoint_id, after=after, limit=limit))
     return [_due(row, blocked=ordered and row["blocked"]) for row in rows]
 
 
@@ -152,19 +146,18 @@ async def read_retries(
     with earlier ones of their conversation are marked as blocked.
     """
     query = _RETRIES.format(more=_BEHIND if ordered else "")
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            *statement(
-                query,
-                channel_id=channel_id,
-                endpoint_id=endpoint_id,
-                now=now,
-                limit=limit,
-                in_flight=list(in_flight),
-                busy=list(busy),
-                reach=reach,
-            )
+    rows = await db.fetch(
+        *statement(
+            query,
+            channel_id=channel_id,
+            endpoint_id=endpoint_id,
+            now=now,
+            limit=limit,
+            in_flight=list(in_flight),
+            busy=list(busy),
+            reach=reach,
         )
+    )
     due = [_due(row, retried=True, blocked=ordered and row["blocked"]) for row in rows if _is_live(row)]
     orphaned = [row["event_id"] for row in rows if not _is_live(row)]
     return RetryPage(sorted(due, key=lambda one: one.event_id), orphaned)
@@ -204,17 +197,16 @@ async def next_retry(
     reach: UUID | None = None,
 ) -> NextRetry:
     """Return when a retry is due that is not in flight, of a conversation that is not `busy`, within `reach`."""
-    async with db.connection() as conn:
-        row: Any = await conn.fetchrow(
-            *statement(
-                _NEXT_RETRY,
-                channel_id=channel_id,
-                endpoint_id=endpoint_id,
-                in_flight=list(in_flight),
-                busy=list(busy),
-                reach=reach,
-            )
+    row: Any = await db.fetchrow(
+        *statement(
+            _NEXT_RETRY,
+            channel_id=channel_id,
+            endpoint_id=endpoint_id,
+            in_flight=list(in_flight),
+            busy=list(busy),
+            reach=reach,
         )
+    )
     return NextRetry(row["at"], row["waiting"])
 
 

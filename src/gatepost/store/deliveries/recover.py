@@ -113,13 +113,12 @@ async def _insert(
 
 async def get_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, recovery_id: UUID) -> RecoveryRow | None:
     """Return a recovery of an endpoint."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM recoveries r WHERE channel_id = $1 AND id = $2 AND endpoint_id = $3",
-            channel_id,
-            recovery_id,
-            endpoint_id,
-        )
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS} FROM recoveries r WHERE channel_id = $1 AND id = $2 AND endpoint_id = $3",
+        channel_id,
+        recovery_id,
+        endpoint_id,
+    )
     return _recovery(row) if row else None
 
 
@@ -127,25 +126,23 @@ async def list_recoveries(
     db: Database, channel_id: UUID, endpoint_id: UUID, before: UUID | None, limit: int
 ) -> list[RecoveryRow]:
     """Return the recoveries of an endpoint, newest first."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM recoveries r
-                WHERE channel_id = $1 AND endpoint_id = $2 AND ($3::uuid IS NULL OR id < $3)
-                ORDER BY id DESC LIMIT $4""",
-            channel_id,
-            endpoint_id,
-            before,
-            limit,
-        )
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM recoveries r
+            WHERE channel_id = $1 AND endpoint_id = $2 AND ($3::uuid IS NULL OR id < $3)
+            ORDER BY id DESC LIMIT $4""",
+        channel_id,
+        endpoint_id,
+        before,
+        limit,
+    )
     return [_recovery(row) for row in rows]
 
 
 async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
     """Return the recoveries of a channel that are not done: at most one for each endpoint."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            "SELECT id FROM recoveries WHERE channel_id = $1 AND ended_at IS NULL ORDER BY endpoint_id, id", channel_id
-        )
+    rows = await db.fetch(
+        "SELECT id FROM recoveries WHERE channel_id = $1 AND ended_at IS NULL ORDER BY endpoint_id, id", channel_id
+    )
     return [row["id"] for row in rows]
 
 
@@ -268,8 +265,7 @@ async def _advance(
 
 async def delete_old_recoveries(db: Database, now: datetime, days: int) -> None:
     """Delete recoveries that ended long ago, like the events they were about."""
-    async with db.connection() as conn:
-        await conn.execute("DELETE FROM recoveries WHERE ended_at < $1", now - timedelta(days=days))
+    await db.execute("DELETE FROM recoveries WHERE ended_at < $1", now - timedelta(days=days))
 
 
 def _recovery(row: Any) -> RecoveryRow:

@@ -90,19 +90,13 @@ async def insert_media(db: Database, media: MediaRow, once: IdempotentRequest[Me
 
 async def get_media(db: Database, channel_id: UUID, media_id: UUID) -> MediaRow | None:
     """Return a file of a channel."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM media WHERE channel_id = $1 AND id = $2", channel_id, media_id
-        )
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM media WHERE channel_id = $1 AND id = $2", channel_id, media_id)
     return _media(row) if row else None
 
 
 async def delete_media(db: Database, channel_id: UUID, media_id: UUID) -> bool:
     """Delete a file. Return False if there is none."""
-    async with db.connection() as conn:
-        found = await conn.fetchval(
-            "DELETE FROM media WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, media_id
-        )
+    found = await db.fetchval("DELETE FROM media WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, media_id)
     return found is not None
 
 
@@ -110,81 +104,75 @@ async def save_network_id(
     db: Database, channel_id: UUID, media_id: UUID, network_id: str | None, until: datetime | None
 ) -> None:
     """Save the network's id of a file for as long as the network keeps it; None removes it."""
-    async with db.connection() as conn:
-        await conn.execute(
-            "UPDATE media SET network_id = $3, network_until = $4 WHERE channel_id = $1 AND id = $2",
-            channel_id,
-            media_id,
-            network_id,
-            until,
-        )
+    await db.execute(
+        "UPDATE media SET network_id = $3, network_until = $4 WHERE channel_id = $1 AND id = $2",
+        channel_id,
+        media_id,
+        network_id,
+        until,
+    )
 
 
 async def waiting_media(
     db: Database, channel_id: UUID, now: datetime, limit: int, without: Sequence[UUID] = ()
 ) -> list[MediaRow]:
     """Return files that are due to be fetched, those waiting longest first, without those in progress."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM media
-                WHERE channel_id = $1 AND state = 'waiting' AND next_at <= $2 AND id <> ALL ($4::uuid[])
-                ORDER BY next_at LIMIT $3""",
-            channel_id,
-            now,
-            limit,
-            list(without),
-        )
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM media
+            WHERE channel_id = $1 AND state = 'waiting' AND next_at <= $2 AND id <> ALL ($4::uuid[])
+            ORDER BY next_at LIMIT $3""",
+        channel_id,
+        now,
+        limit,
+        list(without),
+    )
     return [_media(row) for row in rows]
 
 
 async def next_waiting(db: Database, channel_id: UUID) -> datetime | None:
     """Return when the next file of a channel is due to be fetched."""
-    async with db.connection() as conn:
-        at: datetime | None = await conn.fetchval(
-            """SELECT next_at FROM media WHERE channel_id = $1 AND state = 'waiting' AND next_at IS NOT NULL
-               ORDER BY next_at LIMIT 1""",
-            channel_id,
-        )
+    at: datetime | None = await db.fetchval(
+        """SELECT next_at FROM media WHERE channel_id = $1 AND state = 'waiting' AND next_at IS NOT NULL
+           ORDER BY next_at LIMIT 1""",
+        channel_id,
+    )
     return at
 
 
 async def next_channel(db: Database, after: UUID) -> tuple[UUID, bool] | None:
     """Return the next channel that has files, in the order of ids, and whether it still exists."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """SELECT channel_id, EXISTS (SELECT 1 FROM channels c WHERE c.id = channel_id) AS alive FROM media
-               WHERE channel_id > $1 ORDER BY channel_id LIMIT 1""",
-            after,
-        )
+    row = await db.fetchrow(
+        """SELECT channel_id, EXISTS (SELECT 1 FROM channels c WHERE c.id = channel_id) AS alive FROM media
+           WHERE channel_id > $1 ORDER BY channel_id LIMIT 1""",
+        after,
+    )
     return (row["channel_id"], row["alive"]) if row else None
 
 
 async def forget_media(db: Database, channel_id: UUID, before: datetime | None) -> list[UUID]:
     """Delete some files of a channel that are older than that (None: all), and return them."""
     before = before or _EVER
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """DELETE FROM media WHERE channel_id = $1 AND id = ANY (ARRAY(
-                   SELECT id FROM media WHERE channel_id = $1 AND id < $2 AND created_at < $3 ORDER BY id LIMIT $4))
-               RETURNING id""",
-            channel_id,
-            ids.floor_id(before),
-            before,
-            _CHUNK,
-        )
+    rows = await db.fetch(
+        """DELETE FROM media WHERE channel_id = $1 AND id = ANY (ARRAY(
+               SELECT id FROM media WHERE channel_id = $1 AND id < $2 AND created_at < $3 ORDER BY id LIMIT $4))
+           RETURNING id""",
+        channel_id,
+        ids.floor_id(before),
+        before,
+        _CHUNK,
+    )
     return [row["id"] for row in rows]
 
 
 async def known_media(db: Database, keys: Sequence[tuple[UUID, UUID]]) -> set[tuple[UUID, UUID]]:
     """Return which of these files (channel, id) exist."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT m.* FROM unnest($1::uuid[], $2::uuid[]) AS asked (channel_id, id) CROSS JOIN LATERAL (
-                   SELECT channel_id, id FROM media
-                   WHERE channel_id = asked.channel_id AND id = asked.id LIMIT 1) m""",
-            [channel_id for channel_id, _ in keys],
-            [media_id for _, media_id in keys],
-        )
+    rows = await db.fetch(
+        """SELECT m.* FROM unnest($1::uuid[], $2::uuid[]) AS asked (channel_id, id) CROSS JOIN LATERAL (
+               SELECT channel_id, id FROM media
+               WHERE channel_id = asked.channel_id AND id = asked.id LIMIT 1) m""",
+        [channel_id for channel_id, _ in keys],
+        [media_id for _, media_id in keys],
+    )
     return {(row["channel_id"], row["id"]) for row in rows}
 
 

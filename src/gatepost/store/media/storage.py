@@ -67,8 +67,7 @@ async def room_for(db: Database, clock: Clock, space: StorageAllowance | None) -
 
 async def stored_bytes(db: Database, account_id: UUID) -> int:
     """Return the bytes of an account's files."""
-    async with db.connection() as conn:
-        stored: int = await conn.fetchval(f"SELECT {_STORED}", account_id)
+    stored: int = await db.fetchval(f"SELECT {_STORED}", account_id)
     return stored
 
 
@@ -101,24 +100,21 @@ async def reserve(db: Database, space: StorageAllowance, needed: int, wanted: in
 
 async def release(db: Database, space: StorageAllowance) -> None:
     """Release the space of a file: it is stored and counted, or it has failed."""
-    async with db.connection() as conn:
-        await conn.execute(
-            "DELETE FROM storage_reservations WHERE channel_id = $1 AND media_id = $2",
-            space.channel_id,
-            space.media_id,
-        )
+    await db.execute(
+        "DELETE FROM storage_reservations WHERE channel_id = $1 AND media_id = $2",
+        space.channel_id,
+        space.media_id,
+    )
 
 
 async def forget_reservations(db: Database, now: datetime) -> None:
     """Delete reservations that crashed processes left."""
-    async with db.connection() as conn:
-        await conn.execute("DELETE FROM storage_reservations WHERE expires_at <= $1", now)
+    await db.execute("DELETE FROM storage_reservations WHERE expires_at <= $1", now)
 
 
 async def plan_of_channel(db: Database, channel_id: UUID) -> tuple[UUID, str] | None:
     """Return the account of a channel, and its plan."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            "SELECT a.id, a.plan FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1", channel_id
-        )
+    row = await db.fetchrow(
+        "SELECT a.id, a.plan FROM channels c JOIN accounts a ON a.id = c.account_id WHERE c.id = $1", channel_id
+    )
     return (row["id"], row["plan"]) if row else None

@@ -219,16 +219,14 @@ async def add_batch(
 
 async def read_batch(db: Database, channel_id: UUID, batch_id: UUID) -> list[tuple[UUID, UUID]]:
     """Return the first and last id of each commit of a batch, in order; none if there is no such batch."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            "SELECT first_id, last_id FROM batches WHERE channel_id = $1 AND id = $2 ORDER BY first_id",
-            channel_id,
-            batch_id,
-        )
+    rows = await db.fetch(
+        "SELECT first_id, last_id FROM batches WHERE channel_id = $1 AND id = $2 ORDER BY first_id",
+        channel_id,
+        batch_id,
+    )
     return [(row["first_id"], row["last_id"]) for row in rows]
 
 
 async def forget_batches(db: Database, now: datetime, days: int) -> None:
     """Delete batches that are older than the messages that are kept."""
-    async with db.connection() as conn:
-        await conn.execute("DELETE FROM batches WHERE created_at < $1", now - timedelta(days=days))
+    await db.execute("DELETE FROM batches WHERE created_at < $1", now - timedelta(days=days))

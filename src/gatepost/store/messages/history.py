@@ -62,10 +62,9 @@ _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
 
 async def get_message(db: Database, channel_id: UUID, message_id: UUID) -> StoredMessage | None:
     """Return a message of a channel."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            f"SELECT {_COLUMNS} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
-        )
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS} FROM messages WHERE channel_id = $1 AND id = $2", channel_id, message_id
+    )
     if row is None:
         return None
     fields = dict(row.items())
@@ -226,19 +225,18 @@ class HistoryTexts(msgspec.Struct, frozen=True):
 async def read_texts(db: Database, channel_id: UUID, filters: HistoryFilter, *, limit: int, size: int) -> HistoryTexts:
     """Return the contents of the newest messages in a range: up to a number and a size, at least one."""
     where, place = _place(channel_id, filters)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT id, content, found FROM (
-                    SELECT id, content, count(*) OVER () AS found,
-                           sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before
-                    FROM (SELECT id, content FROM messages WHERE {where.format(contact="$6")}
-                          ORDER BY id DESC LIMIT $4) newest) m
-                WHERE before < $5 ORDER BY id DESC""",
-            *place[:3],
-            limit,
-            size,
-            *place[3:],
-        )
+    rows = await db.fetch(
+        f"""SELECT id, content, found FROM (
+                SELECT id, content, count(*) OVER () AS found,
+                       sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before
+                FROM (SELECT id, content FROM messages WHERE {where.format(contact="$6")}
+                      ORDER BY id DESC LIMIT $4) newest) m
+            WHERE before < $5 ORDER BY id DESC""",
+        *place[:3],
+        limit,
+        size,
+        *place[3:],
+    )
     more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == limit)
     return HistoryTexts([(row["id"], row["content"]) for row in rows], more)
 
@@ -248,16 +246,15 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
     if not chosen:
         return []
     keys, first, last = keys_and_range(chosen)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
-                   SELECT id, content FROM messages
-                   WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m""",
-            channel_id,
-            first,
-            last,
-            list(keys),
-        )
+    rows = await db.fetch(
+        """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+               SELECT id, content FROM messages
+               WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m""",
+        channel_id,
+        first,
+        last,
+        list(keys),
+    )
     return [(row["id"], row["content"]) for row in rows]
 
 
@@ -268,36 +265,33 @@ async def read_messages(
     if not chosen:
         return HistoryPage([], None)
     keys, first, last = keys_and_range(chosen)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_LIGHT} FROM (SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
-                    SELECT {_COLUMNS} FROM messages
-                    WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m
-                WHERE {_FITS}) f) s WHERE before < $9 ORDER BY id DESC""",
-            channel_id,
-            first,
-            last,
-            list(keys),
-            *_filters(filters, now),
-            PAGE_SIZE,
-        )
+    rows = await db.fetch(
+        f"""{_LIGHT} FROM (SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+                SELECT {_COLUMNS} FROM messages
+                WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m
+            WHERE {_FITS}) f) s WHERE before < $9 ORDER BY id DESC""",
+        channel_id,
+        first,
+        last,
+        list(keys),
+        *_filters(filters, now),
+        PAGE_SIZE,
+    )
     found, all_ = _light(rows)
     return HistoryPage(found, None if all_ else found[-1].id)
 
 
 async def find_contact(db: Database, channel_id: UUID, phone: str) -> UUID | None:
     """Return the contact with this number or alias."""
-    async with db.connection() as conn:
-        found = await find_contacts(conn, channel_id, {phone})
+    found = await find_contacts(db, channel_id, {phone})
     return found[phone].id if phone in found else None
 
 
 async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> bool:
     """Whether the channel has this conversation."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            "SELECT 1 FROM conversations WHERE channel_id = $1 AND contact_id = $2", channel_id, contact_id
-        )
+    row = await db.fetchrow(
+        "SELECT 1 FROM conversations WHERE channel_id = $1 AND contact_id = $2", channel_id, contact_id
+    )
     return row is not None
 
 

@@ -191,11 +191,6 @@ class IncomingWriter:
         )
 
 
-def keeps_file(message: IncomingMessage, target: AmendTarget | None) -> bool:
-    """Whether a message edits the text of a message with a file, which stays."""
-    return message.type == "edit" and target is not None and "media" in msgspec.json.decode(target.content)
-
-
 def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:
     """Return how a message changes an earlier one; None if it does not."""
     if target is None or message.type not in CHANGES:

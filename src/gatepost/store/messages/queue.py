@@ -24,15 +24,14 @@ class QueueMarks(msgspec.Struct, frozen=True):
 
 async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> QueueMarks:
     """Return in one small read whether the queue has news. `loaded`: scheduled messages known already."""
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """SELECT last_message_id, joined, queue_version,
-                      (SELECT send_at FROM scheduled_messages WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
-                       ORDER BY send_at LIMIT 1) AS next_scheduled
-               FROM channel_heads WHERE channel_id = $1""",
-            channel_id,
-            list(loaded),
-        )
+    row = await db.fetchrow(
+        """SELECT last_message_id, joined, queue_version,
+                  (SELECT send_at FROM scheduled_messages WHERE channel_id = $1 AND message_id <> ALL ($2::uuid[])
+                   ORDER BY send_at LIMIT 1) AS next_scheduled
+           FROM channel_heads WHERE channel_id = $1""",
+        channel_id,
+        list(loaded),
+    )
     assert row is not None
     return QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
 
@@ -69,13 +68,12 @@ class QueuedState(msgspec.Struct, frozen=True):
 
 async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> list[QueuedState]:
     """Return queued messages after others changed some: canceled, settled by a status, or contacts merged."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
-                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4""",
-            channel_id,
-            *keys_and_range(message_ids),
-        )
+    rows = await db.fetch(
+        f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
+            WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_range(message_ids),
+    )
     return [QueuedState(**{**dict(row.items()), "state": State(row["state"])}) for row in rows]
 
 
@@ -157,17 +155,16 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
 
 async def count_ahead(db: Database, channel_id: UUID, message: StoredMessage) -> int:
     """Count the channel's messages that are sent before this one, within a bounded number of rows."""
-    async with db.connection() as conn:
-        count: int = await conn.fetchval(
-            """SELECT count(*) FROM (
-                   SELECT incoming, state, bulk, send_at FROM messages
-                   WHERE channel_id = $1 AND id < $2
-                     AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = $1)
-                   ORDER BY id DESC LIMIT $4) before
-               WHERE NOT incoming AND state IN (0, 1) AND bulk <= $3 AND send_at IS NULL""",
-            channel_id,
-            message.id,
-            message.bulk,
-            COUNTED,
-        )
+    count: int = await db.fetchval(
+        """SELECT count(*) FROM (
+               SELECT incoming, state, bulk, send_at FROM messages
+               WHERE channel_id = $1 AND id < $2
+                 AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = $1)
+               ORDER BY id DESC LIMIT $4) before
+           WHERE NOT incoming AND state IN (0, 1) AND bulk <= $3 AND send_at IS NULL""",
+        channel_id,
+        message.id,
+        message.bulk,
+        COUNTED,
+    )
     return count

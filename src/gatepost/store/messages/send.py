@@ -138,13 +138,12 @@ async def read_start(db: Database, channel_id: UUID, now: datetime) -> SendStart
 
 async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, State]:
     """Return the current states of messages with an unknown outcome."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            """SELECT id, state FROM messages
-               WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
-            channel_id,
-            *keys_and_range(message_ids),
-        )
+    rows = await db.fetch(
+        """SELECT id, state FROM messages
+           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        channel_id,
+        *keys_and_range(message_ids),
+    )
     return {row["id"]: State(row["state"]) for row in rows}
 
 
@@ -173,45 +172,44 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     An owner repeats an intent when it did not learn of the commit and has not sent: it may send.
     """
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
-    async with db.connection() as conn:
-        row = await conn.fetchrow(
-            """WITH held AS (
-                   SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
-               ), going AS (
-                   UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
-                          waits = CASE WHEN i.waits IS NULL THEN m.waits
-                                       ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
-                   FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
-                   WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
-                     AND m.state IN (0, 1)
-                     AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
-                   RETURNING m.id, m.contact_id
-               ), closed AS (
-                   SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
-                                    ORDER BY contact_id) wanted CROSS JOIN LATERAL (
-                       SELECT contact_id FROM conversations
-                       WHERE channel_id = $1 AND contact_id = wanted.contact_id
-                         AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
-                       LIMIT 1 FOR NO KEY UPDATE) c
-               ), opened AS (
-                   UPDATE conversations SET opened_at = $5
-                   WHERE channel_id = $1 AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
-                   RETURNING contact_id
-               )
-               SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
-                      ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
-                            WHERE going.id = ANY ($8) ORDER BY contact_id, going.id) AS opened""",
-            lease.channel_id,
-            [intent.message_id for intent in intents_by_id],
-            [intent.attempt for intent in intents_by_id],
-            lease.epoch,
-            now,
-            intents_by_id[0].message_id,
-            intents_by_id[-1].message_id,
-            [intent.message_id for intent in intents_by_id if intent.opens],
-            now - _DAY,
-            [intent.waits for intent in intents_by_id],
-        )
+    row = await db.fetchrow(
+        """WITH held AS (
+               SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
+           ), going AS (
+               UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
+                      waits = CASE WHEN i.waits IS NULL THEN m.waits
+                                   ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
+               FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
+                 AND m.state IN (0, 1)
+                 AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
+               RETURNING m.id, m.contact_id
+           ), closed AS (
+               SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
+                                ORDER BY contact_id) wanted CROSS JOIN LATERAL (
+                   SELECT contact_id FROM conversations
+                   WHERE channel_id = $1 AND contact_id = wanted.contact_id
+                     AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
+                   LIMIT 1 FOR NO KEY UPDATE) c
+           ), opened AS (
+               UPDATE conversations SET opened_at = $5
+               WHERE channel_id = $1 AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
+               RETURNING contact_id
+           )
+           SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
+                  ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
+                        WHERE going.id = ANY ($8) ORDER BY contact_id, going.id) AS opened""",
+        lease.channel_id,
+        [intent.message_id for intent in intents_by_id],
+        [intent.attempt for intent in intents_by_id],
+        lease.epoch,
+        now,
+        intents_by_id[0].message_id,
+        intents_by_id[-1].message_id,
+        [intent.message_id for intent in intents_by_id if intent.opens],
+        now - _DAY,
+        [intent.waits for intent in intents_by_id],
+    )
     assert row is not None
     if row["epoch"] is None:
         raise StaleOwner

@@ -37,8 +37,7 @@ class SearchHits(msgspec.Struct, frozen=True):
 
 async def read_indexed_end(db: Database, channel_id: UUID) -> UUID:
     """Return the newest message whose words are in a block."""
-    async with db.connection() as conn:
-        closed = await conn.fetchval("SELECT closed FROM search_progress WHERE channel_id = $1", channel_id)
+    closed = await db.fetchval("SELECT closed FROM search_progress WHERE channel_id = $1", channel_id)
     return closed or ids.ZERO
 
 
