@@ -6,8 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.pool import Database
+from gatepost.store.statement import statement
 
 
 class LinkRow(msgspec.Struct, frozen=True):
@@ -39,7 +40,7 @@ async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: 
     """Save what people request of a link, and request an owner."""
     assert wishes.keys() <= _WISHES
     async with db.transaction(wakes=channel_id) as conn:
-        await conn.execute(_upsert(wishes), channel_id, *wishes.values())
+        await conn.execute(*_upsert(channel_id, wishes))
         await conn.execute(
             """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)
                WHERE channel_id = $1""",
@@ -52,19 +53,15 @@ async def update_link(db: Database, lease: Lease, **values: Any) -> None:
     """Save what the link reports now; only its owner may."""
     assert values.keys() <= set(LinkRow.__struct_fields__)
     async with db.transaction() as conn:
-        held = await conn.fetchval(
-            "SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE",
-            lease.channel_id,
-            lease.epoch,
-        )
-        if held is None:
-            raise StaleOwner
-        await conn.execute(_upsert(values), lease.channel_id, *values.values())
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
+        await conn.execute(*_upsert(lease.channel_id, values))
 
 
-def _upsert(values: dict[str, Any]) -> str:
-    names = list(values)
-    places = [f"${i}" for i in range(2, len(names) + 2)]
-    changes = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
-    return f"""INSERT INTO channel_links (channel_id, {", ".join(names)}) VALUES ($1, {", ".join(places)})
-               ON CONFLICT (channel_id) DO UPDATE SET {changes}"""
+def _upsert(channel_id: UUID, values: dict[str, Any]) -> tuple[Any, ...]:
+    return statement(
+        f"""INSERT INTO channel_links (channel_id, {", ".join(values)})
+            VALUES (:channel_id, {", ".join(f":{name}" for name in values)})
+            ON CONFLICT (channel_id) DO UPDATE SET {", ".join(f"{name} = :{name}" for name in values)}""",
+        channel_id=channel_id,
+        **values,
+    )

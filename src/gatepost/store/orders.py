@@ -18,6 +18,7 @@ from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import json_object
 from gatepost.store.pool import Connection, Database, Queryable
+from gatepost.store.statement import statement
 
 
 class OrderRow(msgspec.Struct, frozen=True):
@@ -50,9 +51,10 @@ _COLUMNS = (
 )
 _WHOSE = """LEFT JOIN LATERAL (
                 SELECT phone, coalesce(given_name, name) AS name FROM contacts
-                WHERE channel_id = $1 AND id = o.contact_id LIMIT 1) c ON true
+                WHERE channel_id = :channel_id AND id = o.contact_id LIMIT 1) c ON true
             LEFT JOIN LATERAL (
-                SELECT phone FROM messages WHERE channel_id = $1 AND id = o.id AND c.phone IS NULL LIMIT 1) m ON true"""
+                SELECT phone FROM messages
+                WHERE channel_id = :channel_id AND id = o.id AND c.phone IS NULL LIMIT 1) m ON true"""
 _SELECT = f"SELECT {_COLUMNS}, coalesce(c.phone, m.phone) AS address, c.name FROM orders o {_WHOSE}"
 
 
@@ -60,27 +62,25 @@ async def list_orders(
     db: Database, channel_id: UUID, filters: OrderFilter, before: UUID | None, limit: int
 ) -> list[OrderRow]:
     """Return a page of orders, the newest first."""
-    conditions, values = [], []
-    for column, value in (("status", filters.status), ("contact_id", filters.contact_id)):
-        if value is not None:
-            values.append(value)
-            conditions.append(f"AND o.{column} = ${len(values) + 4}")
-    end = min(before or filters.span.end, filters.span.end)
+    given = {"status": filters.status, "contact_id": filters.contact_id}
+    conditions = {column: value for column, value in given.items() if value is not None}
     rows = await db.fetch(
-        f"""{_SELECT} WHERE o.channel_id = $1 AND o.id >= $2 AND o.id < $3 {" ".join(conditions)}
-            ORDER BY o.id DESC LIMIT $4""",
-        channel_id,
-        filters.span.start,
-        end,
-        limit,
-        *values,
+        f"""{_SELECT} WHERE o.channel_id = :channel_id AND o.id >= :start AND o.id < :end
+            {" ".join(f"AND o.{column} = :{column}" for column in conditions)} ORDER BY o.id DESC LIMIT :limit""",
+        channel_id=channel_id,
+        start=filters.span.start,
+        end=min(before or filters.span.end, filters.span.end),
+        limit=limit,
+        **conditions,
     )
     return [_order(row) for row in rows]
 
 
 async def get_order(conn: Queryable, channel_id: UUID, order_id: UUID) -> OrderRow | None:
     """Return an order of a channel."""
-    row = await conn.fetchrow(f"{_SELECT} WHERE o.channel_id = $1 AND o.id = $2", channel_id, order_id)
+    row = await conn.fetchrow(
+        *statement(f"{_SELECT} WHERE o.channel_id = :channel_id AND o.id = :id", channel_id=channel_id, id=order_id)
+    )
     return _order(row) if row else None
 
 

@@ -17,6 +17,7 @@ import asyncpg
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.slots import ConnectionSlots, Use
+from gatepost.store.statement import statement
 
 Connection = asyncpg.pool.PoolConnectionProxy
 
@@ -139,25 +140,25 @@ class Database:
         async with self.connection(wakes=wakes, sending=sending) as conn, conn.transaction():
             yield conn
 
-    async def fetch(self, sql: str, *arguments: Any) -> list[Any]:
-        """Return the rows of a single statement."""
+    async def fetch(self, sql: str, /, *arguments: Any, **named: Any) -> list[Any]:
+        """Return the rows of a single statement, with positional or named parameters (`statement.py`)."""
         async with self.connection() as conn:
-            return await conn.fetch(sql, *arguments)
+            return await conn.fetch(*_statement(sql, arguments, named))
 
-    async def fetchrow(self, sql: str, *arguments: Any) -> Any:
+    async def fetchrow(self, sql: str, /, *arguments: Any, **named: Any) -> Any:
         """Return the first row of a single statement; None if it has no rows."""
         async with self.connection() as conn:
-            return await conn.fetchrow(sql, *arguments)
+            return await conn.fetchrow(*_statement(sql, arguments, named))
 
-    async def fetchval(self, sql: str, *arguments: Any) -> Any:
+    async def fetchval(self, sql: str, /, *arguments: Any, **named: Any) -> Any:
         """Return the first value of the first row of a single statement; None if it has no rows."""
         async with self.connection() as conn:
-            return await conn.fetchval(sql, *arguments)
+            return await conn.fetchval(*_statement(sql, arguments, named))
 
-    async def execute(self, sql: str, *arguments: Any) -> None:
+    async def execute(self, sql: str, /, *arguments: Any, **named: Any) -> None:
         """Run a single statement."""
         async with self.connection() as conn:
-            await conn.execute(sql, *arguments)
+            await conn.execute(*_statement(sql, arguments, named))
 
 
 # For functions that run one statement, in a transaction or outside of one.
@@ -167,6 +168,10 @@ Queryable: TypeAlias = "Database | Connection[Any]"
 def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
     """Return the keys of a batch with their range, by which partitions are skipped."""
     return keys, min(keys), max(keys)
+
+
+def _statement(sql: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    return statement(sql, **named) if named else (sql, *arguments)
 
 
 def _is_closed(conn: "Connection[Any]") -> bool:

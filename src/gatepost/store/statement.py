@@ -8,7 +8,7 @@ from typing import Any
 _PARAMETER = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")  # and no cast such as ::uuid[]
 
 
-def statement(text: str, **values: Any) -> tuple[Any, ...]:
+def statement(text: str, /, **values: Any) -> tuple[Any, ...]:
     """Return the text with positions and the arguments: `await conn.fetch(*statement(text, channel_id=…))`."""
     sql, names = _compile(text)
     if len(names) != len(values):

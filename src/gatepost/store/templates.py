@@ -20,6 +20,7 @@ from gatepost.model.template.values import Template
 from gatepost.store.channel_head import lock_head
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement, statement_rows
 
 Key = tuple[str, str]  # name and language
 
@@ -99,6 +100,10 @@ _FIELDS = StoredTemplate.__struct_fields__
 _FACTS = _FIELDS[:9]  # columns that the network reports
 _STANDING = ("category", "status", "reason", "quality")  # columns that reports may change
 _COLUMNS = ", ".join(_FIELDS)
+_VALUES = ", ".join(f":{name}" for name in _FACTS)
+_INSERT = f"INSERT INTO templates (channel_id, {_COLUMNS}) VALUES (:channel_id, {_VALUES}, :id, :now, :now)"
+_UPDATE = f"""UPDATE templates SET ({", ".join(_FACTS)}, updated_at) = ROW({_VALUES}, :now)
+              WHERE channel_id = :channel_id AND id = :id"""
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -157,17 +162,17 @@ async def reserve_template(
 
     A request that takes over an abandoned one finds the row of that.
     """
-    template_id = ids.new_id(now)
     async with db.transaction() as conn:
         await lock_head(conn, channel_id)
         again = await once.check(conn, now)
         row = await conn.fetchrow(
-            f"""INSERT INTO templates (channel_id, {_COLUMNS}) VALUES ($1, {_numbered(2, len(_FACTS))}, $11, $12, $12)
-                ON CONFLICT (channel_id, name, language) DO NOTHING RETURNING {_COLUMNS}""",
-            channel_id,
-            *_facts(new),
-            template_id,
-            now,
+            *statement(
+                f"{_INSERT} ON CONFLICT (channel_id, name, language) DO NOTHING RETURNING {_COLUMNS}",
+                channel_id=channel_id,
+                id=ids.new_id(now),
+                now=now,
+                **_facts(new),
+            )
         )
         mine = _template(row) if row else None
         if mine is None and again:
@@ -271,15 +276,10 @@ async def _take_over(
         if key in here and here[key].updated_at <= asked_at and _stored_facts(here[key]) != facts
     ]
     new_ids = ids.next_ids(ids.ZERO, now, len(new))
-    await conn.executemany(
-        f"INSERT INTO templates (channel_id, {_COLUMNS}) VALUES ($1, {_numbered(2, len(_FACTS))}, $11, $12, $12)",
-        [(channel_id, *facts, id_, now) for id_, facts in zip(new_ids, new, strict=True)],
-    )
-    await conn.executemany(
-        f"""UPDATE templates SET ({", ".join(_FACTS)}, updated_at) = ROW({_numbered(3, len(_FACTS))}, $12)
-            WHERE channel_id = $1 AND id = $2""",
-        [(channel_id, id_, *facts, now) for id_, facts in changed],
-    )
+    common = {"channel_id": channel_id, "now": now}
+    inserted = [{**common, "id": id_, **facts} for id_, facts in zip(new_ids, new, strict=True)]
+    await conn.executemany(*statement_rows(_INSERT, inserted))
+    await conn.executemany(*statement_rows(_UPDATE, [{**common, "id": id_, **facts} for id_, facts in changed]))
     return len(new), len(changed)
 
 
@@ -346,31 +346,27 @@ async def _note(
     )
 
 
-def _facts(template: Template) -> tuple[str | None, ...]:
+def _facts(template: Template) -> dict[str, str | None]:
     """Return a template's columns. Constants are stored in capitals: the network writes them in both ways."""
-    return (
-        template.network_id,
-        template.name,
-        template.language,
-        template.category.upper(),
-        template.status.upper(),
-        None if template.reason in (None, "", "NONE") else template.reason,
-        (template.quality or "UNKNOWN").upper(),
-        template.parameter_format.upper(),
-        msgspec.json.encode(template.components).decode(),
-    )
+    return {
+        "network_id": template.network_id,
+        "name": template.name,
+        "language": template.language,
+        "category": template.category.upper(),
+        "status": template.status.upper(),
+        "reason": None if template.reason in (None, "", "NONE") else template.reason,
+        "quality": (template.quality or "UNKNOWN").upper(),
+        "parameter_format": template.parameter_format.upper(),
+        "components": msgspec.json.encode(template.components).decode(),
+    }
 
 
-def _stored_facts(template: StoredTemplate) -> tuple[str | None, ...]:
-    return tuple(getattr(template, name) for name in _FACTS)
+def _stored_facts(template: StoredTemplate) -> dict[str, str | None]:
+    return {name: getattr(template, name) for name in _FACTS}
 
 
 def _key(template: Template) -> Key:
     return template.name, template.language
-
-
-def _numbered(first: int, count: int) -> str:
-    return ", ".join(f"${number}" for number in range(first, first + count))
 
 
 def _template(row: Any) -> StoredTemplate:

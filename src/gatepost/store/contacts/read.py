@@ -65,32 +65,35 @@ _LIGHT = f"""SELECT {COLUMNS} FROM (
     SELECT {COLUMNS}, sum(octet_length(custom::text)) OVER (ORDER BY id DESC) - octet_length(custom::text) AS before"""
 _NAME = """left(lower(coalesce(given_name, name)), 64) COLLATE "C\""""
 _LAST_NAME = """left(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), 64) COLLATE "C\""""
-_WISHES = """AND ($4::boolean IS NULL OR (opted_out IS NOT NULL) = $4)
-             AND ($5::uuid IS NULL OR (SELECT true FROM label_uses WHERE channel_id = $1 AND label_id = $5
-                                       AND target = 'contact' AND contact_id = contacts.id LIMIT 1))"""
+_FILTERS = """AND (:opted_out::boolean IS NULL OR (opted_out IS NOT NULL) = :opted_out)
+              AND (:label_id::uuid IS NULL OR (
+                       SELECT true FROM label_uses WHERE channel_id = :channel_id AND label_id = :label_id
+                         AND target = 'contact' AND contact_id = contacts.id LIMIT 1))"""
 # What begins with the text, after the position of the last page. One lower and one upper bound: of two lower bounds
 # the index might take the lesser one, and read all names before.
-_FITS = """({key}, id) > (greatest($2 COLLATE "C", lower($6) COLLATE "C"),
-                        CASE WHEN $2 COLLATE "C" < lower($6) COLLATE "C" THEN '{zero}' ELSE $3::uuid END)
-           AND {key} < (lower($6) || chr(1114111)) COLLATE "C\""""
+_FITS = """({key}, id) > (greatest(:after_key COLLATE "C", lower(:text) COLLATE "C"),
+                        CASE WHEN :after_key COLLATE "C" < lower(:text) COLLATE "C" THEN '{zero}'
+                             ELSE :after_id::uuid END)
+           AND {key} < (lower(:text) || chr(1114111)) COLLATE "C\""""
 # Each way to match as (key, condition): a contact that matches in two ways is returned once, for its name.
 _WAYS = (
     (_NAME, "coalesce(given_name, name) IS NOT NULL"),
     (
         _LAST_NAME,
-        "strpos(coalesce(given_name, name), ' ') > 0 AND NOT starts_with(lower(coalesce(given_name, name)), lower($6))",
+        """strpos(coalesce(given_name, name), ' ') > 0
+           AND NOT starts_with(lower(coalesce(given_name, name)), lower(:text))""",
     ),
     (
         "phone",
-        """coalesce(NOT starts_with(lower(coalesce(given_name, name)), lower($6)), true)
-           AND coalesce(NOT starts_with(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), lower($6)),
+        """coalesce(NOT starts_with(lower(coalesce(given_name, name)), lower(:text)), true)
+           AND coalesce(NOT starts_with(substring(lower(coalesce(given_name, name)) FROM '[^ ]+$'), lower(:text)),
                         true)""",
     ),
 )
 _SEARCH = " UNION ALL ".join(
     f"""(SELECT {COLUMNS}, {key} AS key FROM contacts
-         WHERE channel_id = $1 AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_WISHES}
-         ORDER BY {key}, id LIMIT $7)"""
+         WHERE channel_id = :channel_id AND {_FITS.format(key=key, zero=ids.ZERO)} AND {condition} {_FILTERS}
+         ORDER BY {key}, id LIMIT :limit)"""
     for key, condition in _WAYS
 )
 
@@ -163,14 +166,14 @@ async def search_contacts(
     """Return a page of contacts whose number, name or last name begins with the text, in the order of the match."""
     place = after or SearchPosition("", ids.ZERO)
     rows = await db.fetch(
-        f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT $7',
-        channel_id,
-        place.key,
-        place.id,
-        filters.opted_out,
-        filters.label_id,
-        words,
-        limit,
+        f'SELECT * FROM ({_SEARCH}) found ORDER BY key COLLATE "C", id LIMIT :limit',
+        channel_id=channel_id,
+        after_key=place.key,
+        after_id=place.id,
+        opted_out=filters.opted_out,
+        label_id=filters.label_id,
+        text=words,
+        limit=limit,
     )
     return [FoundContact(contact_row(row), SearchPosition(row["key"], row["id"])) for row in rows]
 

@@ -17,6 +17,7 @@ from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.labels import CONVERSATION, LabelRow, read_labels_by_contact
 from gatepost.store.messages.history import StoredMessage, message_of_row
 from gatepost.store.pool import Connection, Database, Queryable, keys_and_range
+from gatepost.store.statement import statement
 
 OPEN, CLOSED = "open", "closed"
 STATUSES = (OPEN, CLOSED)
@@ -55,9 +56,9 @@ ROW_COLUMNS = ", ".join(
 )  # its own columns
 # The contact of a conversation.
 PERSON = """(SELECT phone, COALESCE(given_name, name) AS name FROM contacts
-             WHERE channel_id = $1 AND id = contact_id LIMIT 1) p"""
+             WHERE channel_id = :channel_id AND id = contact_id LIMIT 1) p"""
 _SELECT = f"""SELECT {COLUMNS} FROM (
-        SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = $1 AND contact_id = $2) v
+        SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = :channel_id AND contact_id = :contact_id) v
     CROSS JOIN LATERAL {PERSON}"""
 _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
 
@@ -167,7 +168,7 @@ def _emit_updated(change: ChannelTransaction, conversation: ConversationRow, cha
 
 
 async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationRow | None:
-    row = await conn.fetchrow(_SELECT, channel_id, contact_id)
+    row = await conn.fetchrow(*statement(_SELECT, channel_id=channel_id, contact_id=contact_id))
     return ConversationRow(*row) if row else None
 
 

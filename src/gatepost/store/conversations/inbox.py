@@ -28,6 +28,7 @@ from gatepost.store.conversations.changes import (
 )
 from gatepost.store.labels import CONVERSATION
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import statement
 
 STEPS = 2_000  # conversations that one page reads at most
 RARE = 500  # up to so many assignments, the list is read from the label's side
@@ -71,7 +72,7 @@ async def list_conversations(
 
 
 _WALK = f"""SELECT {ROW_COLUMNS} FROM conversations
-    WHERE channel_id = $1 AND last_message_id < $2 AND last_message_id >= $3 {{also}}
+    WHERE channel_id = :channel_id AND last_message_id < :end AND last_message_id >= :start {{also}}
     ORDER BY last_message_id DESC LIMIT {STEPS}"""
 _RECENT = _WALK.format(also="")
 _UNREAD = _WALK.format(also="AND unread > 0")
@@ -79,19 +80,20 @@ _CLOSED = _WALK.format(also="AND status = 'closed'")
 _ARCHIVED = _WALK.format(also="AND archived")
 _LABELLED = f"""SELECT v.* FROM (
         SELECT contact_id FROM label_uses
-        WHERE channel_id = $1 AND label_id = $7 AND target = 'conversation' OFFSET 0) u
+        WHERE channel_id = :channel_id AND label_id = :label_id AND target = 'conversation' OFFSET 0) u
     CROSS JOIN LATERAL (
-        SELECT {ROW_COLUMNS} FROM conversations WHERE channel_id = $1 AND contact_id = u.contact_id LIMIT 1) v
-    WHERE v.last_message_id < $2 AND v.last_message_id >= $3"""
+        SELECT {ROW_COLUMNS} FROM conversations
+        WHERE channel_id = :channel_id AND contact_id = u.contact_id LIMIT 1) v
+    WHERE v.last_message_id < :end AND v.last_message_id >= :start"""
 
 # Not EXISTS: the planner might then read all assignments of the label at once.
-_HAS_LABEL = f"""AND ($7::uuid IS NULL OR (
-    SELECT true FROM label_uses l WHERE l.channel_id = $1 AND l.label_id = $7 AND l.target = '{CONVERSATION}'
-      AND l.contact_id = w.contact_id LIMIT 1))"""
+_HAS_LABEL = f"""AND (:label_id::uuid IS NULL OR (
+    SELECT true FROM label_uses l WHERE l.channel_id = :channel_id AND l.label_id = :label_id
+      AND l.target = '{CONVERSATION}' AND l.contact_id = w.contact_id LIMIT 1))"""
 # The limit, which is never reached, tells the planner that they fit into a hash table.
-_AMONG_LABELLED = f"""AND ($7::uuid IS NULL OR w.contact_id IN (
-    SELECT contact_id FROM label_uses WHERE channel_id = $1 AND label_id = $7 AND target = '{CONVERSATION}'
-    LIMIT 10000))"""
+_AMONG_LABELLED = f"""AND (:label_id::uuid IS NULL OR w.contact_id IN (
+    SELECT contact_id FROM label_uses
+    WHERE channel_id = :channel_id AND label_id = :label_id AND target = '{CONVERSATION}' LIMIT 10000))"""
 
 
 async def _choose_query(conn: "Connection[Any]", channel_id: UUID, filters: InboxFilter, limit: int) -> tuple[str, str]:
@@ -133,31 +135,41 @@ async def _pick(
     before: UUID | None,
     limit: int,
 ) -> list[Any]:
-    rows: list[Any] = await conn.fetch(
-        f"""SELECT {COLUMNS} FROM (
-                SELECT * FROM ({drive}) w
-                WHERE ($4::text IS NULL OR w.status = $4) AND ($5::boolean IS NULL OR w.archived = $5)
-                  AND ($6::boolean IS NULL OR (w.unread > 0) = $6)
-                  {check}
-                ORDER BY w.last_message_id DESC LIMIT $8) v
-            LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
-        channel_id,
-        *_span(filters, before),
-        filters.status,
-        filters.archived,
-        filters.unread,
-        filters.label_id,
-        limit,
+    end, start = _span(filters, before)
+    return await conn.fetch(
+        *statement(
+            f"""SELECT {COLUMNS} FROM (
+                    SELECT * FROM ({drive}) w
+                    WHERE (:status::text IS NULL OR w.status = :status)
+                      AND (:archived::boolean IS NULL OR w.archived = :archived)
+                      AND (:unread::boolean IS NULL OR (w.unread > 0) = :unread)
+                      {check}
+                    ORDER BY w.last_message_id DESC LIMIT :limit) v
+                LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
+            channel_id=channel_id,
+            end=end,
+            start=start,
+            status=filters.status,
+            archived=filters.archived,
+            unread=filters.unread,
+            label_id=filters.label_id,
+            limit=limit,
+        )
     )
-    return rows
 
 
 async def _last_step(
     conn: "Connection[Any]", channel_id: UUID, drive: str, filters: InboxFilter, before: UUID | None
 ) -> UUID | None:
     """Return where a page stopped reading; None at the end."""
+    end, start = _span(filters, before)
     place: UUID | None = await conn.fetchval(
-        f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1", channel_id, *_span(filters, before)
+        *statement(
+            f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1",
+            channel_id=channel_id,
+            end=end,
+            start=start,
+        )
     )
     return place
 

@@ -18,6 +18,7 @@ from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.delivery import CANCELED, PENDING, state_now
 from gatepost.store.pool import Connection, Database, keys_and_range
+from gatepost.store.statement import statement
 
 LogPosition = tuple[UUID, UUID]  # event and endpoint: what is before both is still to be read
 _DELETED = 100  # how many endpoints, deleted ones included, are looked for: the newest first
@@ -235,7 +236,8 @@ _ATTEMPT = """a.event_id, a.number, a.at, a.latency_ms, a.status, a.error, a.url
               coalesce(f.answer_body, a.answer_body) AS answer_body"""
 _FIRST_OF_BATCH = """LEFT JOIN LATERAL (
                  SELECT f.answer_headers, f.answer_body, f.batch FROM delivery_attempts f
-                 WHERE f.channel_id = $1 AND f.endpoint_id = $2 AND f.event_id = a.batch_first AND f.at = a.at
+                 WHERE f.channel_id = :channel_id AND f.endpoint_id = :endpoint_id AND f.event_id = a.batch_first
+                   AND f.at = a.at
                    AND a.batch_first <> a.event_id LIMIT 1) f ON true"""
 
 
@@ -280,18 +282,21 @@ async def list_attempts(
     rows = await db.fetch(
         f"""SELECT {_ATTEMPT}, e.body AS request_body, d.state, d.next_at
            FROM (SELECT * FROM delivery_attempts
-                 WHERE channel_id = $1 AND endpoint_id = $2 AND (event_id, number) < ($3, $4)
-                 ORDER BY event_id DESC, number DESC, at DESC LIMIT $5) a
+                 WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id
+                   AND (event_id, number) < (:event_id, :number)
+                 ORDER BY event_id DESC, number DESC, at DESC LIMIT :limit) a
            {_FIRST_OF_BATCH}
-           LEFT JOIN LATERAL (SELECT body FROM events WHERE channel_id = $1 AND id = a.event_id LIMIT 1) e ON true
+           LEFT JOIN LATERAL (SELECT body FROM events
+                              WHERE channel_id = :channel_id AND id = a.event_id LIMIT 1) e ON true
            JOIN LATERAL (SELECT state, next_at FROM deliveries
-                         WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = a.event_id LIMIT 1) d ON true
+                         WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND event_id = a.event_id
+                         LIMIT 1) d ON true
            ORDER BY a.event_id DESC, a.number DESC, a.at DESC""",
-        channel_id,
-        endpoint_id,
-        event_id,
-        number,
-        limit,
+        channel_id=channel_id,
+        endpoint_id=endpoint_id,
+        event_id=event_id,
+        number=number,
+        limit=limit,
     )
     return [LoggedAttempt(**dict(row.items())) for row in rows]
 
@@ -302,15 +307,18 @@ async def read_attempts(
     """Return the newest attempts of a delivery in their order, and the bodies of the events that they carried."""
     async with db.connection() as conn:
         rows = await conn.fetch(
-            f"""SELECT {_ATTEMPT}, coalesce(f.batch, a.batch) AS batch
-                FROM (SELECT * FROM delivery_attempts WHERE channel_id = $1 AND endpoint_id = $2 AND event_id = $3
-                      ORDER BY number DESC, at DESC LIMIT $4) a
-                {_FIRST_OF_BATCH}
-                ORDER BY a.number, a.at""",
-            channel_id,
-            endpoint_id,
-            event_id,
-            limit,
+            *statement(
+                f"""SELECT {_ATTEMPT}, coalesce(f.batch, a.batch) AS batch
+                    FROM (SELECT * FROM delivery_attempts
+                          WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND event_id = :event_id
+                          ORDER BY number DESC, at DESC LIMIT :limit) a
+                    {_FIRST_OF_BATCH}
+                    ORDER BY a.number, a.at""",
+                channel_id=channel_id,
+                endpoint_id=endpoint_id,
+                event_id=event_id,
+                limit=limit,
+            )
         )
         attempts = [_attempt(row) for row in rows]
         bodies = await _bodies(conn, channel_id, {event_id, *(id_ for one in attempts for id_ in one.batch)})

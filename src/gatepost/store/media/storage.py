@@ -16,11 +16,12 @@ from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
 from gatepost.model.file import storage_full
 from gatepost.store.pool import Database
+from gatepost.store.statement import statement
 
 AHEAD = 1 << 20  # bytes that are reserved at a time for a file of unknown size
 
 _STORED = """coalesce((SELECT sum(s.bytes) FROM channels c JOIN channel_storage s ON s.channel_id = c.id
-                       WHERE c.account_id = $1), 0)::bigint"""
+                       WHERE c.account_id = :account_id), 0)::bigint"""
 
 
 class StorageAllowance(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ async def room_for(db: Database, clock: Clock, space: StorageAllowance | None) -
 
 async def stored_bytes(db: Database, account_id: UUID) -> int:
     """Return the bytes of an account's files."""
-    stored: int = await db.fetchval(f"SELECT {_STORED}", account_id)
+    stored: int = await db.fetchval(f"SELECT {_STORED}", account_id=account_id)
     return stored
 
 
@@ -79,21 +80,20 @@ async def reserve(db: Database, space: StorageAllowance, needed: int, wanted: in
     async with db.transaction() as conn:
         await conn.execute("SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE", space.account_id)
         reserved: int | None = await conn.fetchval(
-            f"""INSERT INTO storage_reservations AS r (account_id, channel_id, media_id, bytes, expires_at)
-                SELECT $1, $2, $3, least($5::bigint, room), $7 FROM (SELECT $6::bigint - {_STORED} - coalesce((
-                    SELECT sum(bytes) FROM storage_reservations WHERE account_id = $1 AND expires_at > $8
-                ), 0)::bigint AS room) AS left_over
-                WHERE room >= $4::bigint
-                ON CONFLICT (channel_id, media_id) DO UPDATE SET bytes = r.bytes + excluded.bytes
-                RETURNING bytes""",
-            space.account_id,
-            space.channel_id,
-            space.media_id,
-            needed,
-            wanted,
-            space.limit,
-            space.expires_at,
-            now,
+            *statement(
+                f"""INSERT INTO storage_reservations AS r (account_id, channel_id, media_id, bytes, expires_at)
+                    SELECT :account_id, :channel_id, :media_id, least(:wanted::bigint, room), :expires_at
+                    FROM (SELECT :limit::bigint - {_STORED} - coalesce((
+                        SELECT sum(bytes) FROM storage_reservations WHERE account_id = :account_id AND expires_at > :now
+                    ), 0)::bigint AS room) AS left_over
+                    WHERE room >= :needed::bigint
+                    ON CONFLICT (channel_id, media_id) DO UPDATE SET bytes = r.bytes + excluded.bytes
+                    RETURNING bytes""",
+                needed=needed,
+                wanted=wanted,
+                now=now,
+                **msgspec.structs.asdict(space),
+            )
         )
     return reserved
 

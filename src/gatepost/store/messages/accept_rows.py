@@ -50,10 +50,12 @@ async def open_channels(
     meanwhile, all are read again.
     """
     rows = await conn.fetch(
-        _open_sql(heard, wait),
-        list(phones),
-        [channel_id for channel_id, some in phones.items() for _ in some],
-        [phone for some in phones.values() for phone in some],
+        *statement(
+            _open_sql(heard, wait),
+            heads=list(phones),
+            channel_ids=[channel_id for channel_id, some in phones.items() for _ in some],
+            phones=[phone for some in phones.values() for phone in some],
+        )
     )
     found = _people(rows[0], heard) if rows else {}
     opened = {}
@@ -72,7 +74,7 @@ async def open_channels(
 
 
 _Found = dict[UUID, dict[str, tuple[KnownContact, datetime | None]]]
-_WANTED = "unnest($2::uuid[], $3::text[]) AS wanted (channel_id, phone)"
+_FIND = FIND.format(wanted="unnest(:channel_ids::uuid[], :phones::text[]) AS wanted (channel_id, phone)")
 _PEOPLE = {
     "channels": "ARRAY(SELECT channel_id FROM people)",
     "ids": "ARRAY(SELECT id FROM people)",
@@ -93,8 +95,8 @@ def _open_sql(heard: bool, wait: bool) -> str:
     first = "CASE WHEN channel_id = (SELECT channel_id FROM head LIMIT 1) THEN {} END AS {}"
     return f"""WITH head AS MATERIALIZED (
            SELECT channel_id, epoch, seq, last_event_id, last_message_id, slice_month, slice_limit, slice_left, joined
-           FROM channel_heads WHERE channel_id = ANY ($1::uuid[]) FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}
-       ), people AS MATERIALIZED ({FIND.format(wanted=_WANTED)})
+           FROM channel_heads WHERE channel_id = ANY (:heads::uuid[]) FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}
+       ), people AS MATERIALIZED ({_FIND})
        SELECT head.*, (SELECT h.joined FROM channel_heads h WHERE h.channel_id = head.channel_id) AS joined_before,
               {", ".join(first.format(sql, name) for name, sql in arrays.items())}
        FROM head"""
@@ -105,10 +107,12 @@ async def _read_people_again(
 ) -> dict[str, tuple[KnownContact, datetime | None]]:
     """Return the contacts of a channel as they are under the lock."""
     row = await conn.fetchrow(
-        f"""WITH people AS MATERIALIZED ({FIND.format(wanted=_WANTED.replace("$2", "$1").replace("$3", "$2"))})
-            SELECT {", ".join(f"{sql} AS {name}" for name, sql in (_PEOPLE | _LAST_IN).items())}""",
-        [channel_id] * len(phones),
-        list(phones),
+        *statement(
+            f"""WITH people AS MATERIALIZED ({_FIND})
+                SELECT {", ".join(f"{sql} AS {name}" for name, sql in (_PEOPLE | _LAST_IN).items())}""",
+            channel_ids=[channel_id] * len(phones),
+            phones=list(phones),
+        )
     )
     return _people(row, heard).get(channel_id, {})
 

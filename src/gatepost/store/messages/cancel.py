@@ -23,6 +23,7 @@ from gatepost.store.channel_head import lock_head
 from gatepost.store.messages.send import unschedule
 from gatepost.store.messages.status import StatusChange, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
+from gatepost.store.statement import statement
 
 PAGE_ROWS = 500  # rows that one page reads, and at most cancels in one commit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -116,20 +117,29 @@ async def find_waiting(
         return found if found.place else msgspec.structs.replace(found, place=CancelCursor(ids.ZERO, 0))
 
 
-_FITS = """id BETWEEN $2 AND $3 AND NOT incoming
-           AND ($4::text IS NULL OR COALESCE(starts_with(client_ref, $4), false))
-           AND ($5::uuid IS NULL OR contact_id = $5)
-           AND ($6::uuid IS NULL OR EXISTS (SELECT 1 FROM label_uses u WHERE u.channel_id = $1 AND u.label_id = $6
-                                              AND u.contact_id = m.contact_id))
-           AND ($7::timestamptz IS NULL OR COALESCE(send_at >= $7, false))
-           AND ($8::timestamptz IS NULL OR COALESCE(send_at < $8, false))"""
+_FITS = """id BETWEEN :first AND :last AND NOT incoming
+           AND (:client_ref::text IS NULL OR COALESCE(starts_with(client_ref, :client_ref), false))
+           AND (:contact_id::uuid IS NULL OR contact_id = :contact_id)
+           AND (:label_id::uuid IS NULL OR EXISTS (
+                    SELECT 1 FROM label_uses u WHERE u.channel_id = :channel_id AND u.label_id = :label_id
+                      AND u.contact_id = m.contact_id))
+           AND (:send_from::timestamptz IS NULL OR COALESCE(send_at >= :send_from, false))
+           AND (:send_to::timestamptz IS NULL OR COALESCE(send_at < :send_to, false))"""
 
 
-def _filters(selection: CancelSelection) -> tuple[Any, ...]:
-    """Return the arguments of `_FITS`, from $2 on."""
-    created, last = selection.created, UUID(int=max(0, selection.created.end.int - 1))
-    narrow = selection.client_ref, selection.contact_id, selection.label_id
-    return (created.start, LAST_ID if created.end == LAST_ID else last, *narrow, selection.send_from, selection.send_to)
+def _parameters(channel_id: UUID, selection: CancelSelection) -> dict[str, Any]:
+    """Return the parameters of `_FITS`."""
+    created = selection.created
+    return {
+        "channel_id": channel_id,
+        "first": created.start,
+        "last": LAST_ID if created.end == LAST_ID else UUID(int=max(0, created.end.int - 1)),
+        "client_ref": selection.client_ref,
+        "contact_id": selection.contact_id,
+        "label_id": selection.label_id,
+        "send_from": selection.send_from,
+        "send_to": selection.send_to,
+    }
 
 
 async def _find_queued(
@@ -137,15 +147,16 @@ async def _find_queued(
 ) -> CancelPage:
     """Return unscheduled messages: everything up to the floor is settled."""
     rows = await conn.fetch(
-        f"""SELECT id, state, send_at IS NULL AND {_FITS} AS fits FROM (
-                SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
-                WHERE channel_id = $1 AND id BETWEEN $2 AND $3 AND id > $9
-                  AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = $1)
-                ORDER BY id LIMIT $10) m ORDER BY id""",
-        channel_id,
-        *_filters(selection),
-        after.id if after else ids.ZERO,
-        page_rows,
+        *statement(
+            f"""SELECT id, state, send_at IS NULL AND {_FITS} AS fits FROM (
+                    SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                    WHERE channel_id = :channel_id AND id BETWEEN :first AND :last AND id > :after
+                      AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = :channel_id)
+                    ORDER BY id LIMIT :limit) m ORDER BY id""",
+            **_parameters(channel_id, selection),
+            after=after.id if after else ids.ZERO,
+            limit=page_rows,
+        )
     )
     return _found(rows, CancelCursor(rows[-1]["id"]) if len(rows) == page_rows else None)
 
@@ -159,14 +170,16 @@ async def _find_in_batch(
         if last <= behind:
             continue
         rows = await conn.fetch(
-            f"""SELECT id, state, {_FITS} AS fits FROM (
-                    SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
-                    WHERE channel_id = $1 AND id BETWEEN $9 AND $10 ORDER BY id LIMIT $11) m ORDER BY id""",
-            channel_id,
-            *_filters(selection),
-            max(first, UUID(int=behind.int + 1)),
-            last,
-            page_rows,
+            *statement(
+                f"""SELECT id, state, {_FITS} AS fits FROM (
+                        SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                        WHERE channel_id = :channel_id AND id BETWEEN :page_first AND :page_last
+                        ORDER BY id LIMIT :limit) m ORDER BY id""",
+                **_parameters(channel_id, selection),
+                page_first=max(first, UUID(int=behind.int + 1)),
+                page_last=last,
+                limit=page_rows,
+            )
         )
         return _found(rows, CancelCursor(rows[-1]["id"] if len(rows) == page_rows else last), whole=True)
     return CancelPage([], 0, None)
@@ -191,12 +204,17 @@ async def _find_scheduled(
     )
     if not due:
         return CancelPage([], 0, None)
+    found, page_first, page_last = keys_and_range([row["message_id"] for row in due])
     rows = await conn.fetch(
-        f"""SELECT id, state, {_FITS} AS fits FROM messages m
-            WHERE channel_id = $1 AND id = ANY ($9::uuid[]) AND id BETWEEN $10 AND $11 ORDER BY id""",
-        channel_id,
-        *_filters(selection),
-        *keys_and_range([row["message_id"] for row in due]),
+        *statement(
+            f"""SELECT id, state, {_FITS} AS fits FROM messages m
+                WHERE channel_id = :channel_id AND id = ANY (:found::uuid[]) AND id BETWEEN :page_first AND :page_last
+                ORDER BY id""",
+            **_parameters(channel_id, selection),
+            found=found,
+            page_first=page_first,
+            page_last=page_last,
+        )
     )
     last = CancelCursor(due[-1]["message_id"], (due[-1]["send_at"] - _EPOCH) // timedelta(microseconds=1))
     return _found(rows, last if len(due) == page_rows else None)

@@ -145,15 +145,16 @@ SCHEDULED = -100  # a filter value like a state; in the rows it is a queued mess
 _WIDTH = len(StoredMessage.__struct_fields__)
 _STATE = StoredMessage.__struct_fields__.index("state")
 _STATES = {state.value: state for state in State}
-_FITS = f"""($5::boolean IS NULL OR incoming = $5) AND ($6::text[] IS NULL OR type = ANY ($6))
-            AND ($7::int[] IS NULL
-                 OR CASE WHEN state = 0 AND send_at > $8 THEN {SCHEDULED} ELSE state END = ANY ($7))"""
+_FITS = f"""(:incoming::boolean IS NULL OR incoming = :incoming)
+            AND (:types::text[] IS NULL OR type = ANY (:types))
+            AND (:states::int[] IS NULL
+                 OR CASE WHEN state = 0 AND send_at > :now THEN {SCHEDULED} ELSE state END = ANY (:states))"""
 # The newest messages, up to PAGE_SIZE bytes and at least one; `found` is how many there are.
 _LIGHT = f"""SELECT {_COLUMNS}, found FROM (
     SELECT {_COLUMNS}, count(*) OVER () AS found,
            sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before"""
-_ALL = "channel_id = $1 AND id >= $2 AND id < $3"
-_CONTACT = _ALL + " AND contact_id = {contact}"
+_ALL = "channel_id = :channel_id AND id >= :start AND id < :end"
+_CONTACT = _ALL + " AND contact_id = :contact_id"
 
 
 class HistoryFilter(msgspec.Struct, frozen=True):
@@ -183,29 +184,24 @@ async def read_history_page(
 ) -> HistoryPage:
     """Return the newest matching messages, at most `limit`, among the newest `scan`; fewer if they are long."""
     where, place = _place(channel_id, filters)
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""{_LIGHT} FROM (SELECT {_COLUMNS} FROM (
-                    SELECT {_COLUMNS} FROM messages WHERE {where.format(contact="$11")} ORDER BY id DESC LIMIT $4) m
-                WHERE {_FITS} ORDER BY id DESC LIMIT $9) f) s WHERE before < $10 ORDER BY id DESC""",
-            *place[:3],
-            scan,
-            *_filters(filters, now),
-            limit,
-            PAGE_SIZE,
-            *place[3:],
-        )
-        found, all_ = _light(rows)
-        if len(found) == limit or not all_:
-            return HistoryPage(found, found[-1].id)
-        if not filters.narrow and len(found) < scan:
-            return HistoryPage(found, None)
-        end = await conn.fetchval(
-            f"SELECT id FROM messages WHERE {where.format(contact='$5')} ORDER BY id DESC OFFSET $4 LIMIT 1",
-            *place[:3],
-            scan - 1,
-            *place[3:],
-        )
+    rows = await db.fetch(
+        f"""{_LIGHT} FROM (SELECT {_COLUMNS} FROM (
+                SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY id DESC LIMIT :scan) m
+            WHERE {_FITS} ORDER BY id DESC LIMIT :limit) f) s WHERE before < :size ORDER BY id DESC""",
+        **place,
+        **_conditions(filters, now),
+        scan=scan,
+        limit=limit,
+        size=PAGE_SIZE,
+    )
+    found, all_ = _light(rows)
+    if len(found) == limit or not all_:
+        return HistoryPage(found, found[-1].id)
+    if not filters.narrow and len(found) < scan:
+        return HistoryPage(found, None)
+    end = await db.fetchval(
+        f"SELECT id FROM messages WHERE {where} ORDER BY id DESC OFFSET :skip LIMIT 1", **place, skip=scan - 1
+    )
     # A message inserted between the two statements moves the end by one; no message is returned twice.
     return HistoryPage(found, end if end is None or not found else min(end, found[-1].id))
 
@@ -229,13 +225,11 @@ async def read_texts(db: Database, channel_id: UUID, filters: HistoryFilter, *, 
         f"""SELECT id, content, found FROM (
                 SELECT id, content, count(*) OVER () AS found,
                        sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) AS before
-                FROM (SELECT id, content FROM messages WHERE {where.format(contact="$6")}
-                      ORDER BY id DESC LIMIT $4) newest) m
-            WHERE before < $5 ORDER BY id DESC""",
-        *place[:3],
-        limit,
-        size,
-        *place[3:],
+                FROM (SELECT id, content FROM messages WHERE {where} ORDER BY id DESC LIMIT :limit) newest) m
+            WHERE before < :size ORDER BY id DESC""",
+        **place,
+        limit=limit,
+        size=size,
     )
     more = bool(rows) and (len(rows) < rows[0]["found"] or len(rows) == limit)
     return HistoryTexts([(row["id"], row["content"]) for row in rows], more)
@@ -245,15 +239,12 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
     """Return the contents of the given messages."""
     if not chosen:
         return []
-    keys, first, last = keys_and_range(chosen)
     rows = await db.fetch(
-        """SELECT m.id, m.content FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+        """SELECT m.id, m.content FROM unnest($2::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
                SELECT id, content FROM messages
-               WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m""",
+               WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $3 AND $4 LIMIT 1) m""",
         channel_id,
-        first,
-        last,
-        list(keys),
+        *keys_and_range(chosen),
     )
     return [(row["id"], row["content"]) for row in rows]
 
@@ -266,16 +257,16 @@ async def read_messages(
         return HistoryPage([], None)
     keys, first, last = keys_and_range(chosen)
     rows = await db.fetch(
-        f"""{_LIGHT} FROM (SELECT m.* FROM unnest($4::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+        f"""{_LIGHT} FROM (SELECT m.* FROM unnest(:chosen::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
                 SELECT {_COLUMNS} FROM messages
-                WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $2 AND $3 LIMIT 1) m
-            WHERE {_FITS}) f) s WHERE before < $9 ORDER BY id DESC""",
-        channel_id,
-        first,
-        last,
-        list(keys),
-        *_filters(filters, now),
-        PAGE_SIZE,
+                WHERE channel_id = :channel_id AND id = chosen.id AND id BETWEEN :first AND :last LIMIT 1) m
+            WHERE {_FITS}) f) s WHERE before < :size ORDER BY id DESC""",
+        **_conditions(filters, now),
+        channel_id=channel_id,
+        chosen=keys,
+        first=first,
+        last=last,
+        size=PAGE_SIZE,
     )
     found, all_ = _light(rows)
     return HistoryPage(found, None if all_ else found[-1].id)
@@ -307,14 +298,12 @@ def message_of_row(row: Any) -> StoredMessage:
     return StoredMessage(*values)
 
 
-def _place(channel_id: UUID, filters: HistoryFilter) -> tuple[str, list[Any]]:
-    place: list[Any] = [channel_id, filters.span.start, filters.span.end]
-    return (_ALL, place) if filters.contact_id is None else (_CONTACT, [*place, filters.contact_id])
+def _place(channel_id: UUID, filters: HistoryFilter) -> tuple[str, dict[str, Any]]:
+    """Return the condition that an index serves, and its parameters."""
+    place = {"channel_id": channel_id, "start": filters.span.start, "end": filters.span.end}
+    return (_ALL, place) if filters.contact_id is None else (_CONTACT, place | {"contact_id": filters.contact_id})
 
 
-def _filters(filters: HistoryFilter, now: datetime) -> tuple[Any, ...]:
-    return filters.incoming, _list(filters.types), _list(filters.states), now
-
-
-def _list(values: Sequence[Any] | None) -> list[Any] | None:
-    return None if values is None else list(values)
+def _conditions(filters: HistoryFilter, now: datetime) -> dict[str, Any]:
+    """Return the parameters of `_FITS`."""
+    return {"incoming": filters.incoming, "types": filters.types, "states": filters.states, "now": now}

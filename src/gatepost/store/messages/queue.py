@@ -32,7 +32,6 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
         channel_id,
         list(loaded),
     )
-    assert row is not None
     return QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
 
 
@@ -68,11 +67,14 @@ class QueuedState(msgspec.Struct, frozen=True):
 
 async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> list[QueuedState]:
     """Return queued messages after others changed some: canceled, settled by a status, or contacts merged."""
+    keys, first, last = keys_and_range(message_ids)
     rows = await db.fetch(
         f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
-            WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4""",
-        channel_id,
-        *keys_and_range(message_ids),
+            WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last""",
+        channel_id=channel_id,
+        keys=keys,
+        first=first,
+        last=last,
     )
     return [QueuedState(**{**dict(row.items()), "state": State(row["state"])}) for row in rows]
 

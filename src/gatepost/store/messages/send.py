@@ -60,56 +60,57 @@ _COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unk
               v.last_in_at, v.opened_at"""
 # A contact that was deleted meanwhile has no conversation, and still gets the accepted messages.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
-                               WHERE channel_id = $1 AND contact_id = m.contact_id LIMIT 1) v ON true"""
+                               WHERE channel_id = :channel_id AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, limit: int) -> list[QueuedMessage]:
     """Return the unsettled messages after the cursor, in the order of acceptance."""
-    async with db.connection() as conn:
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
-                WHERE m.channel_id = $1 AND m.id > $2 AND NOT m.incoming AND m.state IN (0, 1)
-                  AND m.bulk = $3 AND m.send_at IS NULL
-                ORDER BY m.id LIMIT $4""",
-            channel_id,
-            after,
-            bulk,
-            limit,
-        )
-        return await _queued(conn, channel_id, rows)
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+            WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
+              AND m.bulk = :bulk AND m.send_at IS NULL
+            ORDER BY m.id LIMIT :limit""",
+        channel_id=channel_id,
+        after=after,
+        bulk=bulk,
+        limit=limit,
+    )
+    return await _queued(db, channel_id, rows)
 
 
 async def read_scheduled(
     db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], limit: int
 ) -> list[QueuedMessage]:
     """Return the scheduled messages that are due, except those `loaded` already."""
-    async with db.connection() as conn:
-        due = await conn.fetch(
-            """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
-                 AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
-            channel_id,
-            until,
-            list(loaded),
-            limit,
-        )
-        wanted = [row["message_id"] for row in due]
-        if not wanted:
-            return []
-        rows = await conn.fetch(
-            f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
-                WHERE m.channel_id = $1 AND m.id = ANY ($2::uuid[]) AND m.id BETWEEN $3 AND $4 AND m.state IN (0, 1)
-                ORDER BY m.send_at, m.id""",
-            channel_id,
-            *keys_and_range(wanted),
-        )
-        await _forget_settled(conn, channel_id, until, set(wanted) - {row["id"] for row in rows})
-        return await _queued(conn, channel_id, rows)
+    due = await db.fetch(
+        """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
+             AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
+        channel_id,
+        until,
+        list(loaded),
+        limit,
+    )
+    if not due:
+        return []
+    keys, first, last = keys_and_range([row["message_id"] for row in due])
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+            WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last
+              AND m.state IN (0, 1)
+            ORDER BY m.send_at, m.id""",
+        channel_id=channel_id,
+        keys=keys,
+        first=first,
+        last=last,
+    )
+    await _forget_settled(db, channel_id, until, set(keys) - {row["id"] for row in rows})
+    return await _queued(db, channel_id, rows)
 
 
-async def _forget_settled(conn: "Connection[Any]", channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
+async def _forget_settled(db: Database, channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
     """Delete scheduled rows of messages that a status has settled meanwhile."""
     if settled:
-        await conn.execute(
+        await db.execute(
             "DELETE FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2 AND message_id = ANY ($3::uuid[])",
             channel_id,
             until,
@@ -174,43 +175,42 @@ async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], no
     intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
     row = await db.fetchrow(
         """WITH held AS (
-               SELECT epoch FROM channel_heads WHERE channel_id = $1 AND epoch = $4 FOR KEY SHARE
+               SELECT epoch FROM channel_heads WHERE channel_id = :channel_id AND epoch = :epoch FOR KEY SHARE
            ), going AS (
-               UPDATE messages m SET state = 1, attempt = i.attempt, epoch = $4, sending_at = $5, next_at = NULL,
+               UPDATE messages m SET state = 1, attempt = i.attempt, epoch = :epoch, sending_at = :now, next_at = NULL,
                       waits = CASE WHEN i.waits IS NULL THEN m.waits
                                    ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
-               FROM held, unnest($2::uuid[], $3::int[], $10::text[]) AS i (id, attempt, waits)
-               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $6 AND $7
+               FROM held, unnest(:ids::uuid[], :attempts::int[], :waits::text[]) AS i (id, attempt, waits)
+               WHERE m.channel_id = :channel_id AND m.id = i.id AND m.id = ANY (:ids) AND m.id BETWEEN :first AND :last
                  AND m.state IN (0, 1)
-                 AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = $4))
+                 AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = :epoch))
                RETURNING m.id, m.contact_id
            ), closed AS (
-               SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY ($8::uuid[])
+               SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY (:opening::uuid[])
                                 ORDER BY contact_id) wanted CROSS JOIN LATERAL (
                    SELECT contact_id FROM conversations
-                   WHERE channel_id = $1 AND contact_id = wanted.contact_id
-                     AND (last_in_at IS NULL OR last_in_at <= $9) AND (opened_at IS NULL OR opened_at <= $9)
+                   WHERE channel_id = :channel_id AND contact_id = wanted.contact_id
+                     AND (last_in_at IS NULL OR last_in_at <= :day_ago) AND (opened_at IS NULL OR opened_at <= :day_ago)
                    LIMIT 1 FOR NO KEY UPDATE) c
            ), opened AS (
-               UPDATE conversations SET opened_at = $5
-               WHERE channel_id = $1 AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
+               UPDATE conversations SET opened_at = :now
+               WHERE channel_id = :channel_id AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
                RETURNING contact_id
            )
            SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
                   ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
-                        WHERE going.id = ANY ($8) ORDER BY contact_id, going.id) AS opened""",
-        lease.channel_id,
-        [intent.message_id for intent in intents_by_id],
-        [intent.attempt for intent in intents_by_id],
-        lease.epoch,
-        now,
-        intents_by_id[0].message_id,
-        intents_by_id[-1].message_id,
-        [intent.message_id for intent in intents_by_id if intent.opens],
-        now - _DAY,
-        [intent.waits for intent in intents_by_id],
+                        WHERE going.id = ANY (:opening) ORDER BY contact_id, going.id) AS opened""",
+        channel_id=lease.channel_id,
+        ids=[intent.message_id for intent in intents_by_id],
+        attempts=[intent.attempt for intent in intents_by_id],
+        epoch=lease.epoch,
+        now=now,
+        first=intents_by_id[0].message_id,
+        last=intents_by_id[-1].message_id,
+        opening=[intent.message_id for intent in intents_by_id if intent.opens],
+        day_ago=now - _DAY,
+        waits=[intent.waits for intent in intents_by_id],
     )
-    assert row is not None
     if row["epoch"] is None:
         raise StaleOwner
     going, opened = set(row["going"]), set(row["opened"])
@@ -326,10 +326,10 @@ async def _save_aliases(
     return bool(aliases)
 
 
-async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
+async def _queued(db: Database, channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
     """Return messages for the queue, with the network's ids of the messages they refer to."""
     named = [id_ for row in rows for id_ in (row["reply_to"], row["target"]) if id_]
-    quoted = await _quoted(conn, channel_id, named)
+    quoted = await _quoted(db, channel_id, named)
     queue = []
     for row in rows:
         fields = dict(row.items())
@@ -340,10 +340,10 @@ async def _queued(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Any]
     return queue
 
 
-async def _quoted(conn: "Connection[Any]", channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, QuotedMessage]:
+async def _quoted(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, QuotedMessage]:
     if not message_ids:
         return {}
-    rows = await conn.fetch(
+    rows = await db.fetch(
         """SELECT id, network_id, incoming, type, content FROM messages
            WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
         channel_id,
