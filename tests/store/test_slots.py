@@ -88,6 +88,28 @@ async def test_who_gives_up_leaves_no_slot_behind() -> None:
     assert await fill(slots, "api") == 1
 
 
+async def test_waiting_ends_in_time_in_a_task_that_is_being_cancelled() -> None:
+    slots, began = ConnectionSlots(1), asyncio.Event()
+    await slots.acquire("api", NOW)
+
+    async def write_at_the_end() -> str:
+        try:
+            began.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            with pytest.raises(TimeoutError):
+                await slots.acquire("api", NOW)
+            return "gave up"
+        return "was not cancelled"
+
+    task = asyncio.create_task(write_at_the_end())
+    await began.wait()
+    task.cancel()
+    assert await task == "gave up"
+    slots.release("api")
+    assert await fill(slots, "api") == 1
+
+
 async def test_a_database_keeps_connections_for_each_use(database_url: str) -> None:
     db = await Database.connect(database_url, connections=4)
     own = db.reserved("own")

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 Use = Literal["api", "accept", "receive", "own", "work"]
+_Turn = tuple[int, asyncio.Future[bool]]  # its number, and whether a slot was granted: not if it took too long
 _SMALL: Mapping[Use, int] = {"own": 1, "accept": 1, "receive": 1}
 _USUAL: Mapping[Use, int] = {"own": 2, "accept": 2, "receive": 1, "work": 2, "api": 1}
 
@@ -38,7 +39,7 @@ class ConnectionSlots:
         self._total = total
         self._reserved = reserves(total)
         self._used: dict[Use, int] = {}
-        self._waiting: dict[Use, deque[tuple[int, asyncio.Future[None]]]] = {}
+        self._waiting: dict[Use, deque[_Turn]] = {}
         self._numbers = itertools.count()
 
     async def acquire(self, use: Use, seconds: float) -> None:
@@ -46,30 +47,41 @@ class ConnectionSlots:
         queue = self._waiting.setdefault(use, deque())
         if not queue and self._grant(use):
             return
-        turn = next(self._numbers), asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn = next(self._numbers), loop.create_future()
         queue.append(turn)
+        # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled, and
+        # some of those still write to the database, in a `finally` block.
+        timer = loop.call_later(seconds, _settle, turn[1], False)
         try:
-            async with asyncio.timeout(seconds):
-                await turn[1]
-        except BaseException:
-            if turn[1].cancelled():
-                with contextlib.suppress(ValueError):
-                    queue.remove(turn)
-            else:  # granted in the moment in which the caller gave up
+            granted = await turn[1]
+        except asyncio.CancelledError:
+            if turn[1].cancelled() or not turn[1].result():
+                self._leave(queue, turn)
+            else:  # granted in the moment in which the caller was cancelled
                 self.release(use)
             raise
+        finally:
+            timer.cancel()
+        if not granted:
+            self._leave(queue, turn)
+            raise TimeoutError
 
     def release(self, use: Use) -> None:
         """Return a slot; it goes to the longest waiting use that may have it."""
         self._used[use] -= 1
         for queue in self._waiting.values():
-            while queue and queue[0][1].cancelled():
+            while queue and queue[0][1].done():
                 queue.popleft()
         waiting = sorted((queue[0][0], one) for one, queue in self._waiting.items() if queue)
         for _, one in waiting:
             if self._grant(one):
-                self._waiting[one].popleft()[1].set_result(None)
+                self._waiting[one].popleft()[1].set_result(True)
                 return  # one was given back: no more than one can be granted
+
+    def _leave(self, queue: "deque[_Turn]", turn: "_Turn") -> None:
+        with contextlib.suppress(ValueError):  # `release` may have removed it
+            queue.remove(turn)
 
     def _grant(self, use: Use) -> bool:
         used = self._used.get(use, 0)
@@ -82,3 +94,8 @@ class ConnectionSlots:
         """Return the slots that are in use or reserved for others."""
         uses = self._used.keys() | self._reserved.keys()
         return sum(max(self._used.get(use, 0), self._reserved.get(use, 0)) for use in uses)
+
+
+def _settle(turn: "asyncio.Future[bool]", granted: bool) -> None:
+    if not turn.done():
+        turn.set_result(granted)
