@@ -39,7 +39,7 @@ from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig, get_config, save_connection
-from gatepost.store.deliveries.queue import EndpointTarget
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 from gatepost.webhooks.delivery_context import ChannelDelivery, DeliveryContext
@@ -201,13 +201,13 @@ class ChannelWorkers:
             elif isinstance(task, StaleWatch):
                 task.look(config.state)
 
-    def make_deliverer(self, owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
+    def make_deliverer(self, owned: OwnedChannel, target: Endpoint) -> EndpointDeliverer:
         assert owned.context is not None  # set by `make_sender`
         in_flight, channel = self._parts.settings.webhooks.in_flight, owned.context.channel
         delivery = ChannelDelivery(self._deliveries, owned.lease, channel, self._open_target, in_flight, owned.alive)
         return EndpointDeliverer(delivery, target)
 
-    def _open_target(self, target: EndpointTarget) -> DeliveryCredentials:
+    def _open_target(self, target: Endpoint) -> DeliveryCredentials:
         kept = open_signing_secrets(self._parts.vault, target.id, target.secret)
         secrets = [SigningKey(decode_secret(secret.secret), secret.until) for secret in kept]
         return DeliveryCredentials(secrets, open_headers(self._parts.vault, target.id, target.headers))

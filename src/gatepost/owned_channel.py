@@ -17,7 +17,8 @@ from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.store.channel_head import Lease, LogEnd
-from gatepost.store.deliveries.queue import DeliveryCursor, EndpointTarget, read_targets, save_cursors
+from gatepost.store.deliveries.queue import DeliveryCursor, save_cursors
+from gatepost.store.endpoints import Endpoint, list_delivering
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
@@ -34,7 +35,7 @@ class OwnedChannel:
         clock: Clock,
         lease: Lease,
         valid_until: float,
-        make_deliverer: Callable[["OwnedChannel", EndpointTarget], EndpointDeliverer],
+        make_deliverer: Callable[["OwnedChannel", Endpoint], EndpointDeliverer],
         tune: Callable[["OwnedChannel", ChannelSender], Awaitable[None]],
     ) -> None:
         self.lease = lease
@@ -126,7 +127,7 @@ class OwnedChannel:
         if self._sender:
             await self._tune(self, self._sender)
         changes = {id_: deliverer.changes for id_, deliverer in self._deliverers.items()}
-        targets = {target.id: target for target in await read_targets(self._db, self.lease.channel_id)}
+        targets = {target.id: target for target in await list_delivering(self._db, self.lease.channel_id)}
         for id_, deliverer in list(self._deliverers.items()):
             if id_ not in targets or deliverer.ended:
                 await deliverer.stop()

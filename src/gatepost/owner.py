@@ -33,7 +33,7 @@ from gatepost.store.channel_head import (
     release_channel,
     renew_leases,
 )
-from gatepost.store.deliveries.queue import EndpointTarget
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
@@ -56,7 +56,7 @@ class Owner:
         clock: Clock,
         settings: LeaseSettings,
         make_sender: Callable[[OwnedChannel], Awaitable[ChannelSender | None]],
-        make_deliverer: Callable[[OwnedChannel, EndpointTarget], EndpointDeliverer],
+        make_deliverer: Callable[[OwnedChannel, Endpoint], EndpointDeliverer],
         tune: Callable[[OwnedChannel, ChannelSender], Awaitable[None]],
         count: Callable[[str], None] = lambda _: None,
     ) -> None:

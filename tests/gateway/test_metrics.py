@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gatepost.clock import MovableClock
 from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STATES, ProcessMetrics
-from gatepost.store.endpoints import count_retries
+from gatepost.store.deliveries.queue import count_retries
 from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused, until

@@ -15,7 +15,7 @@ from gatepost.outbound.sender_state import SenderState
 from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import LeaseSettings
-from gatepost.store.deliveries.queue import EndpointTarget
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
@@ -76,7 +76,7 @@ class Owning:
         recorder = SendRecorder(self.db, self.stage.clock, 0.0)
         return ChannelSender(SenderState(context, recorder, RULES, FAST, self.stage.network))
 
-    def make_deliverer(self, _owned: OwnedChannel, _target: EndpointTarget) -> EndpointDeliverer:
+    def make_deliverer(self, _owned: OwnedChannel, _target: Endpoint) -> EndpointDeliverer:
         raise AssertionError("nobody has an endpoint here")
 
     async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:

@@ -15,8 +15,7 @@ from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channels import save_connection, save_number
 from gatepost.store.deliveries.recover import RecoveryFilter, add_recovery, recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_state_change
-from gatepost.store.endpoints import EndpointChange
+from gatepost.store.endpoints import EndpointChange, EndpointNotice, EndpointStateChange, save_state_change
 from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.cancel import cancel_messages

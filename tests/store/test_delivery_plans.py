@@ -11,14 +11,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.store.cleanup import forget_lost_retries
-from gatepost.store.deliveries.queue import (
-    DeliveryCursor,
-    next_retry,
-    read_pending,
-    read_retries,
-    read_targets,
-    save_cursors,
-)
+from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_pending, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
     AttemptRecord,
     OrderedWait,
@@ -26,7 +19,7 @@ from gatepost.store.deliveries.record import (
     record_attempts,
     release_ordered_waits,
 )
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, save_probe, save_state_change
+from gatepost.store.endpoints import EndpointNotice, EndpointStateChange, list_delivering, save_probe, save_state_change
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
@@ -116,7 +109,7 @@ async def leave_lines(s: Scene) -> None:
 
 async def change_state(s: Scene) -> None:
     db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
-    (target,) = await read_targets(db, s.stage.channel_id)
+    (target,) = await list_delivering(db, s.stage.channel_id)
     await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
     told = [EndpointNotice("paused", "It failed")]
     assert await save_state_change(

@@ -22,10 +22,10 @@ from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
+    count_retries,
     next_retry,
     read_pending,
     read_retries,
-    read_targets,
     save_cursors,
 )
 from gatepost.store.deliveries.record import (
@@ -44,14 +44,15 @@ from gatepost.store.deliveries.recover import (
     recover_next,
 )
 from gatepost.store.deliveries.retry import make_retries_due, retry_deliveries
-from gatepost.store.endpoint_state import (
+from gatepost.store.endpoints import (
     EndpointNotice,
     EndpointStateChange,
     clear_probe,
+    delete_endpoint,
+    list_delivering,
     save_probe,
     save_state_change,
 )
-from gatepost.store.endpoints import count_retries, delete_endpoint
 from gatepost.store.events import newest_event, read_feed_page
 from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
@@ -202,7 +203,7 @@ async def recover(s: Scene) -> None:
 
 async def change_endpoints(s: Scene) -> None:
     health = HealthCounters(NOW, 12, 1, None, 0, NOW)
-    target = next(t for t in await read_targets(s.db, s.channel_id) if t.id == s.hook)
+    target = next(t for t in await list_delivering(s.db, s.channel_id) if t.id == s.hook)
     await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
     told_of = [EndpointNotice("paused", "It failed")]
     ref, lease = s.stage.ref, s.stage.lease

@@ -27,8 +27,8 @@ from gatepost.store.channel_head import (
     lock_head,
     release_channel,
 )
-from gatepost.store.deliveries.queue import EndpointTarget, read_targets, save_cursors
-from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint
+from gatepost.store.deliveries.queue import save_cursors
+from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint, list_delivering
 from gatepost.store.pool import Database
 from gatepost.webhooks.delivery_context import TOTAL_IN_FLIGHT, ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
@@ -43,7 +43,7 @@ SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 ANA, BOB, EVE = (UUID(int=number) for number in (1, 2, 3))
 
 
-def open_target(target: EndpointTarget) -> DeliveryCredentials:
+def open_target(target: Endpoint) -> DeliveryCredentials:
     return DeliveryCredentials([SigningKey(decode_secret(SECRET), None)], target.headers)
 
 
@@ -119,7 +119,7 @@ class Stage:
         """Read the endpoints again."""
         assert self.lease is not None
         asked = {id_: one.changes for id_, one in self.deliverers.items()}
-        targets = {target.id: target for target in await read_targets(self.db, self.channel_id)}
+        targets = {target.id: target for target in await list_delivering(self.db, self.channel_id)}
         self.deliverers = {id_: one for id_, one in self.deliverers.items() if id_ in targets}
         for id_, target in targets.items():
             if id_ in self.deliverers:

@@ -13,8 +13,7 @@ from gatepost.model.endpoint import HealthCounters
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.owned_channel import OwnedChannel
 from gatepost.store.channel_head import Lease
-from gatepost.store.deliveries.queue import EndpointTarget, read_targets
-from gatepost.store.endpoints import EndpointChange, delete_endpoint, set_endpoint_state
+from gatepost.store.endpoints import Endpoint, EndpointChange, delete_endpoint, list_delivering, set_endpoint_state
 from gatepost.webhooks.delivery_context import ChannelDelivery
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from tests.conftest import Answer
@@ -31,7 +30,7 @@ class Owned:
         self.owned = OwnedChannel(stage.db, SystemClock(), lease, float("inf"), self.make_deliverer, self.tune)
         self.lease = lease
 
-    def make_deliverer(self, _owned: OwnedChannel, target: EndpointTarget) -> EndpointDeliverer:
+    def make_deliverer(self, _owned: OwnedChannel, target: Endpoint) -> EndpointDeliverer:
         self.made += 1
         stage, alive = self.stage, self.owned.alive
         return EndpointDeliverer(ChannelDelivery(stage.context, self.lease, stage.ref, open_target, 8, alive), target)
@@ -123,7 +122,7 @@ async def test_saved_health_does_not_overwrite_a_change_by_a_user(stage: Stage) 
 async def test_a_row_that_was_read_before_our_own_write_is_not_adopted(stage: Stage) -> None:
     hook = await stage.add()
     await stage.take_over()
-    one, (target,) = stage.deliverers[hook], await read_targets(stage.db, stage.channel_id)
+    one, (target,) = stage.deliverers[hook], await list_delivering(stage.db, stage.channel_id)
     old = msgspec.structs.replace(target, health=HealthCounters(stage.clock.now(), 7), updated_at=stage.clock.now())
     assert not one.change(old, one.changes - 1)
     assert one.progress.health.failures == 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from gatepost.clock import Clock
 from gatepost.metrics import COUNTED, ProcessMetrics
 from gatepost.model.errors import GatepostError
-from gatepost.store.endpoints import count_retries
+from gatepost.store.deliveries.queue import count_retries
 from gatepost.store.pool import Database
 
 COUNT_EVERY = 10.0  # minimum seconds between queries

@@ -8,10 +8,16 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
-from gatepost.model.event import OPERATIONAL, ChannelRef
-from gatepost.store.channel_head import channel_transaction, lock_head, lock_head_exclusively
+from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
+from gatepost.store.channel_head import (
+    EventBuffer,
+    Lease,
+    append_events,
+    channel_transaction,
+    lock_head,
+    lock_head_exclusively,
+)
 from gatepost.store.deliveries.retry import schedule_work
-from gatepost.store.endpoint_state import EndpointNotice, EndpointStateChange, event_data
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
@@ -44,6 +50,23 @@ class EndpointChange(msgspec.Struct, frozen=True):
     options: DeliveryOptions | None = None
     state: str | None = None
     reason: str | None = None
+
+
+class EndpointNotice(msgspec.Struct, frozen=True):
+    """A notice about an endpoint; `exhausted` deliveries were given up, the last one that of `event_id`."""
+
+    action: str
+    reason: str | None
+    exhausted: int | None = None
+    event_id: UUID | None = None
+
+
+class EndpointStateChange(msgspec.Struct, frozen=True):
+    """The state of an endpoint before and after a change, and its health."""
+
+    previous: str
+    state: str
+    health: HealthCounters
 
 
 _OPTION_NAMES, _HEALTH_NAMES = DeliveryOptions.__struct_fields__, HealthCounters.__struct_fields__
@@ -116,6 +139,14 @@ async def find_endpoint(db: Database, endpoint_id: UUID) -> Endpoint | None:
 async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
     """Return the endpoints of a channel, oldest first."""
     rows = await db.fetch(f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 ORDER BY id", channel_id)
+    return [_endpoint(row) for row in rows]
+
+
+async def list_delivering(db: Database, channel_id: UUID) -> list[Endpoint]:
+    """Return the endpoints of a channel that are active or paused."""
+    rows = await db.fetch(
+        f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id
+    )
     return [_endpoint(row) for row in rows]
 
 
@@ -198,12 +229,6 @@ async def _update(
     return _endpoint(row) if row else None
 
 
-async def count_retries(db: Database, limit: int) -> int:
-    """Return how many deliveries wait for a retry, at most `limit`: a backlog may have millions."""
-    count: int = await db.fetchval("SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", limit)
-    return count
-
-
 async def replace_secret(
     db: Database, channel_id: UUID, endpoint_id: UUID, before: bytes, after: bytes, now: datetime
 ) -> Endpoint | None:
@@ -257,6 +282,104 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
             endpoint_id,
         )
     return done is not None
+
+
+# -- by the deliverer: state and health ------------------------------------------------------------------------------
+
+
+async def save_state_change(
+    db: Database,
+    lease: Lease,
+    channel: ChannelRef,
+    endpoint_id: UUID,
+    change: EndpointStateChange,
+    notices: Sequence[EndpointNotice],
+    now: datetime,
+) -> bool:
+    """Save a change with its events; False if the state is no longer the previous one."""
+    async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
+        head = await lock_head(conn, lease.channel_id, lease.epoch)
+        reason = notices[-1].reason if change.state != ACTIVE else None
+        url = await _write(conn, lease.channel_id, endpoint_id, change, reason, now)
+        if url is None:
+            return False
+        event_buffer = EventBuffer(head, now)
+        for notice in notices:
+            event_buffer.add(OPERATIONAL, notice.action, event_data(endpoint_id, url, change, notice))
+        await append_events(conn, head, channel, event_buffer.events, now)
+    return True
+
+
+async def _write(
+    conn: "Connection[Any]",
+    channel_id: UUID,
+    endpoint_id: UUID,
+    change: EndpointStateChange,
+    reason: str | None,
+    now: datetime,
+) -> str | None:
+    """Update the row, its reason and `updated_at` only if the state changes; return its URL."""
+    url: str | None = await conn.fetchval(
+        *statement(
+            """UPDATE endpoints SET state = :state, failing_since = :failing_since, failures = :failures,
+                      notices = :notices, succeeded_at = :succeeded_at, probes = :probes, probe_at = :probe_at,
+                      reason = CASE WHEN :previous = :state THEN reason ELSE :reason END,
+                      updated_at = CASE WHEN :previous = :state THEN updated_at ELSE :now END
+               WHERE channel_id = :channel_id AND id = :endpoint_id AND state = :previous RETURNING url""",
+            channel_id=channel_id,
+            endpoint_id=endpoint_id,
+            previous=change.previous,
+            state=change.state,
+            reason=reason,
+            now=now,
+            **msgspec.structs.asdict(change.health),
+        )
+    )
+    return url
+
+
+def event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> dict[str, Any]:
+    """Return the data of an event that reports a notice."""
+    return endpoint_data(
+        endpoint_id,
+        url,
+        change.state,
+        previous=change.previous,
+        reason=notice.reason,
+        failing_since=change.health.failing_since,
+        failures=change.health.failures,
+        exhausted=notice.exhausted,
+        event_id=notice.event_id,
+    )
+
+
+async def save_probe(db: Database, lease: Lease, endpoint_id: UUID, health: HealthCounters) -> None:
+    """Save a failed probe and the time of the next one, if the endpoint is still paused."""
+    await db.execute(
+        """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
+           UPDATE endpoints SET failures = $4, failing_since = $5, probes = $6, probe_at = $7 FROM held
+           WHERE channel_id = $1 AND id = $3 AND state = 'paused'""",
+        lease.channel_id,
+        lease.epoch,
+        endpoint_id,
+        health.failures,
+        health.failing_since,
+        health.probes,
+        health.probe_at,
+    )
+
+
+async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetime | None) -> None:
+    """Save that the waiting deliveries of a reactivated endpoint are due, unless it was reactivated again."""
+    await db.execute(
+        """WITH held AS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2 FOR KEY SHARE)
+           UPDATE endpoints SET probe_at = NULL FROM held
+           WHERE channel_id = $1 AND id = $3 AND state = 'active' AND probe_at = $4""",
+        lease.channel_id,
+        lease.epoch,
+        endpoint_id,
+        at,
+    )
 
 
 def _json(value: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
-from gatepost.store.endpoint_state import EndpointNotice
+from gatepost.store.endpoints import EndpointNotice
 
 WINDOW = timedelta(minutes=5)
 LEAST_ATTEMPTS = 10

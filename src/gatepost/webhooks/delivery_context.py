@@ -11,8 +11,8 @@ from gatepost.clock import Clock
 from gatepost.model.event import ChannelRef
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, StaleOwner
-from gatepost.store.deliveries.queue import EndpointTarget
 from gatepost.store.deliveries.record import DeliveryRecord, record_attempts
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.webhooks.concurrency import ConcurrencyPool
 from gatepost.webhooks.delivery_metrics import NO_METRICS, DeliveryMetrics
@@ -62,7 +62,7 @@ class ChannelDelivery(msgspec.Struct, frozen=True):
     context: DeliveryContext
     lease: Lease
     channel: ChannelRef
-    open_target: Callable[[EndpointTarget], DeliveryCredentials]
+    open_target: Callable[[Endpoint], DeliveryCredentials]
     in_flight: int  # POSTs at once to one endpoint
     alive: Callable[[], bool]  # whether the lease holds
 

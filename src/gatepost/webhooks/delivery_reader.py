@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
-from gatepost.store.deliveries.queue import DueDelivery, EndpointTarget, next_retry, read_pending, read_retries
+from gatepost.store.deliveries.queue import DueDelivery, next_retry, read_pending, read_retries
 from gatepost.store.deliveries.record import OrderedWait, OrphanedRetry, release_ordered_waits
+from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import ChannelDelivery
 
@@ -16,7 +17,7 @@ class DeliveryReader:
     """Fills a buffer. `wakeup` is set when there is something new for the deliverer to do."""
 
     def __init__(
-        self, delivery: ChannelDelivery, target: EndpointTarget, buffer: DeliveryBuffer, wakeup: asyncio.Event
+        self, delivery: ChannelDelivery, target: Endpoint, buffer: DeliveryBuffer, wakeup: asyncio.Event
     ) -> None:
         self._delivery = delivery
         self._db, self._clock = delivery.context.db, delivery.context.clock

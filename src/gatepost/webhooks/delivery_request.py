@@ -11,8 +11,9 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
 from gatepost.model.signing import Key
-from gatepost.store.deliveries.queue import DueDelivery, EndpointTarget
+from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.store.deliveries.record import AttemptRecord
+from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.http_post import Poster, PostResult
 from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, decide_retry
@@ -70,7 +71,7 @@ class InFlightDelivery(msgspec.Struct):
 class DeliveryResult(msgspec.Struct, frozen=True):
     """The result of a POST, and what follows for each of its events."""
 
-    target: EndpointTarget
+    target: Endpoint
     unit: DeliveryUnit
     at: datetime
     headers: dict[str, str]  # as the log shows them
@@ -102,7 +103,7 @@ async def send(
     poster: Poster,
     clock: Clock,
     channel_id: UUID,
-    target: EndpointTarget,
+    target: Endpoint,
     credentials: DeliveryCredentials,
     unit: DeliveryUnit,
 ) -> DeliveryResult:

@@ -19,7 +19,8 @@ import structlog
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.deliveries.queue import DeliveryCursor, EndpointTarget
+from gatepost.store.deliveries.queue import DeliveryCursor
+from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.concurrency import EndpointConcurrency
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import ChannelDelivery
@@ -49,7 +50,7 @@ class EndpointDeliverer(ChannelTask):
 
     name = "delivery"
 
-    def __init__(self, delivery: ChannelDelivery, target: EndpointTarget) -> None:
+    def __init__(self, delivery: ChannelDelivery, target: Endpoint) -> None:
         context = delivery.context
         super().__init__(ChannelContext(context.db, context.clock, delivery.lease, delivery.channel, delivery.alive))
         self._delivery, self._context, self._pool = delivery, context, context.pool
@@ -74,7 +75,7 @@ class EndpointDeliverer(ChannelTask):
         """Changes whenever the deliverer writes the endpoint's row: take it before reading that row."""
         return self._health.changes
 
-    def change(self, target: EndpointTarget, changes: int) -> bool:
+    def change(self, target: Endpoint, changes: int) -> bool:
         """Adopt the endpoint's row, which a user may have changed; False: our own write overlapped, read it again."""
         before, self.target = self.target, target
         self._reader.target = target
@@ -247,9 +248,7 @@ class EndpointDeliverer(ChannelTask):
         self._start()
         self._wakeup.set()
 
-    async def _deliver(
-        self, flight: InFlightDelivery, target: EndpointTarget, credentials: DeliveryCredentials
-    ) -> None:
+    async def _deliver(self, flight: InFlightDelivery, target: Endpoint, credentials: DeliveryCredentials) -> None:
         """Make one POST, record it and apply what follows from it."""
         if not self._delivery.alive():
             raise StaleOwner

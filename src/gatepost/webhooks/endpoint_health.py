@@ -18,8 +18,8 @@ import structlog
 
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
-from gatepost.store.deliveries.queue import EndpointTarget
-from gatepost.store.endpoint_state import (
+from gatepost.store.endpoints import (
+    Endpoint,
     EndpointNotice,
     EndpointStateChange,
     clear_probe,
@@ -36,7 +36,7 @@ NOTICE_INTERVAL = timedelta(hours=1)
 class EndpointHealth:
     """State and health of one endpoint, as long as its channel is owned here."""
 
-    def __init__(self, delivery: ChannelDelivery, target: EndpointTarget) -> None:
+    def __init__(self, delivery: ChannelDelivery, target: Endpoint) -> None:
         self._delivery = delivery
         self._context = delivery.context
         self._endpoint_id = target.id
@@ -88,7 +88,7 @@ class EndpointHealth:
         at, self.counters = self.counters.probe_at, msgspec.structs.replace(self.counters, probe_at=None)
         await self._write(lambda: clear_probe(self._context.db, self._delivery.lease, self._endpoint_id, at))
 
-    def adopt(self, target: EndpointTarget, changes: int) -> bool:
+    def adopt(self, target: Endpoint, changes: int) -> bool:
         """Adopt what a user changed; False if a write of our own overlapped the read: `changes` was taken before it."""
         if changes != self.changes or self._lock.locked():
             return False

@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
-from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DeliveryOptions, HealthCounters
+from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event import OPERATIONAL
 from gatepost.store.channel_head import Lease, fence_epoch
 from gatepost.store.pool import Database
@@ -32,37 +32,6 @@ class DueDelivery(msgspec.Struct, frozen=True):
     def tries(self) -> int:
         """Attempts since the last requested retry."""
         return self.attempts - self.begun
-
-
-class EndpointTarget(msgspec.Struct, frozen=True):
-    """An endpoint, as its deliverer needs it."""
-
-    id: UUID
-    url: str
-    headers: dict[str, str]
-    secret: bytes
-    cursor: UUID
-    options: DeliveryOptions = DEFAULT_OPTIONS
-    state: str = ACTIVE
-    health: HealthCounters = HealthCounters()
-    updated_at: datetime | None = None
-
-
-_OPTIONS, _HEALTH = DeliveryOptions.__struct_fields__, HealthCounters.__struct_fields__
-_COLUMNS = ", ".join(("id", "url", "headers", "secret", "cursor", "state", "updated_at", *_OPTIONS, *_HEALTH))
-
-
-async def read_targets(db: Database, channel_id: UUID) -> list[EndpointTarget]:
-    """Return the endpoints of a channel that are active or paused."""
-    rows = await db.fetch(f"SELECT {_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id)
-    return [_target(dict(row)) for row in rows]
-
-
-def _target(values: dict[str, Any]) -> EndpointTarget:
-    options = DeliveryOptions(**{name: values.pop(name) for name in _OPTIONS})
-    health = HealthCounters(**{name: values.pop(name) for name in _HEALTH})
-    headers = msgspec.json.decode(values.pop("headers"), type=dict[str, str])
-    return EndpointTarget(**values, headers=headers, options=options, health=health)
 
 
 _NO_CONVERSATION = f"'{ids.ZERO}'"
@@ -242,3 +211,9 @@ async def save_cursors(db: Database, lease: Lease, cursors: Mapping[UUID, Delive
             [cursors[id_].health.notices for id_ in order],
             [cursors[id_].health.succeeded_at for id_ in order],
         )
+
+
+async def count_retries(db: Database, limit: int) -> int:
+    """Return how many deliveries wait for a retry, at most `limit`: a backlog may have millions."""
+    count: int = await db.fetchval("SELECT count(*) FROM (SELECT FROM delivery_retries LIMIT $1) AS waiting", limit)
+    return count
