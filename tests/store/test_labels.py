@@ -17,7 +17,7 @@ def news(stage: Stage, network_id: str, name: str | None, color: int | None = No
 
 async def make(stage: Stage, name: str) -> UUID:
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-        return (await ChannelLabels.of(change).add(name, "#123456")).id
+        return (await ChannelLabels(change).add(name, "#123456")).id
 
 
 async def names(stage: Stage) -> list[str]:
@@ -67,7 +67,7 @@ async def test_labels_of_several_people_by_what_they_are_on(stage: Stage) -> Non
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
     one, two = await make(stage, "b"), await make(stage, "A")
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         person = await labels.find_person(contact_id)
         assert person is not None
         for label_id, target in ((one, CONVERSATION), (two, CONVERSATION), (two, CONTACT)):

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from gatepost.model.person import Person
 from gatepost.networks.base import StatusUpdate
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.contacts.identify import ContactResolver
 from tests.inbound.hearing import BOB, contact_of, hear, names, said, snapshot
 from tests.outbound.stage import Stage, make_stage
@@ -56,9 +57,8 @@ async def deadlocks(stage: Stage) -> int:
 async def test_a_send_that_waited_for_a_join_lands_with_the_joined(stage: Stage) -> None:
     """The contact is read before the channel's lock is had; by then it may be somebody else's past."""
     await hear(stage, said(stage, Person("1110000")), said(stage, Person("2220000")))
-    async with stage.db.transaction() as conn:
-        await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", stage.channel_id)
-        people = ContactResolver(conn, stage.channel_id, stage.clock.now())
+    async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as transaction:
+        people = ContactResolver(transaction)
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
         await people.same("2220000", "1110000")
@@ -72,11 +72,10 @@ async def test_a_send_that_waited_for_a_join_lands_with_the_joined(stage: Stage)
 
 async def test_a_send_to_a_number_that_became_an_alias_meanwhile_makes_no_second_contact(stage: Stage) -> None:
     await hear(stage, said(stage, Person("2220000")))
-    async with stage.db.transaction() as conn:
-        await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", stage.channel_id)
+    async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as transaction:
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
-        await ContactResolver(conn, stage.channel_id, stage.clock.now()).same("2220000", "1110000")
+        await ContactResolver(transaction).same("2220000", "1110000")
     await send
     assert await names(stage) == {"2220000": {"1110000"}}
 

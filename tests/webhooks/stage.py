@@ -20,11 +20,9 @@ from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
 from gatepost.model.signing import decode_secret
 from gatepost.store.channel_head import (
-    EventBuffer,
     Lease,
-    append_events,
+    channel_transaction,
     claim_channel,
-    lock_head,
     release_channel,
 )
 from gatepost.store.deliveries.queue import save_cursors
@@ -93,13 +91,11 @@ class Stage:
     async def emit(self, count: int = 1, conversation_id: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
         """Emit events; return their ids."""
         now = self.clock.now()
-        async with self.db.transaction() as conn:
-            head = await lock_head(conn, self.channel_id)
-            event_buffer = EventBuffer(head, now)
+        async with channel_transaction(self.db, self.ref, self.channel_id, now) as transaction:
             emitted = [
-                event_buffer.add(type_, "created", {"text": str(number)}, conversation_id) for number in range(count)
+                transaction.event_buffer.add(type_, "created", {"text": str(number)}, conversation_id)
+                for number in range(count)
             ]
-            await append_events(conn, head, self.ref, event_buffer.events, now)
         self.wake()
         return emitted
 

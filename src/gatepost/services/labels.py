@@ -58,7 +58,7 @@ async def create_label(service: LabelService, new: NewLabel, once: IdempotentReq
     assert name
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
         await once.check(change.conn, service.now)
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         await _check_free(labels, name, None)
         number = await labels.count()
         if number >= LABELS_MOST:
@@ -85,7 +85,7 @@ async def change_label(service: LabelService, text: str, body: LabelChange) -> L
         None if body.name is msgspec.UNSET else body.name, None if body.color is msgspec.UNSET else body.color
     )
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         label = await _find(labels, text)
         if name is not None:
             await _check_free(labels, name, label.id)
@@ -95,21 +95,21 @@ async def change_label(service: LabelService, text: str, body: LabelChange) -> L
 async def delete_label(service: LabelService, text: str) -> None:
     """Delete a label and all its assignments."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         await labels.delete(await _find(labels, text))
 
 
 async def put_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Assign a label to a conversation or a contact. It may be assigned already."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         await labels.assign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 
 async def take_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Remove a label from a conversation or a contact. It may be removed already."""
     async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
-        labels = ChannelLabels.of(change)
+        labels = ChannelLabels(change)
         await labels.unassign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 

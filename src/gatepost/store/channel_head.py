@@ -88,6 +88,11 @@ class EventBuffer:
         self.events.append(event)
         return event.id
 
+    def take(self) -> list[NewEvent]:
+        """Empty the buffer and return its events."""
+        taken, self.events = self.events, []
+        return taken
+
 
 def with_events(change: str) -> str:
     """Return the statement that writes a change and its events in one round trip. The change may use :channel_id."""
@@ -110,33 +115,62 @@ def with_events(change: str) -> str:
 EVENTS_ONLY = with_events("SELECT")  # for changes that other statements of the transaction write
 
 
-async def append_events(
-    conn: "Connection[Any]",
-    head: ChannelHead,
-    channel: ChannelRef,
-    new: Sequence[NewEvent],
-    now: datetime,
-    sql: str = EVENTS_ONLY,
-    **change: Any,
-) -> None:
-    """Write a change with its events, a delivery for each endpoint that wants one, and the head's new end."""
-    seqs = range(head.seq + 1, head.seq + 1 + len(new))
-    await conn.execute(
-        *statement(
-            sql,
-            channel_id=head.channel_id,
-            event_ids=[event.id for event in new],
-            seqs=list(seqs),
-            types=[event.type for event in new],
-            bodies=[events.render(event, seq, channel, now) for event, seq in zip(new, seqs, strict=True)],
-            conversation_ids=[event.conversation_id for event in new],
-            message_ids=[event.message_id for event in new],
-            last_seq=head.seq + len(new),
-            last_event_id=new[-1].id if new else head.last_event_id,
-            now=now,
-            **change,
+class ChannelTransaction(msgspec.Struct, frozen=True):
+    """A transaction that holds the channel's head, and the buffer of its events."""
+
+    conn: "Connection[Any]"
+    head: ChannelHead
+    channel: ChannelRef
+    event_buffer: EventBuffer
+    now: datetime
+
+    @property
+    def channel_id(self) -> UUID:
+        return self.head.channel_id
+
+    async def write(self, sql: str = EVENTS_ONLY, **change: Any) -> None:
+        """Write a change with the buffered events, a delivery for each endpoint that wants one, and the new head."""
+        head, new = self.head, self.event_buffer.take()
+        first, head.seq = head.seq + 1, head.seq + len(new)
+        head.last_event_id = new[-1].id if new else head.last_event_id
+        await self.conn.execute(
+            *statement(
+                sql,
+                channel_id=head.channel_id,
+                event_ids=[event.id for event in new],
+                seqs=list(range(first, head.seq + 1)),
+                types=[event.type for event in new],
+                bodies=[events.render(event, seq, self.channel, self.now) for seq, event in enumerate(new, first)],
+                conversation_ids=[event.conversation_id for event in new],
+                message_ids=[event.message_id for event in new],
+                last_seq=head.seq,
+                last_event_id=head.last_event_id,
+                now=self.now,
+                **change,
+            )
         )
-    )
+
+
+@asynccontextmanager
+async def channel_transaction(
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    now: datetime,
+    *,
+    epoch: int | None = None,
+    sending: bool = True,
+) -> AsyncIterator[ChannelTransaction]:
+    """Make the body the channel's only writer, and write the events it has buffered with it.
+
+    With an epoch, raise StaleOwner unless it is still current. `sending`: the channel's sender is woken too.
+    """
+    async with db.transaction(wakes=channel_id, sending=sending) as conn:
+        head = await lock_head(conn, channel_id, epoch)
+        transaction = ChannelTransaction(conn, head, channel, EventBuffer(head, now), now)
+        yield transaction
+        if transaction.event_buffer.events:
+            await transaction.write()
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -274,25 +308,3 @@ async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
         floor,
         pace,
     )
-
-
-class ChannelTransaction(msgspec.Struct, frozen=True):
-    """A transaction that holds the channel's head, and the buffer of its events."""
-
-    conn: "Connection[Any]"
-    event_buffer: EventBuffer
-    channel_id: UUID
-    now: datetime
-
-
-@asynccontextmanager
-async def channel_transaction(
-    db: Database, channel: ChannelRef, channel_id: UUID, now: datetime
-) -> AsyncIterator[ChannelTransaction]:
-    """Make the body the channel's only writer, and write the events it has buffered with it."""
-    async with db.transaction(wakes=channel_id) as conn:
-        head = await lock_head(conn, channel_id)
-        event_buffer = EventBuffer(head, now)
-        yield ChannelTransaction(conn, event_buffer, channel_id, now)
-        if event_buffer.events:
-            await append_events(conn, head, channel, event_buffer.events, now)

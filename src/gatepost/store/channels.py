@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
-from gatepost.store.channel_head import EventBuffer, Lease, append_events, lock_head
+from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
 from gatepost.store.devices import record_device
 from gatepost.store.pool import Connection, Database
 
@@ -204,20 +204,16 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
 
 
 async def record_connection(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    state: str,
-    reason: str | None,
-    event_buffer: EventBuffer,
-    details: Mapping[str, Any] | None = None,
+    transaction: ChannelTransaction, state: str, reason: str | None, details: Mapping[str, Any] | None = None
 ) -> bool:
     """Save the state of the connection, and emit an event if it changed or there are `details`."""
+    conn, channel_id = transaction.conn, transaction.channel_id
     previous = await conn.fetchrow("SELECT connection, reason FROM channels WHERE id = $1", channel_id)
     if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not details):
         return False
     await conn.execute("UPDATE channels SET connection = $2, reason = $3 WHERE id = $1", channel_id, state, reason)
     data = events.connection_data(state, previous["connection"], reason, details)
-    event_buffer.add(events.ACKNOWLEDGE, "connection", data)
+    transaction.event_buffer.add(events.ACKNOWLEDGE, "connection", data)
     return True
 
 
@@ -233,13 +229,8 @@ async def save_connection(
     details: Mapping[str, Any] | None = None,
 ) -> bool:
     """Do the same in a commit of its own; with an epoch, only if that owner still owns the channel."""
-    async with db.transaction(wakes=channel_id, sending=False) as conn:
-        head = await lock_head(conn, channel_id, epoch)
-        event_buffer = EventBuffer(head, now)
-        changed = await record_connection(conn, channel_id, state, reason, event_buffer, details)
-        if event_buffer.events:
-            await append_events(conn, head, channel, event_buffer.events, now)
-    return changed
+    async with channel_transaction(db, channel, channel_id, now, epoch=epoch, sending=False) as transaction:
+        return await record_connection(transaction, state, reason, details)
 
 
 _DAY = timedelta(hours=24)

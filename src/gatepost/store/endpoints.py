@@ -10,9 +10,7 @@ import msgspec
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
 from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
 from gatepost.store.channel_head import (
-    EventBuffer,
     Lease,
-    append_events,
     channel_transaction,
     lock_head,
     lock_head_exclusively,
@@ -297,16 +295,14 @@ async def save_state_change(
     now: datetime,
 ) -> bool:
     """Save a change with its events; False if the state is no longer the previous one."""
-    async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
-        head = await lock_head(conn, lease.channel_id, lease.epoch)
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
         reason = notices[-1].reason if change.state != ACTIVE else None
-        url = await _write(conn, lease.channel_id, endpoint_id, change, reason, now)
+        url = await _write(transaction.conn, lease.channel_id, endpoint_id, change, reason, now)
         if url is None:
             return False
-        event_buffer = EventBuffer(head, now)
         for notice in notices:
-            event_buffer.add(OPERATIONAL, notice.action, event_data(endpoint_id, url, change, notice))
-        await append_events(conn, head, channel, event_buffer.events, now)
+            data = event_data(endpoint_id, url, change, notice)
+            transaction.event_buffer.add(OPERATIONAL, notice.action, data)
     return True
 
 

@@ -10,9 +10,9 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.label import NAME_MOST, numbered
-from gatepost.store.channel_head import ChannelTransaction, EventBuffer
+from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.pool import Connection, Database, Queryable
+from gatepost.store.pool import Database, Queryable
 
 CONVERSATION, CONTACT = "conversation", "contact"
 
@@ -75,15 +75,11 @@ async def read_labels_by_contact(
 class ChannelLabels:
     """The labels of one channel inside a transaction that holds its head."""
 
-    def __init__(self, conn: "Connection[Any]", channel_id: UUID, event_buffer: EventBuffer, now: datetime) -> None:
-        self._conn = conn
-        self._channel_id = channel_id
-        self._event_buffer = event_buffer
-        self._now = now
-
-    @classmethod
-    def of(cls, change: ChannelTransaction) -> "ChannelLabels":
-        return cls(change.conn, change.channel_id, change.event_buffer, change.now)
+    def __init__(self, transaction: ChannelTransaction) -> None:
+        self._conn = transaction.conn
+        self._channel_id = transaction.channel_id
+        self._event_buffer = transaction.event_buffer
+        self._now = transaction.now
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model import times
 from gatepost.model.person import Person
-from gatepost.store.channel_head import EventBuffer, Lease
+from gatepost.store.channel_head import ChannelTransaction, Lease
 from gatepost.store.channels import record_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
@@ -65,26 +65,20 @@ class NetworkReports(msgspec.Struct, frozen=True):
         return named + [about.person for about in self.labels if about.person is not None]
 
 
-async def write_reports(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    news: NetworkReports,
-    people: ContactResolver,
-    event_buffer: EventBuffer,
-    now: datetime,
-) -> None:
+async def write_reports(transaction: ChannelTransaction, news: NetworkReports, people: ContactResolver) -> None:
     """Write all reports of a batch, and emit events of what changed."""
+    conn, channel_id, now = transaction.conn, transaction.channel_id, transaction.now
     for about in news.persons:
         await _write_person(about, people)
-    people.emit_changes(event_buffer)
-    labels = ChannelLabels(conn, channel_id, event_buffer, now)
+    people.emit_changes()
+    labels = ChannelLabels(transaction)
     for label in news.labels:
         await _write_label(labels, label, people)
     unknown = await apply_template_reports(conn, channel_id, news.templates, now) if news.templates else []
     if unknown or news.stale_templates:
         await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
-        await _write_number(conn, channel_id, number, event_buffer)
+        await _write_number(transaction, number)
     if news.stale_number:
         await _mark_stale(conn, channel_id, now, STALE_NUMBER)
 
@@ -125,18 +119,16 @@ async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelRepo
     return await labels.change(label, name, about.color or label.color)
 
 
-async def _write_number(
-    conn: "Connection[Any]", channel_id: UUID, about: NumberReport, event_buffer: EventBuffer
-) -> None:
+async def _write_number(transaction: ChannelTransaction, about: NumberReport) -> None:
     if about.state or about.limits:
-        await conn.execute(
+        await transaction.conn.execute(
             "UPDATE channels SET state = state || $2::jsonb, limits = limits || $3::jsonb WHERE id = $1",
-            channel_id,
+            transaction.channel_id,
             msgspec.json.encode(about.state).decode(),
             msgspec.json.encode(about.limits).decode(),
         )
     if about.connection is not None:
-        await record_connection(conn, channel_id, about.connection, about.reason, event_buffer)
+        await record_connection(transaction, about.connection, about.reason)
 
 
 async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:

@@ -14,10 +14,10 @@ from gatepost.model.dates import IdRange
 from gatepost.model.event import ChannelRef
 from gatepost.model.order import LINES_MAX, check_move
 from gatepost.model.person import shown_phone
-from gatepost.store.channel_head import EventBuffer, channel_transaction
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import json_object
-from gatepost.store.pool import Connection, Database, Queryable
+from gatepost.store.pool import Database, Queryable
 from gatepost.store.statement import statement
 
 
@@ -131,14 +131,7 @@ _EXACT = Context(prec=60, traps=[InvalidOperation, Inexact, Overflow])
 
 
 async def write_order(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    id_: UUID,
-    content: str,
-    contact: KnownContact,
-    at: datetime,
-    event_buffer: EventBuffer,
-    now: datetime,
+    transaction: ChannelTransaction, id_: UUID, content: str, contact: KnownContact, at: datetime
 ) -> None:
     """Insert an order, and emit an event."""
     order = json_object(msgspec.json.decode(content), "order")
@@ -157,11 +150,11 @@ async def write_order(
         "total": f"{total:f}" if total is not None else None,
         "currency": currency,
     }
-    await conn.execute(
+    await transaction.conn.execute(
         """INSERT INTO orders (channel_id, id, contact_id, status, catalog_id, note, items, total, currency,
                                created_at, updated_at)
            VALUES ($1, $2, $3, 'new', $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING""",
-        channel_id,
+        transaction.channel_id,
         id_,
         contact.id,
         shown["catalog_id"],
@@ -170,10 +163,11 @@ async def write_order(
         total,
         currency,
         at,
-        now,
+        transaction.now,
     )
     contact_shown = events.contact_ref(contact.id, contact.phone, contact.display_name)
-    event_buffer.add(events.ORDER, "created", events.order_data(id_, contact_shown, contact.id, shown, at), contact.id)
+    data = events.order_data(id_, contact_shown, contact.id, shown, at)
+    transaction.event_buffer.add(events.ORDER, "created", data, contact.id)
 
 
 def total_of(items: Sequence[Mapping[str, Any]]) -> tuple[Decimal | None, str | None]:

@@ -16,10 +16,9 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
-from gatepost.store.channel_head import EventBuffer
+from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, merge_contact_rows
 from gatepost.store.conversations.changes import emit_created
-from gatepost.store.pool import Connection
 
 _SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
 
@@ -34,12 +33,13 @@ class ChangedContact(msgspec.Struct, frozen=True):
 
 
 class ContactResolver:
-    """The contacts of one batch by all their addresses. The channel's head must be held."""
+    """The contacts of one batch by all their addresses."""
 
-    def __init__(self, conn: "Connection[Any]", channel_id: UUID, now: datetime) -> None:
-        self._conn = conn
-        self._channel_id = channel_id
-        self._now = now
+    def __init__(self, transaction: ChannelTransaction) -> None:
+        self._conn = transaction.conn
+        self._channel_id = transaction.channel_id
+        self._now = transaction.now
+        self._event_buffer = transaction.event_buffer
         self._by_address: dict[str, KnownContact] = {}
         self._renewed: dict[UUID, ChangedContact] = {}
         self._new: list[KnownContact] = []  # inserted, with no event yet
@@ -57,13 +57,13 @@ class ContactResolver:
         """Return the contact of a person of the batch."""
         return self._by_address[addresses(person)[0]]
 
-    def emit_changes(self, event_buffer: EventBuffer) -> None:
+    def emit_changes(self) -> None:
         """Emit the events of new and changed contacts, each once."""
         now_known = {contact.id: contact for contact in self._by_address.values()}
-        emit_created([now_known[c.id] for c in self._new if c.id in now_known], event_buffer, self._now)
+        emit_created([now_known[c.id] for c in self._new if c.id in now_known], self._event_buffer, self._now)
         self._new = []
         for renewed in self._renewed.values():
-            event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
+            self._event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
         self._renewed, self._made = {}, set()
 
     async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:

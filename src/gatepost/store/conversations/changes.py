@@ -218,18 +218,16 @@ class ConversationActivity(msgspec.Struct):
     unread: int = 0
 
 
-async def emit_reopened(
-    conn: "Connection[Any]", channel_id: UUID, activities: Sequence[ConversationActivity], event_buffer: EventBuffer
-) -> None:
-    """Emit events of conversations that were closed or archived until now. The caller holds the head."""
+async def emit_reopened(change: ChannelTransaction, activities: Sequence[ConversationActivity]) -> None:
+    """Emit events of conversations that were closed or archived until now."""
     speaking = {one.contact.id: one.contact for one in activities if one.unread}
     if not speaking:
         return
-    rows = await conn.fetch(
+    rows = await change.conn.fetch(
         """SELECT c.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
                SELECT contact_id, status, archived FROM conversations
                WHERE channel_id = $1 AND contact_id = wanted.id AND (status <> 'open' OR archived) LIMIT 1) c""",
-        channel_id,
+        change.channel_id,
         sorted(speaking),
     )
     for row in rows:
@@ -237,7 +235,7 @@ async def emit_reopened(
         changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
         fields = {"status": "open", "archived": False, "changed": changed}
         data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
-        event_buffer.add(events.CHAT, "updated", data, contact.id)
+        change.event_buffer.add(events.CHAT, "updated", data, contact.id)
 
 
 async def record_activity(

@@ -10,7 +10,7 @@ from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import EventBuffer, append_events, lock_head
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
 
@@ -94,22 +94,22 @@ def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
 
 
 async def apply_amendment(
-    conn: "Connection[Any]", channel_id: UUID, amendment: Amendment, target: AmendTarget, event_buffer: EventBuffer
+    transaction: ChannelTransaction, amendment: Amendment, target: AmendTarget
 ) -> tuple[UUID, AmendTarget]:
     """Change the earlier message and emit an event. Return the event's id and the changed message."""
     changed = amended(amendment, target)
-    event_id = event_buffer.add(
+    event_id = transaction.event_buffer.add(
         events.MESSAGE,
         "updated",
         _data(changed, amendment.contact) | _change_fields(amendment),
         target.contact_id,
         target.id,
     )
-    await conn.execute(
+    await transaction.conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
                event_ids = event_ids || $8::uuid
            WHERE channel_id = $1 AND id = $2""",
-        channel_id,
+        transaction.channel_id,
         target.id,
         changed.type,
         changed.content,
@@ -202,20 +202,18 @@ async def amend_own(
     now: datetime,
 ) -> bool:
     """Apply an edit or a revoke to an outgoing message, and emit an event. Return False if nothing changes."""
-    async with db.transaction(wakes=channel_id) as conn:
-        head = await lock_head(conn, channel_id)
-        target = await get_target(conn, channel_id, message_id)
+    async with channel_transaction(db, channel, channel_id, now) as transaction:
+        target = await get_target(transaction.conn, channel_id, message_id)
         if target is None:
             return False
-        row = await conn.fetchrow(
+        row = await transaction.conn.fetchrow(
             "SELECT id, phone, name, given_name FROM contacts WHERE channel_id = $1 AND id = $2",
             channel_id,
             target.contact_id,
         )
         contact = KnownContact(**dict(row.items())) if row else KnownContact(target.contact_id, target.phone, None)
-        amendment, event_buffer = Amendment(type_, content, contact, True, now), EventBuffer(head, now)
+        amendment = Amendment(type_, content, contact, True, now)
         if not may_amend(amendment, target):
             return False
-        await apply_amendment(conn, channel_id, amendment, target, event_buffer)
-        await append_events(conn, head, channel, event_buffer.events, now)
+        await apply_amendment(transaction, amendment, target)
     return True

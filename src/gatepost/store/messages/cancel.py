@@ -19,7 +19,7 @@ from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State, may_follow
-from gatepost.store.channel_head import lock_head
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.messages.send import unschedule
 from gatepost.store.messages.status import StatusChange, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
@@ -75,9 +75,8 @@ async def cancel_messages(
     db: Database, channel: ChannelRef, channel_id: UUID, message_ids: Sequence[UUID], now: datetime
 ) -> dict[UUID, State]:
     """Cancel those that are not sent yet, in one commit. Return the state of each before."""
-    async with db.transaction(wakes=channel_id) as conn:
-        head = await lock_head(conn, channel_id)
-        rows = await conn.fetch(
+    async with channel_transaction(db, channel, channel_id, now) as transaction:
+        rows = await transaction.conn.fetch(
             """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming
                ORDER BY id FOR NO KEY UPDATE""",  # their owner may be sending them
@@ -85,8 +84,10 @@ async def cancel_messages(
             *keys_and_range(message_ids),
         )
         waiting = [row for row in rows if may_follow(State(row["state"]), State.CANCELED)]
-        await write_changes(conn, head, channel, [_canceled(row, now) for row in waiting], now)
-        await unschedule(conn, channel_id, [(row["send_at"], row["id"]) for row in waiting if row["send_at"]])
+        await write_changes(transaction, [_canceled(row, now) for row in waiting])
+        await unschedule(
+            transaction.conn, channel_id, [(row["send_at"], row["id"]) for row in waiting if row["send_at"]]
+        )
     return {row["id"]: State(row["state"]) for row in rows}
 
 

@@ -17,7 +17,7 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.message import State
 from gatepost.model.person import Person
-from gatepost.store.channel_head import EventBuffer
+from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import (
@@ -30,7 +30,6 @@ from gatepost.store.messages.amend import (
     may_amend,
 )
 from gatepost.store.orders import write_order
-from gatepost.store.pool import Connection
 
 _ABOUT = {
     "reaction": "reaction",
@@ -79,21 +78,13 @@ class _Row(msgspec.Struct, frozen=True):
 class IncomingWriter:
     """Writes the new messages of one batch."""
 
-    def __init__(
-        self,
-        conn: "Connection[Any]",
-        channel_id: UUID,
-        people: ContactResolver,
-        event_buffer: EventBuffer,
-        floor: UUID,
-        now: datetime,
-    ) -> None:
-        self._conn = conn
-        self._channel_id = channel_id
+    def __init__(self, transaction: ChannelTransaction, people: ContactResolver, floor: UUID) -> None:
+        self._transaction = transaction
+        self._conn = transaction.conn
+        self._channel_id = transaction.channel_id
+        self._now = transaction.now
         self._people = people
-        self._event_buffer = event_buffer
         self._floor = floor
-        self._now = now
 
     async def write(self, fresh: Sequence[IncomingMessage]) -> None:
         """Write plain messages first: others may refer to a message of the same batch."""
@@ -114,15 +105,11 @@ class IncomingWriter:
         media_id = await self._expect_file(message, message.file) if message.file and not amendment else None
         content = complete_content(message, target, media_id, amends=amendment is not None)
         if amendment and target:
-            event_id, known[message.target or ""] = await apply_amendment(
-                self._conn, self._channel_id, amendment, target, self._event_buffer
-            )
+            event_id, known[message.target or ""] = await apply_amendment(self._transaction, amendment, target)
         else:
             event_id = self._created(message, content, contact, reply_to)
         if message.type == "order":
-            await write_order(
-                self._conn, self._channel_id, message.id, content, contact, message.at, self._event_buffer, self._now
-            )
+            await write_order(self._transaction, message.id, content, contact, message.at)
         return _Row(message, contact, content, reply_to, target.id if target else None, media_id, event_id)
 
     def _created(self, message: IncomingMessage, content: str, contact: KnownContact, reply_to: UUID | None) -> UUID:
@@ -140,7 +127,7 @@ class IncomingWriter:
             status=State.SENT,
             context=message.context,
         )
-        return self._event_buffer.add(events.MESSAGE, "created", data, contact.id, message.id)
+        return self._transaction.event_buffer.add(events.MESSAGE, "created", data, contact.id, message.id)
 
     async def _expect_file(self, message: IncomingMessage, file: IncomingFileRow) -> UUID:
         """Insert a row for a file to be fetched, and return its id."""

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import EventBuffer, lock_head
+from gatepost.store.channel_head import channel_transaction
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
 from gatepost.store.messages.amend import CHANGES, find_targets
@@ -50,20 +50,19 @@ async def receive_updates(
 
     Messages are changed before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
-    async with db.transaction(wakes=channel_id, sending=False) as conn:
-        head = await lock_head(conn, channel_id)
-        event_buffer, people = EventBuffer(head, now), ContactResolver(conn, channel_id, now)
+    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+        conn, people = transaction.conn, ContactResolver(transaction)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
         if fresh or reports.news:
             await people.resolve([m.person for m in fresh] + reports.news.people())
-            people.emit_changes(event_buffer)
-            await IncomingWriter(conn, channel_id, people, event_buffer, _floor(now), now).write(fresh)
-            await write_reports(conn, channel_id, reports.news, people, event_buffer, now)
+            people.emit_changes()
+            await IncomingWriter(transaction, people, _floor(now)).write(fresh)
+            await write_reports(transaction, reports.news, people)
         activities = _activities(fresh, people)
-        await emit_reopened(conn, channel_id, activities, event_buffer)
+        await emit_reopened(transaction, activities)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]
         changes = await _apply(conn, channel_id, statuses, now)
-        await write_changes(conn, head, channel, changes, now, told=event_buffer.events)
+        await write_changes(transaction, changes)
         await record_activity(conn, channel_id, activities)
 
 

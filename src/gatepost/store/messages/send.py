@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import EventBuffer, Lease, StaleOwner, lock_head
+from gatepost.store.channel_head import Lease, StaleOwner, channel_transaction
 from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
@@ -237,16 +237,16 @@ async def mark_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
     """Save the results of attempts with their events. Return the state of each message after that."""
-    async with db.transaction(wakes=lease.channel_id, sending=False) as conn:
-        head = await lock_head(conn, lease.channel_id, lease.epoch)
-        current, event_buffer = await _current(conn, lease.channel_id, results), EventBuffer(head, now)
-        if await _save_aliases(ContactResolver(conn, lease.channel_id, now), results, current, event_buffer):
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
+        conn = transaction.conn
+        current = await _current(conn, lease.channel_id, results)
+        if await _save_aliases(ContactResolver(transaction), results, current):
             current = await _current(conn, lease.channel_id, results)  # contacts may have been merged
         known = [r.network_id for r in results if r.network_id]
         some_parked = any(row["some_parked"] for row in current.values())
         parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        await write_changes(conn, head, channel, changes, now, told=event_buffer.events, by_owner=True)
+        await write_changes(transaction, changes, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await unschedule(conn, lease.channel_id, ended)
         await _save_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
@@ -315,14 +315,12 @@ async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[t
         )
 
 
-async def _save_aliases(
-    people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any], event_buffer: EventBuffer
-) -> bool:
+async def _save_aliases(people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any]) -> bool:
     """Save a recipient's number as the network writes it, so that an answer finds the same contact."""
     aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
     for alias, phone in aliases:
         await people.same(alias, phone)
-    people.emit_changes(event_buffer)
+    people.emit_changes()
     return bool(aliases)
 
 

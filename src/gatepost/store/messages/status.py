@@ -12,9 +12,8 @@ import msgspec
 
 from gatepost.model import event as events
 from gatepost.model import ids
-from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import STATUS, State, may_follow
-from gatepost.store.channel_head import ChannelHead, append_events, with_events
+from gatepost.store.channel_head import ChannelTransaction, EventBuffer, with_events
 from gatepost.store.pool import Connection
 
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
@@ -114,27 +113,20 @@ class StatusChange(msgspec.Struct):
         self.next_at = next_at
         self.changed = True
 
-    def number_events(self, free: Sequence[UUID]) -> list[NewEvent]:
-        """Return the events of this change, with the given ids."""
-        self.event_ids = list(free[: len(self.steps)])
-        return [
-            NewEvent(
-                event_id,
-                events.ACKNOWLEDGE,
-                "message",
-                events.ack_data(
-                    id_=self.id,
-                    phone=self.phone,
-                    state=step.state,
-                    previous=step.previous,
-                    client_ref=self.client_ref,
-                    error=step.error,
-                    told=step.told,
-                ),
-                self.contact_id,
+    def emit(self, event_buffer: EventBuffer) -> None:
+        """Add an event for each step."""
+        for step in self.steps:
+            data = events.ack_data(
+                id_=self.id,
+                phone=self.phone,
+                state=step.state,
+                previous=step.previous,
+                client_ref=self.client_ref,
+                error=step.error,
+                told=step.told,
             )
-            for event_id, step in zip(self.event_ids, self.steps, strict=True)
-        ]
+            event_id = event_buffer.add(events.ACKNOWLEDGE, "message", data, self.contact_id)
+            self.event_ids = [*self.event_ids, event_id]
 
     def reached(self, state: State, now: datetime) -> datetime | None:
         """Return when this batch brought the message to a state; None if it did not."""
@@ -145,31 +137,21 @@ class StatusChange(msgspec.Struct):
 
 
 async def write_changes(
-    conn: "Connection[Any]",
-    head: ChannelHead,
-    channel: ChannelRef,
-    changes: Sequence[StatusChange],
-    now: datetime,
-    *,
-    told: Sequence[NewEvent] = (),
-    by_owner: bool = False,
+    transaction: ChannelTransaction, changes: Sequence[StatusChange], *, by_owner: bool = False
 ) -> None:
-    """Write all changes of a batch in key order, with their events, which follow the events in `told`.
+    """Write all changes of a batch in key order, with their events, which follow those that are buffered already.
 
     Unless the owner writes, the head's `queue_version` tells it that messages in its memory have changed.
     """
-    if not changes and not told:
+    if not changes and not transaction.event_buffer.events:
         return
     if not by_owner and any(change.queued and change.state is not State.QUEUED for change in changes):
-        await conn.execute(
-            "UPDATE channel_heads SET queue_version = queue_version + 1 WHERE channel_id = $1", head.channel_id
+        await transaction.conn.execute(
+            "UPDATE channel_heads SET queue_version = queue_version + 1 WHERE channel_id = $1", transaction.channel_id
         )
-    last = told[-1].id if told else head.last_event_id
-    free = ids.next_ids(last, now, sum(len(change.steps) for change in changes))
-    news = list(told)
     for change in changes:
-        news.extend(change.number_events(free[len(news) - len(told) :]))
-    await append_events(conn, head, channel, news, now, _UPDATE, **_columns(changes, now))
+        change.emit(transaction.event_buffer)
+    await transaction.write(_UPDATE, **_columns(changes, transaction.now))
 
 
 _UPDATE = with_events(
